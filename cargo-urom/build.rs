@@ -1,5 +1,4 @@
-//! Links the tool as `uromd` is linked, because it is one too: plugins find their log in it, and it
-//! finds UCX.
+//! Links the tool like `uromd`, with the log function for plugins, because it can run as `uromd`.
 
 fn main() {
     let arguments =

@@ -21,7 +21,10 @@ macro_rules! pages {
 pages! {
     guarantees: "src/guarantees.md",
     deadlines: "src/deadlines.md",
-    beyond: "src/beyond.md",
+    cancellation: "src/cancellation.md",
+    errors: "src/errors.md",
+    host_state: "src/host-state.md",
+    other_workers: "src/other-workers.md",
     domains: "src/domains.md",
     from_c_graph: "src/from-c/graph.md",
     from_c_sandbox: "src/from-c/sandbox.md",

@@ -1,4 +1,4 @@
-//! Lets this package's tests find UCX at run time where it was found at build time.
+//! Sets the run path of this package's tests to the UCX of the build.
 
 fn main() {
     ucx_probe::emit_rpath();

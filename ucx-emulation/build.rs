@@ -1,4 +1,4 @@
-//! Gives the library a name of its own.
+//! Sets the library's soname.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

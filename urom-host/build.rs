@@ -1,5 +1,4 @@
-//! Lets every program and library of this package find UCX at run time where it was found at build
-//! time.
+//! Sets the rpath to the UCX of the build, so that this package's programs find it at run time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

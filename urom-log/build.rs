@@ -1,4 +1,4 @@
-//! Compiles the part of DOCA's log that only C can do.
+//! Compiles the C part of DOCA's log.
 
 fn main() {
     println!("cargo:rerun-if-changed=c/doca_log.c");

@@ -1,9 +1,8 @@
-//! Lets every program and library of this package find UCX at run time: in the prefix it was
-//! installed in, else where it was found at build time. Lets plugins in uromd find DOCA's log
-//! there.
+//! Links this package's programs and libraries with run paths to UCX: in the installation prefix,
+//! else at its build-time location. Exports DOCA's log functions to plugins in uromd.
 //!
-//! Another program that is `uromd` too (the module `uromd` of this crate) links with the same
-//! arguments: its build script finds them in `DEP_UROM_SERVICE_PROGRAM_0` and so on.
+//! A program that contains the module `uromd` links with the same arguments: its build script reads
+//! them from `DEP_UROM_SERVICE_PROGRAM_0` and so on.
 
 fn main() {
     let mut program: Vec<_> =
@@ -12,8 +11,7 @@ fn main() {
             .map(|symbol| format!("-Wl,--export-dynamic-symbol={symbol}"))
             .collect();
     if ucx_probe::rpath().is_some() {
-        // Where `cargo xtask install` puts the kit's own UCX. LD_LIBRARY_PATH comes before it:
-        // emit_rpath sees to that.
+        // The kit's own UCX of `cargo xtask install`; emit_rpath puts LD_LIBRARY_PATH first.
         program.push("-Wl,-rpath,$ORIGIN/../lib/urom-ucx/libucx/lib".to_owned());
     }
     program.iter().for_each(|argument| println!("cargo:rustc-link-arg-bins={argument}"));

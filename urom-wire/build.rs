@@ -1,4 +1,4 @@
-//! Lets this package's own tests find the UCX that they are linked with.
+//! Sets the rpath to UCX for this package's tests.
 
 fn main() {
     ucx_probe::emit_rpath();

@@ -1,4 +1,4 @@
-//! A plugin's description, read from its file. The file is never loaded, and not trusted.
+//! A plugin's description, read from its file. The file is not trusted, and never loaded.
 
 pub(crate) mod json;
 pub(crate) mod sane;
@@ -15,7 +15,7 @@ use crate::elf::{ElfFile, SYMBOLS, bytes_of};
 pub(crate) struct PluginFile {
     pub(crate) path: PathBuf,
     pub(crate) elf: ElfFile,
-    /// What this kit's macros put into the file; `None` for other plugins.
+    /// Description by this kit's macros; `None` for other plugins.
     pub(crate) description: Option<Description>,
 }
 
@@ -30,7 +30,7 @@ impl PluginFile {
         Ok(PluginFile { path: path.to_owned(), description, elf })
     }
 
-    /// An entry function that the file lacks, unless its description says that it is a plugin.
+    /// Returns a missing entry function, unless the description identifies the file as a plugin.
     pub(crate) fn missing(&self) -> Option<&'static str> {
         let known = self.description.is_some() || self.elf.sectionless;
         SYMBOLS.into_iter().find(|name| !known && self.elf.export(name).is_none())

@@ -1,4 +1,4 @@
-//! What a shared object's file shows without being loaded. The file is not trusted.
+//! Reads shared objects without loading them. The files are not trusted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::description::sane::sane;
 
 pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
 
-/// A machine that DOCA's workers run on, by its number in ELF.
+/// A machine that DOCA's workers run on; the value is its ELF number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u16)]
@@ -32,7 +32,7 @@ impl Machine {
         Machine::of_target(std::env::consts::ARCH)
     }
 
-    /// The machine of a target triple, or of its first word.
+    /// Returns the machine of a target triple, or of its first word.
     pub(crate) fn of_target(triple: &str) -> Option<Machine> {
         match triple.split('-').next() {
             Some("x86_64") => Some(Machine::X86_64),
@@ -64,41 +64,39 @@ impl fmt::Display for GlibcVersion {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glibc {
-    /// The oldest version that has all of it.
     pub(crate) version: GlibcVersion,
     pub(crate) symbols: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct ElfFile {
-    /// `Err` is another machine's name.
+    /// `Err` contains another machine's name.
     pub(crate) machine: Result<Machine, String>,
-    /// Whether it is a shared object: neither a program nor an object to be linked.
+    /// Whether it is a shared object: not a program and not an object file.
     pub(crate) shared: bool,
-    /// Its dynamic symbols, in the file's order. One name may be there twice, with two versions.
+    /// Dynamic symbols, in the file's order. A name may occur twice, with two versions.
     pub(crate) exports: Vec<Export>,
     pub(crate) needed: Vec<String>,
     pub(crate) glibc: Option<Glibc>,
-    /// How many bytes `strip` would take off.
+    /// Number of bytes that `strip` would remove.
     pub(crate) debug_bytes: u64,
-    /// Whether it has no section headers. Only the loader finds its symbols then.
+    /// Whether section headers are missing. Then only the loader finds its symbols.
     pub(crate) sectionless: bool,
-    /// The description that this kit's macros put into the file; other files have none.
     pub(crate) description: Option<Result<Description, Unusable>>,
 }
 
-/// Why a description cannot be used: a sentence without capital and full stop.
+/// Why a description is unusable: a sentence without capital and full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unusable {
-    /// It cannot be read: services refuse the file.
+    /// Unreadable: services refuse the file.
     #[error("{0}")]
     Damaged(String),
-    /// It states something that no macro writes. Services do not check that.
+    /// A macro cannot produce it. Services do not check that.
     #[error("{0}")]
     Odd(String),
 }
 
-/// The largest file that is read, in bytes. A larger one is a sparse file.
+/// Limit of a file in bytes. A larger file is sparse.
 const MOST: usize = 1 << 32;
 
 pub(crate) fn bytes_of(file: &Path) -> Result<Vec<u8>> {
@@ -161,7 +159,7 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
     })
 }
 
-/// Whether a section serves debuggers only, and may be taken off.
+/// Whether only debuggers use a section, so `strip` may remove it.
 pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
     kind == elf::SHT_SYMTAB
         || name == b".strtab"
@@ -169,11 +167,11 @@ pub(crate) fn is_for_debuggers(name: &[u8], kind: elf::SectionType) -> bool {
         || name == b".gdb_index"
 }
 
-/// The newest version of glibc that the file asks for, and the symbols of that version.
+/// Returns the newest glibc version that the file requires, and its symbols.
 fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
     let (endian, sections) = (file.endian(), file.elf_section_table());
     let mut wanted: BTreeMap<GlibcVersion, Vec<String>> = BTreeMap::new();
-    // The file may require a version without a symbol of it.
+    // The file may require a version without using its symbols.
     if let Some((mut files, link)) = sections.gnu_verneed(endian, file.data())? {
         let strings = sections.strings(endian, file.data(), link)?;
         while let Some((_, mut names)) = files.next()? {
@@ -195,8 +193,7 @@ fn glibc(file: &ElfFile64<'_>) -> object::Result<Option<Glibc>> {
     Ok(wanted.pop_last().map(|(version, symbols)| Glibc { version, symbols }))
 }
 
-/// The version in `GLIBC_2.34`. Packed relocations ask for a name instead of the version that
-/// brought them.
+/// Parses `GLIBC_2.34`. Packed relocations require a name instead of their version.
 fn glibc_version(name: &[u8]) -> Option<GlibcVersion> {
     let name = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?;
     if name == "ABI_DT_RELR" {

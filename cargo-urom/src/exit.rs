@@ -1,14 +1,14 @@
-//! What the exit codes mean.
+//! The exit codes.
 
 use std::fmt;
 
-/// The verb succeeded. For `check`: the file has no errors.
+/// The verb succeeded. For `check`: the file is correct.
 pub(crate) const DONE: u8 = 0;
 
-/// The verb failed: the reason is on standard error. For `check`: the file has errors.
+/// The verb failed, with a message on standard error. For `check`: the file has errors.
 pub(crate) const FAILED: u8 = 1;
 
-/// The command line or a command is wrong. Clap uses this code, too.
+/// The command line or a command is wrong. Clap also uses this code.
 pub(crate) const USAGE: u8 = 2;
 
 #[derive(Debug, thiserror::Error)]

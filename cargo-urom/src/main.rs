@@ -17,14 +17,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-// Plugins log with this function if this program is a service or one of its workers.
+// Plugins log with this function if this program is a service or a worker.
 urom_service::export_doca_log!();
 urom_service::remember_hangup!();
 
-/// The verb that makes this program `uromd`. Only the program itself uses it, so no help names it.
+/// The internal verb that runs this program as `uromd`. It is not in the help.
 const UROMD: &str = "uromd";
 
-/// As cargo calls it: `cargo-urom urom VERB`; also without the word in between.
+/// The arguments from cargo: `cargo-urom urom VERB`. The word `urom` may be missing.
 #[derive(Debug, Parser)]
 #[command(name = "cargo urom", bin_name = "cargo urom", version, about, subcommand_required = true)]
 struct Cli {
@@ -36,13 +36,13 @@ struct Cli {
 enum Verb {
     /// Makes a workspace for a new plugin: protocol, plugin and host program.
     New(new::NewArgs),
-    /// Builds the plugin's .so under the name a service knows it by, and checks it.
+    /// Builds the plugin's .so with the file name that services expect, and checks it.
     Build(build::BuildArgs),
-    /// Says whether a service will take a .so, and what to do where it will not.
+    /// Checks whether a service accepts a .so, and suggests remedies.
     Check(check::CheckArgs),
-    /// Shows a plugin's commands and notifications, from the file alone.
+    /// Shows a plugin's commands and notifications without loading the file.
     Inspect(inspect::InspectArgs),
-    /// Sends a command to a plugin and prints what it answers.
+    /// Sends a command to a plugin and prints the answer.
     Call(call::CallArgs),
     /// Runs a service with a plugin until Ctrl-C.
     Run(run::RunArgs),
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
     };
     let code = result.unwrap_or_else(|error| {
-        // The reader of standard output has closed it: this is no error to report.
+        // A closed standard output is not an error.
         if !output::is_closed(&error) {
             output::error(&error);
         }

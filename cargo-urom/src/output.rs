@@ -1,4 +1,4 @@
-//! Output: results to standard output, the rest to standard error, colours on terminals only.
+//! Output: results to standard output, other messages to standard error, colours only on terminals.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -14,19 +14,16 @@ const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Standard output, once it is reserved.
 static OWN: OnceLock<File> = OnceLock::new();
 
-/// Reserves standard output for [`result`] and [`json`], because UCX and plugins in this process
-/// write to it.
+/// Reserves standard output for [`result`] and [`json`], because UCX and plugins also write to it.
 pub(crate) fn own_stdout() {
-    // A closed standard output has no reader.
+    // Fails if standard output is closed.
     if let Ok(out) = urom_service::take_stdout() {
         let _ = OWN.set(out);
     }
 }
 
-/// Says on standard error what is being done, as cargo does.
 pub(crate) fn progress(what: &str, with: &str) {
     say(&format!("{GREEN}{what:>12}{GREEN:#} {with}"));
 }
@@ -35,7 +32,7 @@ pub(crate) fn note(what: &str) {
     say(&format!("{CYAN}note{CYAN:#}: {}", plain(what)));
 }
 
-/// Prints whole lines to standard output. It may be closed: see [`is_closed`].
+/// Prints whole lines to standard output. If it is closed, see [`is_closed`].
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
     let write = |out: &mut dyn Write| out.write_all(text.as_bytes()).and_then(|()| out.flush());
     let written = match OWN.get() {
@@ -45,11 +42,9 @@ pub(crate) fn result(text: &str) -> anyhow::Result<()> {
     written.context("cannot write to standard output")
 }
 
-/// A result for scripts, on standard output.
 pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    // JSON allows some control characters in its strings, and only there; escaped they mean the
-    // same.
+    // Only JSON strings can contain control characters. Escapes are equivalent.
     let escape = |c: char| match acts(c) && c != '\n' {
         true => format!("\\u{:04x}", u32::from(c)),
         false => c.to_string(),
@@ -57,7 +52,7 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     result(&(text.chars().map(escape).collect::<String>() + "\n"))
 }
 
-/// Why the verb failed, with all causes. The text may have several lines.
+/// Prints an error with all causes. The text may have several lines.
 pub(crate) fn error(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let lines: Vec<_> = text.split('\n').map(plain).collect();
@@ -68,18 +63,17 @@ pub(crate) fn warning(text: &str) {
     say(&format!("{YELLOW}warning{YELLOW:#}: {}", plain(text)));
 }
 
-/// A line on standard error. If that is closed, the work goes on.
 pub(crate) fn say(line: &str) {
     let _ = anstream::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Whether the reader of standard output has closed it, as `head` does.
+/// Whether the reader has closed standard output, as `head` does.
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// A foreign text as one line, with control characters escaped.
+/// Escapes control characters, so the text is one line.
 pub(crate) fn plain(text: &str) -> String {
     let escape = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
@@ -93,7 +87,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(acts)
 }
 
-/// Whether a character controls a terminal, or the order of the characters around it.
+/// Whether a character controls a terminal, or the order of nearby characters.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -9,9 +9,8 @@ use urom_service::plugins::{plugin_path_entries, stale};
 
 use crate::description::PluginFile;
 
-/// A file or a directory as the only entry of a path.
 pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
-    // A link is not resolved: its own name is the plugin's.
+    // Links are not resolved: the link's name is the plugin's.
     let path = std::path::absolute(entry)?;
     ensure!(
         !path.as_os_str().as_bytes().contains(&b';'),
@@ -21,7 +20,7 @@ pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Refuses a file that is older than one of its sources: no service of this machine serves it.
+/// Refuses a file that is older than its sources, because services do not load it.
 pub(crate) fn fresh(file: &Path) -> Result<()> {
     match stale(file) {
         Some((why, hint)) => bail!("{} is {why}: {hint}", file.display()),
@@ -29,11 +28,9 @@ pub(crate) fn fresh(file: &Path) -> Result<()> {
     }
 }
 
-/// Finds the first file of a plugin in a path, as a service does. An error if that file cannot be
-/// read.
+/// Finds the first file of a plugin in a path, as a service does. Fails if that file is unreadable.
 pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
-    // Both names that `plugins::plugin_name` accepts. A service reads directories in the order
-    // of names.
+    // Both names that `plugins::plugin_name` accepts, in the order of a service.
     let mut names = [format!("{name}.so"), format!("lib{}.so", name.replace('-', "_"))];
     names.sort();
     let mut files = plugin_path_entries(path).into_iter().flat_map(|entry| match entry.is_dir() {

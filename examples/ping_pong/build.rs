@@ -1,5 +1,4 @@
-//! Lets every program and library of this package find UCX at run time where it was found at build
-//! time.
+//! Sets the run path of this package's programs to the UCX of the build.
 
 fn main() {
     ucx_probe::emit_rpath();

@@ -1,4 +1,4 @@
-//! What hosts and workers may say to a daemon.
+//! Messages of hosts and workers to a daemon.
 #![no_main]
 
 urom_fuzz::target!(urom_service::fuzzing::daemon, urom_wire::fuzzing::Counting);

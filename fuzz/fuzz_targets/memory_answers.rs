@@ -1,4 +1,4 @@
-//! What a host, or anybody, may answer to a worker that asks about memory.
+//! Answers of a host, or of any other process, to a worker's memory requests.
 #![no_main]
 
 urom_fuzz::target!(urom_service::fuzzing::memory_answers, urom_wire::fuzzing::Counting);

@@ -1,4 +1,4 @@
-//! What somebody may hand over at a worker's door.
+//! Connections that any process may pass to a worker's listener.
 #![no_main]
 
 urom_fuzz::target!(urom_wire::fuzzing::memory_door, urom_wire::fuzzing::Counting);

@@ -1,4 +1,4 @@
-//! Whole plugins under programs of a worker.
+//! Whole plugins with arbitrary worker programs.
 #![no_main]
 
 urom_fuzz::target!(robustness::targets::worker_cmd, robustness::CountingAllocator);

@@ -1,4 +1,4 @@
-//! What the daemon and hosts may say to a worker.
+//! Control messages of the daemon and hosts to a worker.
 #![no_main]
 
 urom_fuzz::target!(urom_service::fuzzing::worker_control, urom_wire::fuzzing::Counting);

@@ -1,8 +1,8 @@
-//! What every fuzz target is: a program around one body.
+//! The common part of all fuzz targets: a program around one body.
 
 pub use libfuzzer_sys::fuzz_target;
 
-/// Calls `$body` with each input; `$allocator` limits the memory that it may take.
+/// Calls `$body` with each input; `$allocator` limits its memory.
 #[macro_export]
 macro_rules! target {
     ($body:path, $allocator:path) => {

@@ -1,7 +1,7 @@
 /*
- * Ranks that sum vectors over their workers, as UCC's client does it: each exports its buffers, and
- * its worker does the rest. The argument is how many ranks there are; each is a process that this
- * one starts and gathers for.
+ * Ranks that sum vectors with their workers, like UCC's client: each rank exports its buffers and
+ * its worker does the rest. The argument is the number of ranks. This process starts one process
+ * for each rank and runs their all-gathers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,6 @@ static doca_error_t gather_free(void *request)
 	return DOCA_SUCCESS;
 }
 
-/* The same, with the length that is gathered. */
 struct sized_gather {
 	struct gather gather;
 	size_t ranks;
@@ -90,7 +89,6 @@ static doca_error_t sized_begin(void *mine, void *all, size_t length, void *info
 	return gather_begin(mine, all, length, &sized->gather, request);
 }
 
-/* Serves all ranks until the first leaves. */
 static void serve(const int *sockets, int ranks)
 {
 	uint64_t length, first;
@@ -114,7 +112,7 @@ static void serve(const int *sockets, int ranks)
 	}
 }
 
-/* ---- A rank ---- */
+/* ---- Ranks ---- */
 
 struct rank {
 	struct host host;
@@ -126,7 +124,6 @@ struct rank {
 	uint64_t team;
 };
 
-/* A block that is registered and exported. */
 struct exported {
 	ucp_mem_h memh;
 	unsigned char bytes[MOST_HANDLE];
@@ -168,7 +165,6 @@ static void export_block(struct rank *rank, void *block, size_t length, struct e
 	ucp_memh_buffer_release(packed, &release);
 }
 
-/* A domain with one worker and one buffer. */
 static struct doca_urom_domain *run_domain(struct rank *rank, void *buffer)
 {
 	struct doca_urom_domain_oob_coll oob = {
@@ -275,7 +271,6 @@ static void create(struct rank *rank, void *buffer)
 	rank->team = run_command(rank, &command, NULL, 0).team;
 }
 
-/* One sum, and whether every value is right. */
 static void sum(struct rank *rank, int32_t *src, int32_t *dst, uint64_t count)
 {
 	struct allreduce_command command = {
@@ -324,7 +319,7 @@ static int run_rank(int socket, uint64_t number, uint64_t ranks)
 	void *buffer = calloc(1, ALLREDUCE_LENGTH);
 	struct doca_urom_domain *domain;
 
-	/* Only the first one says what all see. */
+	/* Only rank 0 prints. */
 	if (number != 0)
 		INSIST(freopen("/dev/null", "w", stdout) != NULL);
 	rank.gather = (struct sized_gather){.gather.socket = socket, .ranks = ranks};
@@ -345,7 +340,7 @@ static int run_rank(int socket, uint64_t number, uint64_t ranks)
 	run_command(&rank, &command, NULL, 0);
 	MUST(doca_ctx_stop(doca_urom_domain_as_ctx(domain)));
 	MUST(doca_urom_domain_destroy(domain));
-	/* It never stops its worker, which the service minds. */
+	/* The worker is still running, so the service does not stop. */
 	INSIST(doca_ctx_stop(doca_urom_service_as_ctx(rank.host.service)) != DOCA_SUCCESS);
 	say("done");
 	return 0;

@@ -1,9 +1,7 @@
 /*
- * A plugin that sums vectors of integers over the workers of a domain, as UCC's does it with
- * cross-GVMI: it imports each host's source and destination, exchanges remote keys of what it
- * imported with the other workers, reads from their sources and writes to their destinations.
- *
- * Its work is done by a thread of its own, which alone uses UCX.
+ * A plugin that sums integer vectors over a domain's workers by cross-GVMI, like UCC's: it imports
+ * each host's source and destination, exchanges remote keys, reads the sources and writes the
+ * destinations. One thread does all of this work; only this thread uses UCX.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -36,7 +34,6 @@ struct plugin {
 	ucs_list_link_t answers;
 };
 
-/* What workers tell each other about the buffers of their hosts. */
 struct offer {
 	uint64_t src, dst;
 	unsigned char src_key[MOST_KEY], dst_key[MOST_KEY];
@@ -64,7 +61,7 @@ static ucs_status_t endpoint_to(struct plugin *plugin, uint64_t rank, ucp_ep_h *
 	return code == DOCA_SUCCESS ? UCS_OK : UCS_ERR_UNREACHABLE;
 }
 
-/* Everybody has everybody's block. The tag is the sender's rank. */
+/* All-gathers blocks. The tag is the sender's rank. */
 static ucs_status_t allgather(struct plugin *plugin, const void *mine, void *all, size_t length)
 {
 	const ucp_request_param_t params = {0};
@@ -120,7 +117,6 @@ static ucs_status_t pack_key(struct plugin *plugin, ucp_mem_h memh, unsigned cha
 
 /* ---- The sum ---- */
 
-/* Reads from or writes to a peer's host. */
 static ucs_status_t move(struct plugin *plugin, uint64_t rank, void *bytes, size_t length,
 			 uint64_t remote, const unsigned char *key, bool writes)
 {
@@ -145,7 +141,7 @@ static ucs_status_t move(struct plugin *plugin, uint64_t rank, void *bytes, size
 	return status;
 }
 
-/* This rank's part of the vector, for everybody. */
+/* Computes this rank's part of the vector and writes it to all hosts. */
 static ucs_status_t sum_part(struct plugin *plugin, const struct offer *offers, uint64_t count)
 {
 	const uint64_t begin = count * plugin->rank / plugin->size;
@@ -162,7 +158,7 @@ static ucs_status_t sum_part(struct plugin *plugin, const struct offer *offers, 
 	if (sum == NULL || part == NULL)
 		status = UCS_ERR_NO_MEMORY;
 	else
-		/* The host's memory is this process's, at the host's address. */
+		/* The host's memory is mapped here at the host's address. */
 		memcpy(sum, (const char *)(uintptr_t)own->src + offset, length);
 	for (uint64_t rank = 0; rank < plugin->size && status == UCS_OK; rank++) {
 		if (rank == plugin->rank)
@@ -207,7 +203,7 @@ static ucs_status_t allreduce(struct plugin *plugin, const struct allreduce_args
 		status = allgather(plugin, &mine, all, sizeof(mine));
 	if (status == UCS_OK)
 		status = sum_part(plugin, all, args->src.count);
-	/* Nobody takes memory away that others use. */
+	/* A barrier: other workers may still use this memory. */
 	if (status == UCS_OK)
 		status = allgather(plugin, &own, here, sizeof(own));
 	ucp_mem_unmap(plugin->context, src);
@@ -215,9 +211,9 @@ static ucs_status_t allreduce(struct plugin *plugin, const struct allreduce_args
 	return status;
 }
 
-/* ---- Commands, in the thread ---- */
+/* ---- Commands (worker thread) ---- */
 
-/* Writes to the buffer of the domain that its own host has exported. */
+/* Writes to the domain buffer of this worker's host. */
 static ucs_status_t greet(struct plugin *plugin, uint64_t va)
 {
 	const uint64_t greeting = plugin->rank + 100;
@@ -271,7 +267,6 @@ static ucs_status_t run(struct plugin *plugin, const struct allreduce_command *c
 			const unsigned char *bytes, size_t length,
 			struct allreduce_notification *answer)
 {
-	/* The command may lie anywhere. */
 	struct allreduce_args args;
 	struct allreduce_keys keys;
 	ucs_status_t status;
@@ -366,7 +361,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- The worker's calls ---- */
+/* ---- Calls of the worker ---- */
 
 static doca_error_t allreduce_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_link_t *cmd_list)
 {
@@ -413,7 +408,7 @@ static doca_error_t open_ucx(struct plugin *plugin)
 		ucp_cleanup(plugin->context);
 		return DOCA_ERROR_DRIVER;
 	}
-	/* Before the thread uses the worker. */
+	/* The thread does not use the UCX worker yet. */
 	return own_address(plugin->worker, plugin->address, &plugin->address_length);
 }
 

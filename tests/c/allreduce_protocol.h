@@ -1,4 +1,4 @@
-/* The messages of a collectives plugin, laid out as UCC's are. */
+/* Messages of a collectives plugin, in UCC's layout. */
 #ifndef TESTS_ALLREDUCE_PROTOCOL_H
 #define TESTS_ALLREDUCE_PROTOCOL_H
 
@@ -16,11 +16,10 @@ enum allreduce_type {
 	ALLREDUCE_DATA_CHANNEL = 6,
 };
 
-/* What the library's parameters take, of which nothing is used here. */
+/* Size of the library's parameters; this plugin ignores them. */
 #define ALLREDUCE_LIB_PARAMS 40
 #define ALLREDUCE_LENGTH 4096
 
-/* What pointers lead to follows the command, in the order of its fields. */
 struct allreduce_command {
 	uint32_t type;
 	uint64_t worker_id;
@@ -85,7 +84,7 @@ struct allreduce_args {
 
 _Static_assert(sizeof(struct allreduce_args) == 200, "as it travels");
 
-/* The work buffer: the packed handle of the source, and that of the destination behind it. */
+/* Work buffer: packed handles of the source and the destination. */
 struct allreduce_keys {
 	uint64_t src_len, dst_len;
 	char keys[1024];

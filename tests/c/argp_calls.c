@@ -1,7 +1,4 @@
-/*
- * The calls of doca_argp, in order and out of order. What it prints on standard error is the
- * library's.
- */
+/* Calls of doca_argp in valid and invalid order. The library writes to standard error. */
 #include <string.h>
 
 #include <doca_argp.h>
@@ -18,7 +15,7 @@ static doca_error_t count(void *param, void *config)
 	return DOCA_SUCCESS;
 }
 
-/* A parameter with everything but what is left out. */
+/* Makes a parameter; NULL omits a property. */
 static struct doca_argp_param *make(const char *short_name, const char *long_name,
 				    const char *description, doca_argp_param_cb_t callback,
 				    int type)
@@ -62,7 +59,7 @@ static void registering(void)
 	EXPECT(DOCA_ERROR_INVALID_VALUE,
 	       doca_argp_register_param(make("a", "", "x", count, DOCA_ARGP_TYPE_INT)));
 
-	/* What was refused is gone, and so is what was taken. */
+	/* Registering frees a refused parameter and takes ownership of an accepted parameter. */
 	param = make("a", NULL, NULL, count, DOCA_ARGP_TYPE_INT);
 	EXPECT(DOCA_ERROR_INITIALIZATION, doca_argp_register_param(param));
 	doca_argp_param_set_description(param, "x");
@@ -73,7 +70,7 @@ static void registering(void)
 	doca_argp_param_set_mandatory(param);
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param(param));
 
-	/* The texts were copied, so the name is still the first one. */
+	/* The library copied the texts, so the name has not changed. */
 	EXPECT(DOCA_ERROR_ALREADY_EXIST,
 	       doca_argp_register_param(make("q", "name", "x", count, DOCA_ARGP_TYPE_INT)));
 	EXPECT(DOCA_ERROR_ALREADY_EXIST,
@@ -84,7 +81,6 @@ static void registering(void)
 	       doca_argp_register_param(make("q", "json", "x", count, DOCA_ARGP_TYPE_INT)));
 	MUST(doca_argp_register_param(make("q", "zzzz", "x", count, DOCA_ARGP_TYPE_INT)));
 
-	/* One that nobody registers is freed as well. */
 	param = make("r", NULL, "x", count, DOCA_ARGP_TYPE_INT);
 	MUST(doca_argp_destroy());
 	doca_argp_param_set_mandatory(param);
@@ -122,7 +118,7 @@ static doca_error_t run(void *config)
 	return DOCA_SUCCESS;
 }
 
-/* A command with everything but what is left out. */
+/* Makes a command; NULL omits a property. */
 static struct doca_argp_cmd *make_cmd(const char *name, const char *description,
 				      doca_argp_cmd_cb_t callback)
 {
@@ -151,7 +147,7 @@ static void commands(void)
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(make_cmd("-a", "x", run)));
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(make_cmd("a b", "x", run)));
 
-	/* A command of commands needs no callback of its own. */
+	/* A command with subcommands needs no callback. */
 	cmd = make_cmd(buffer, "x", NULL);
 	memset(buffer, 'z', sizeof(buffer) - 1);
 	param = make("a", NULL, "x", count, DOCA_ARGP_TYPE_INT);
@@ -169,7 +165,7 @@ static void commands(void)
 	EXPECT(DOCA_ERROR_ALREADY_EXIST,
 	       doca_argp_cmd_register_cmd(cmd, make_cmd("inner", "x", run)));
 
-	/* Each pointer means what it was made as, while it is not registered. */
+	/* Each pointer keeps its type until it is registered. */
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_param((void *)cmd));
 	param = make("c", NULL, "x", count, DOCA_ARGP_TYPE_INT);
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd((void *)param));
@@ -183,7 +179,7 @@ static void commands(void)
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_destroy(NULL));
 	EXPECT(DOCA_ERROR_INVALID_VALUE,
 	       doca_argp_cmd_register_cmd(cmd, make_cmd("late", "x", run)));
-	/* A command within itself would never end: it is gone. */
+	/* A command cannot contain itself; the library freed it. */
 	cmd = make_cmd("self", "x", run);
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_cmd_register_cmd(cmd, cmd));
 	EXPECT(DOCA_ERROR_INVALID_VALUE, doca_argp_register_cmd(cmd));
@@ -197,7 +193,6 @@ static void commands(void)
 	MUST(doca_argp_start(5, good));
 	INSIST(calls == 2);
 	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_register_cmd(cmd));
-	/* What is left is freed. */
 	make_cmd("left", "x", run);
 	MUST(doca_argp_destroy());
 }
@@ -260,7 +255,7 @@ static doca_error_t call_back(void *param, void *config)
 
 	(void)param;
 	(void)config;
-	/* No lock is held: none of these hangs. */
+	/* The library does not hold a lock here, so these calls return. */
 	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_init("again", NULL));
 	EXPECT(DOCA_ERROR_BAD_STATE, doca_argp_start(1, argv));
 	MUST(doca_argp_param_create(&created));
@@ -280,7 +275,7 @@ static void calling_from_a_callback(void)
 	MUST(doca_argp_register_param(make("b", NULL, "x", count, DOCA_ARGP_TYPE_BOOLEAN)));
 	MUST(doca_argp_start(3, argv));
 	INSIST(calls == 1);
-	/* The one that the callback began has no flags. */
+	/* The instance that the callback started does not have flags. */
 	EXPECT(DOCA_ERROR_NOT_SUPPORTED, doca_argp_start(3, argv));
 	MUST(doca_argp_destroy());
 }

@@ -1,13 +1,12 @@
 /*
- * A program with commands: prints the values that its callbacks get, then the code of the parse.
+ * A program with commands: prints the values of its callbacks, then the code of the parse.
  *
- * Flags: -d/--device TEXT, inherited; --peer NUMBER, more than once; --list, alone; --secret TEXT,
- * on the command line only; --internal, hidden. Commands: `net`, with --mtu NUMBER and the commands
- * `add` (-n/--name TEXT, mandatory) and `drop`; `run`, which may be followed by `again`; `debug`,
- * hidden.
+ * Flags: -d/--device TEXT, inherited; --peer NUMBER, repeatable; --list, only alone; --secret TEXT,
+ * command line only; --internal, hidden. Commands: `net`, with --mtu NUMBER and the commands `add`
+ * (-n/--name TEXT, mandatory) and `drop`; `run`, optionally followed by `again`; `debug`, hidden.
  *
- * The environment: OPTIONS, a list of other calls: dpdk, version, validation, logger, silence,
- * usage, levels; and refuse-NAME, after which the callback of that name gives NOT_PERMITTED.
+ * The environment variable OPTIONS lists other calls: dpdk, version, validation, logger, silence,
+ * usage, levels; and refuse-NAME, which makes callback NAME return NOT_PERMITTED.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -90,7 +89,7 @@ static doca_error_t on_dpdk(int argc, char **argv)
 	int i;
 
 	INSIST(argv[argc] == NULL);
-	/* As DPDK does, which changes the order. */
+	/* DPDK also changes the order. */
 	for (i = argc - 1; i > 0; i--) {
 		printf("dpdk %s\n", argv[i]);
 		argv[i] = NULL;
@@ -102,7 +101,6 @@ static doca_error_t on_message(enum doca_log_level level, const char *format, va
 {
 	va_list again;
 
-	/* Read twice, and behind the only text of the list as well. */
 	va_copy(again, args);
 	printf("level %d: ", (int)level);
 	vprintf(format, args);

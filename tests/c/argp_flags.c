@@ -1,7 +1,7 @@
 /*
- * A program with flags of every kind: prints what its callbacks get, then how the parse ended.
- * LEVELS=1 prints the levels of the log before that. MANDATORY=1 makes two of them mandatory;
- * NAMELESS=1 leaves the program's name to the command line.
+ * A program with flags of every type: prints the values of its callbacks, then the result. LEVELS=1
+ * also prints the log levels. MANDATORY=1 makes two flags mandatory. NAMELESS=1 takes the program's
+ * name from the command line.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -21,7 +21,6 @@ static doca_error_t on_device(void *param, void *its_config)
 	printf("device=%s\n", text);
 	if (strcmp(text, "refused") == 0)
 		return DOCA_ERROR_NOT_FOUND;
-	/* The characters are the callback's. */
 	memset(text, 'x', strlen(text));
 	return DOCA_SUCCESS;
 }
@@ -77,7 +76,7 @@ int main(int argc, char **argv)
 	add("n", "number", "<count>", "How many", DOCA_ARGP_TYPE_INT, on_number, mandatory);
 	add(NULL, "all", NULL, "Whether all", DOCA_ARGP_TYPE_BOOLEAN, on_all, false);
 	add("gid", "gid-index", "<index>", "Which GID", DOCA_ARGP_TYPE_INT, on_gid, false);
-	/* Without a line feed: what ends the program must not overtake it. */
+	/* Without a line feed: the output must still precede the library's when the parse exits. */
 	printf("before ");
 	result = doca_argp_start(argc, argv);
 	if (getenv("LEVELS") != NULL)

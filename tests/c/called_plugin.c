@@ -1,6 +1,6 @@
 /*
- * The graph plugin in C with a table beyond DOCA's interface: a loopback by `call` is answered with
- * one more than the data it carried. What is defined makes the table another one.
+ * The graph plugin in C with an extension table: `call` answers a loopback with its data plus one.
+ * Macros change the table and the answers.
  */
 #include <urom_plugin_extension.h>
 

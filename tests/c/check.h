@@ -1,4 +1,4 @@
-/* Checks that end the program, and say which call or condition it was. */
+/* Checks that end the program and print the failed call or condition. */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
@@ -7,7 +7,6 @@
 
 #include <doca_error.h>
 
-/* Ends the program unless the condition holds. */
 #define INSIST(condition)                                                                       \
 	do {                                                                                    \
 		if (!(condition)) {                                                             \
@@ -16,7 +15,6 @@
 		}                                                                               \
 	} while (0)
 
-/* Ends the program unless a call gave this code. */
 #define EXPECT(code, call)                                                                \
 	do {                                                                              \
 		doca_error_t expect_code = (call);                                        \

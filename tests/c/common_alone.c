@@ -1,4 +1,4 @@
-/* What libdoca_common has for a program that is linked with nothing else of DOCA's. */
+/* A program that is linked only with libdoca_common. */
 #include <stdio.h>
 
 #include <doca_buf.h>

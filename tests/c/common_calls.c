@@ -1,7 +1,4 @@
-/*
- * Texts of codes, and devices. The environment:
- * UROM_DEVICE=virtual0,virtual1@03:00.1
- */
+/* Error texts and devices. Environment: UROM_DEVICE=virtual0,virtual1@03:00.1 */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netpacket/packet.h>
@@ -49,7 +46,7 @@ static void address(const struct doca_devinfo *info, const char *expected)
 	}
 }
 
-/* The first address of an interface that the system lists: how many bytes, 0 for none. */
+/* Copies the first address of a system interface; returns its length, or 0. */
 static size_t system_address(const char *interface, int family, uint8_t *bytes)
 {
 	struct ifaddrs *all, *at;
@@ -81,7 +78,6 @@ static size_t system_address(const char *interface, int family, uint8_t *bytes)
 typedef doca_error_t address_function(const struct doca_devinfo *info, uint8_t *place,
 				      uint32_t size);
 
-/* Compares with what the system says; gives whether there is an address. */
 static int same_address(const struct doca_devinfo *info, const char *interface, int family,
 			address_function *function, uint32_t size)
 {
@@ -116,7 +112,7 @@ static int addresses(const struct doca_devinfo *info, const char *interface)
 			    DOCA_DEVINFO_IPV6_ADDR_SIZE);
 }
 
-/* An open device is described as in the list, until it is closed. */
+/* The description of an open device equals the list's until the device is closed. */
 static void description(struct doca_devinfo *info, const char *name)
 {
 	char text[DOCA_DEVINFO_IBDEV_NAME_SIZE];

@@ -1,7 +1,6 @@
 /*
- * A plugin that answers loopbacks, and corrupts the lists between it and its worker when it is told
- * to. Whatever it does, it does in its worker's process: that may die of it, or go round in circles
- * for ever.
+ * A plugin that answers loopbacks and, on request, corrupts the lists it shares with its worker.
+ * Its worker's process may crash or loop forever.
  */
 #include <stdio.h>
 
@@ -18,7 +17,6 @@ enum corrupt {
 	CORRUPT_COMMAND_CIRCLE, /* a command follows itself */
 };
 
-/* A loopback's command and its answer alike. */
 struct words {
 	uint64_t how;
 	uint64_t data;

@@ -1,6 +1,6 @@
 /*
- * Domains for host programs in C whose participants are all in one thread: each has one worker, and
- * they reach each other through memory.
+ * Domains for C hosts whose participants share one thread: each has one worker, and they exchange
+ * data through memory.
  */
 #ifndef TESTS_DOMAIN_H
 #define TESTS_DOMAIN_H
@@ -9,11 +9,8 @@
 
 #define MOST_PARTICIPANTS 8
 
-/* ---- The all-gather ---- */
-
 struct gather;
 
-/* One participant. It is its own request, as it has one at a time. */
 struct participant {
 	struct gather *gather;
 	uint32_t index;
@@ -54,8 +51,8 @@ static inline doca_error_t gather_begin(void *mine, void *all, size_t length, vo
 	*request = own;
 	if (++gather->arrived < gather->count)
 		return DOCA_SUCCESS;
-	/* The last one copies for everybody: the memory of the others is there until they have been
-	 * told. */
+	/* The last participant copies for all: the buffers stay valid until the others see
+	 * `done`. */
 	gather->arrived = 0;
 	for (uint32_t to = 0; to < gather->count; to++) {
 		struct participant *receiver = &gather->participants[to];
@@ -85,16 +82,13 @@ static inline doca_error_t gather_free(void *request)
 	return DOCA_SUCCESS;
 }
 
-/* Every request was freed, once. */
 static inline void close_gather(const struct gather *gather)
 {
 	for (uint32_t index = 0; index < gather->count; index++)
 		INSIST(gather->participants[index].freed == gather->participants[index].requests);
 }
 
-/* ---- Domains ---- */
-
-/* A domain that has begun to start, with one worker, whose id there is the participant's index. */
+/* Begins to start a domain with one worker, whose id is the participant's index. */
 static inline struct doca_urom_domain *begin_domain(struct doca_pe *pe, struct gather *gather,
 						    uint32_t index, struct doca_urom_worker *worker)
 {
@@ -124,7 +118,7 @@ static inline void end_domain(struct doca_urom_domain *domain)
 {
 	struct doca_ctx *ctx = doca_urom_domain_as_ctx(domain);
 
-	/* Unlike that of a worker, this stop is over when it returns. */
+	/* This stop is synchronous, unlike a worker's. */
 	MUST(doca_ctx_stop(ctx));
 	INSIST(state_of(ctx) == DOCA_CTX_STATE_IDLE);
 	MUST(doca_urom_domain_destroy(domain));

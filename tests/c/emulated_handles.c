@@ -1,6 +1,6 @@
 /*
- * Exported memory handles under emulation: this program imports what others of its kind export.
- * Each argument is a test.
+ * Emulated exported memory handles: this program imports handles of other processes. Each argument
+ * is a test.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #define MOST_HANDLE 512
 #define NOBODY 65534
 
-/* Where things are in a handle of 96 bytes: what a forger would know. */
+/* Offsets in a handle of 96 bytes, for forgery. */
 #define HANDLE_BYTES 96
 #define AT_VERSION 8
 #define AT_ADDRESS 16
@@ -106,7 +106,7 @@ struct exporter {
 	struct exported exported;
 };
 
-/* Exports a block, and answers with its content, until nobody asks any more. */
+/* Exports a block and answers with its content until the socket is closed. */
 static void serve(int socket, size_t length)
 {
 	ucp_context_h context = open_context();
@@ -139,7 +139,6 @@ static void read_exported(struct exporter *exporter)
 		    MSG_WAITALL) == sizeof(exporter->exported));
 }
 
-/* One that is a program of its own. */
 static void start_exporter(struct exporter *exporter)
 {
 	int sockets[2];
@@ -166,7 +165,7 @@ static int end_exporter(struct exporter *exporter)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256;
 }
 
-/* What the exporter finds in its block, which then holds `next`. */
+/* Returns the exporter's content; the exporter then fills its block with `next`. */
 static unsigned char ask(struct exporter *exporter, unsigned char next)
 {
 	unsigned char values[2];
@@ -207,7 +206,7 @@ static void test_import(void)
 			check_shared(&exporters[at]);
 		for (int at = 0; at < 4; at++)
 			INSIST(ucp_mem_unmap(context, second[at]) == UCS_OK);
-		/* The other registration still needs it. */
+		/* The other registration still uses it. */
 		for (int at = 0; at < 4; at++)
 			check_shared(&exporters[at]);
 		for (int at = 0; at < 4; at++) {
@@ -215,7 +214,6 @@ static void test_import(void)
 			INSIST(!is_in_arena(exporters[at].exported.address));
 		}
 	}
-	/* An exporter may end first. */
 	INSIST(import_bytes(context, exporters[0].exported.bytes, &first[0]) == UCS_OK);
 	INSIST(end_exporter(&exporters[0]) == 0);
 	memset(exporters[0].exported.address, 1, LENGTH);
@@ -225,7 +223,7 @@ static void test_import(void)
 	ucp_cleanup(context);
 }
 
-/* As in an embedded service: there is nothing to map. */
+/* Own memory, as in an embedded service: nothing needs to be mapped. */
 static void import_own(ucp_context_h context)
 {
 	unsigned char *block = malloc(LENGTH);
@@ -248,7 +246,6 @@ static void test_own(void)
 	import_own(open_context());
 }
 
-/* A context for memory and nothing else. */
 static void test_alone(void)
 {
 	import_own(open_context_for(UCP_FEATURE_EXPORTED_MEMH));
@@ -275,7 +272,7 @@ static void test_no_handles(void)
 	insist_refused(context, garbage);
 	insist_refused(context, NULL);
 	insist_refused(context, (void *)(uintptr_t)8);
-	/* Two pages, of which only the first is there. */
+	/* Two pages, only the first mapped. */
 	end = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	INSIST(end != MAP_FAILED && munmap(end + 4096, 4096) == 0);
 	end += 4096;
@@ -285,7 +282,7 @@ static void test_no_handles(void)
 	for (unsigned int length = 0; length < HANDLE_BYTES; length++) {
 		memcpy(end - length, exporter.exported.bytes, length);
 		insist_refused(context, end - length);
-		/* Cut off, and other bytes behind it. */
+		/* A truncated handle followed by other bytes. */
 		memcpy(garbage, exporter.exported.bytes, length);
 		insist_refused(context, garbage);
 	}
@@ -297,7 +294,6 @@ static void test_no_handles(void)
 
 /* ---- Forgery ---- */
 
-/* Makes the bytes a handle whose sum is right. */
 static void seal(unsigned char *bytes)
 {
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -330,18 +326,16 @@ static void test_forged(void)
 
 	start_exporter(&one);
 	start_exporter(&other);
-	/* Sealed as it was, it is what it was. */
+	/* Sealing an unchanged handle changes nothing. */
 	memcpy(bytes, one.exported.bytes, sizeof(bytes));
 	seal(bytes);
 	INSIST(memcmp(bytes, one.exported.bytes, sizeof(bytes)) == 0);
-	/* The process is another one by now. */
 	pids[4] = (uint32_t)other.pid;
 	for (unsigned int at = 0; at < sizeof(pids) / sizeof(pids[0]); at++)
 		insist_forged(context, &one.exported, AT_PID, &pids[at], sizeof(pids[at]));
-	/* So is the descriptor. */
 	for (unsigned int at = 0; at < sizeof(fds) / sizeof(fds[0]); at++)
 		insist_forged(context, &one.exported, AT_FD, &fds[at], sizeof(fds[at]));
-	/* Nobody finds out what others have exported. */
+	/* The cookie prevents guessing handles of other processes. */
 	for (unsigned int at = AT_COOKIE; at < AT_COOKIE + 16; at++) {
 		unsigned char value = one.exported.bytes[at] ^ 1;
 
@@ -352,7 +346,6 @@ static void test_forged(void)
 	insist_forged(context, &one.exported, AT_INO, &word, sizeof(word));
 	word = 2;
 	insist_forged(context, &one.exported, AT_VERSION, &word, sizeof(word));
-	/* The range is somewhere else. */
 	word = (uintptr_t)global;
 	insist_forged(context, &one.exported, AT_ADDRESS, &word, sizeof(word));
 	word = (uintptr_t)other.exported.address;
@@ -363,17 +356,15 @@ static void test_forged(void)
 	insist_forged(context, &one.exported, AT_LENGTH, &word, sizeof(word));
 	INSIST(!is_in_arena(one.exported.address));
 	INSIST(import_bytes(context, one.exported.bytes, &memh) == UCS_OK);
-	/* Also where the arena is mapped already. */
+	/* Checks are repeated for an arena that is already mapped. */
 	word = UINT64_C(1);
 	insist_forged(context, &one.exported, AT_COOKIE, &word, sizeof(word));
 	INSIST(ucp_mem_unmap(context, memh) == UCS_OK);
 	INSIST(end_exporter(&one) == 0 && end_exporter(&other) == 0);
-	/* And who has ended exports nothing. */
 	insist_refused(context, one.exported.bytes);
 	ucp_cleanup(context);
 }
 
-/* A process that was forked from this one and has no program of its own. */
 static void fork_exporter(struct exporter *exporter, uid_t user)
 {
 	int sockets[2];
@@ -385,7 +376,7 @@ static void fork_exporter(struct exporter *exporter, uid_t user)
 		close(sockets[0]);
 		if (user != geteuid()) {
 			INSIST(setresuid(user, user, user) == 0);
-			/* What its own child has is that user's. */
+			/* A grandchild's /proc files belong to that user. */
 			exporter->pid = fork();
 			if (exporter->pid != 0) {
 				int status;
@@ -402,7 +393,7 @@ static void fork_exporter(struct exporter *exporter, uid_t user)
 	read_exported(exporter);
 }
 
-/* Only root can be somebody else. */
+/* Needs root. */
 static void test_other_user(void)
 {
 	ucp_context_h context;
@@ -415,7 +406,7 @@ static void test_other_user(void)
 	ucp_cleanup(context);
 }
 
-/* A child of the importer has the importer's own addresses: there is no place for its arena. */
+/* A child of the importer uses the importer's own addresses, so its arena cannot be mapped. */
 static void test_own_child(void)
 {
 	ucp_context_h context;
@@ -457,11 +448,11 @@ static void test_outside(void)
 	INSIST(ucp_mem_map(context, &params, &memh) == UCS_OK);
 	INSIST(export_memory(memh, &exported) == UCS_ERR_UNSUPPORTED);
 	INSIST(ucp_mem_unmap(context, memh) == UCS_OK);
-	/* A part of a block is as good as all of it. */
+	/* Part of a block can be exported, too. */
 	memh = map_memory(context, block + 100, LENGTH);
 	INSIST(export_memory(memh, &exported) == UCS_OK);
 	INSIST(ucp_mem_unmap(context, memh) == UCS_OK);
-	/* Without its descriptor it is nothing that others can find. */
+	/* Without the arena's descriptor, other processes cannot find the memory. */
 	close(arena_descriptor());
 	insist_unsupported(context, block, LENGTH);
 	INSIST(open("/dev/null", O_RDONLY) >= 0);
@@ -469,7 +460,7 @@ static void test_outside(void)
 	ucp_cleanup(context);
 }
 
-/* Buffers of handles and keys, and requests that are none. */
+/* Releases buffers of handles and keys, and NULL requests. */
 static void test_release(void)
 {
 	const ucp_memh_pack_params_t export = {.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS,
@@ -493,7 +484,7 @@ static void test_release(void)
 	ucp_cleanup(context);
 }
 
-/* Where there is an RDMA device everything is UCX's own. */
+/* With an RDMA device, the emulation is disabled. */
 static void test_device(void)
 {
 	ucp_context_h context = open_context();
@@ -505,7 +496,7 @@ static void test_device(void)
 
 	INSIST(!is_in_arena(block) && arena_descriptor() == -1);
 	INSIST(export_memory(memh, &exported) == UCS_ERR_UNSUPPORTED);
-	/* UCX takes zeros for a handle of nothing. */
+	/* UCX accepts zeros as an empty handle. */
 	INSIST(import_bytes(context, zero, &imported) == UCS_OK);
 	INSIST(ucp_mem_unmap(context, imported) == UCS_OK);
 	INSIST(ucp_mem_unmap(context, memh) == UCS_OK);

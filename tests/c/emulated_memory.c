@@ -1,7 +1,4 @@
-/*
- * Memory of a program that the emulation of exported memory is preloaded into: each argument is a
- * test.
- */
+/* The allocator of the preloaded memory emulation: each argument is a test. */
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -44,7 +41,7 @@ static int ended(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 
-/* ---- Which blocks ---- */
+/* ---- Sizes ---- */
 
 static void test_sizes(void)
 {
@@ -73,7 +70,7 @@ static void test_sizes(void)
 
 static void test_wrong_sizes(void)
 {
-	/* The compiler knows that these are too large. */
+	/* Volatile: the compiler would reject these sizes. */
 	volatile size_t huge = SIZE_MAX, half = SIZE_MAX / 2 + 1;
 	void *block = (void *)1;
 
@@ -86,7 +83,7 @@ static void test_wrong_sizes(void)
 	       posix_memalign(&block, 0, 8192) == EINVAL);
 	INSIST(posix_memalign(&block, 4, 8192) == EINVAL);
 	INSIST(posix_memalign(&block, 64, huge - 64) == ENOMEM && block == (void *)1);
-	/* One that cannot grow stays as it was. */
+	/* A failed realloc leaves the block unchanged. */
 	block = malloc(8192);
 	fill(block, 8192, 7);
 	INSIST(realloc(block, huge) == NULL && reallocarray(block, half, 2) == NULL);
@@ -114,7 +111,7 @@ static void test_realloc(void)
 			INSIST(holds(block, kept, (unsigned char)(at + round * 16 + 1)));
 			length = sizes[at];
 			fill(block, length, (unsigned char)(at + round * 16 + 2));
-			/* Now what grows has no room behind it. */
+			/* The next growth cannot be in place. */
 			free(in_the_way);
 			in_the_way = malloc(4096);
 		}
@@ -139,8 +136,6 @@ static void test_zero(void)
 		}
 	}
 }
-
-/* ---- Threads ---- */
 
 struct slot {
 	unsigned char *block;
@@ -213,11 +208,11 @@ static void test_threads(void)
 
 	start_threads(threads, seeds);
 	join_threads(threads);
-	/* What may be left: less than what is given back at a time, for each run between others. */
+	/* Free runs smaller than the release unit keep their pages. */
 	INSIST(arena_bytes() < 4 * MIB);
 }
 
-/* ---- Memory that is given back ---- */
+/* ---- Released memory ---- */
 
 static void test_given_back(void)
 {
@@ -230,7 +225,6 @@ static void test_given_back(void)
 	INSIST(arena_bytes() >= before + 64 * MIB);
 	free(large);
 	INSIST(arena_bytes() < before + MIB);
-	/* So do small ones, when they lie side by side. */
 	for (unsigned int at = 0; at < 1024; at++) {
 		blocks[at] = malloc(8192);
 		fill(blocks[at], 8192, 1);
@@ -239,18 +233,17 @@ static void test_given_back(void)
 	for (unsigned int at = 0; at < 1024; at++)
 		free(blocks[at]);
 	INSIST(arena_bytes() < before + MIB);
-	/* A part that is cut off, too. */
 	large = malloc(32 * MIB);
 	fill(large, 32 * MIB, 1);
 	large = realloc(large, 4096);
 	INSIST(arena_bytes() < before + MIB && holds(large, 4096, 1));
-	/* What nobody touches takes nothing. */
+	/* Untouched memory uses no pages. */
 	large = calloc(1, 4096 * MIB);
 	INSIST(is_in_arena(large) && is_in_arena(large + 4095 * MIB) && large[4095 * MIB] == 0);
 	INSIST(arena_bytes() < before + 2 * MIB);
 }
 
-/* More than the arena has is the C library's. */
+/* When the arena is full, the C library allocates. */
 static void test_exhausted(void)
 {
 	unsigned char *inside[64], *outside = NULL;
@@ -267,7 +260,6 @@ static void test_exhausted(void)
 	}
 	INSIST(outside != NULL && count >= 30);
 	outside[0] = outside[1024 * MIB - 1] = 1;
-	/* Both move, and both are freed by whom they belong to. */
 	inside[0][17] = 17;
 	inside[0] = realloc(inside[0], 1536 * MIB);
 	INSIST(inside[0] != NULL && !is_in_arena(inside[0]) && inside[0][17] == 17);
@@ -279,7 +271,7 @@ static void test_exhausted(void)
 
 static void test_damage(const char *what)
 {
-	/* The compiler knows what these do. */
+	/* Volatile: the compiler would detect these errors. */
 	unsigned char *volatile block = malloc(16384);
 
 	if (strcmp(what, "inside") == 0)
@@ -290,8 +282,6 @@ static void test_damage(const char *what)
 		free(block);
 	free(block);
 }
-
-/* ---- Descriptor ---- */
 
 static void test_descriptor(void)
 {
@@ -304,11 +294,10 @@ static void test_descriptor(void)
 	INSIST(fcntl(arena, F_GET_SEALS) & F_SEAL_SEAL);
 	INSIST(ftruncate(arena, 0) != 0 && ftruncate(arena, INT64_C(1) << 40) != 0);
 	INSIST(fstat(arena, &status) == 0 && status.st_uid == geteuid());
-	/* Low numbers are the program's. */
+	/* Low descriptors belong to the program. */
 	INSIST(dup(0) == 3);
 }
 
-/* A program that closes everything keeps its memory. */
 static void test_closed(void)
 {
 	unsigned char *block = malloc(MIB);
@@ -318,7 +307,6 @@ static void test_closed(void)
 	INSIST(syscall(SYS_close_range, 3, ~0U, 0) == 0);
 	INSIST(arena_descriptor() == -1 && holds(block, MIB, 3));
 	INSIST(is_in_arena(malloc(MIB)));
-	/* What the child gets is read from memory. */
 	child = fork();
 	if (child == 0) {
 		INSIST(holds(block, MIB, 3) && arena_descriptor() > 2);
@@ -330,7 +318,7 @@ static void test_closed(void)
 
 /* ---- Children ---- */
 
-/* A child that does not exec: what it and its parent write afterwards is their own. */
+/* A child that does not exec: its memory and the parent's are then separate. */
 static void test_fork(void)
 {
 	unsigned char *shared = malloc(3 * MIB), *freed = malloc(MIB), *sparse, *after;
@@ -350,12 +338,12 @@ static void test_fork(void)
 	if (child == 0) {
 		alarm(30);
 		INSIST(fstat(arena_descriptor(), &theirs) == 0 && theirs.st_ino != own.st_ino);
-		/* Only what there was was copied. */
+		/* Only used memory was copied. */
 		INSIST(arena_bytes() < 8 * MIB);
 		INSIST(holds(shared, 3 * MIB, 1) && sparse[200 * MIB] == 5);
 		fill(shared, 3 * MIB, 2);
 		INSIST(write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 1);
-		/* The parent has written 3 by now. */
+		/* The parent has already written 3. */
 		INSIST(holds(shared, 3 * MIB, 2) && sparse[200 * MIB] == 5);
 		after = calloc(1, 2 * MIB);
 		INSIST(is_in_arena(after) && holds(after, 2 * MIB, 0));
@@ -363,7 +351,6 @@ static void test_fork(void)
 		free(shared);
 		free(sparse);
 		INSIST(arena_bytes() < 4 * MIB);
-		/* So it is for its own children. */
 		child = fork();
 		if (child == 0) {
 			INSIST(holds(after, 2 * MIB, 4));
@@ -384,7 +371,6 @@ static void test_fork(void)
 	INSIST(holds(shared, 3 * MIB, 3) && holds(after, 2 * MIB, 7) && sparse[200 * MIB] == 6);
 }
 
-/* How many nanoseconds it takes to make a child. */
 static uint64_t fork_time(void)
 {
 	struct timespec from, to;
@@ -399,7 +385,7 @@ static uint64_t fork_time(void)
 	return (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
 }
 
-/* To copy so many bytes takes much the same time in many blocks and in one. */
+/* Copying many blocks takes about as long as copying one block of the same size. */
 static void test_fork_blocks(void)
 {
 	static unsigned char *blocks[32768];
@@ -416,11 +402,10 @@ static void test_fork_blocks(void)
 		fill(blocks[at], 4096, 1);
 	}
 	of_many = fork_time();
-	/* To look through all of the memory for each block takes a hundred times as long. */
+	/* Scanning all memory for each block would take a hundred times as long. */
 	INSIST(of_many < 10 * of_one + 1000000000);
 }
 
-/* Children of a program whose other threads use memory all the time. */
 static void test_fork_threads(void)
 {
 	pthread_t threads[THREADS];
@@ -447,7 +432,7 @@ static void test_fork_threads(void)
 	join_threads(threads);
 }
 
-/* A child that the C library does not know of leaves its parent's blocks alone. */
+/* A child that the C library does not know leaves its parent's blocks unchanged. */
 static void test_bare_fork(void)
 {
 	unsigned char *block = malloc(MIB), *after;
@@ -469,13 +454,11 @@ static void test_bare_fork(void)
 	INSIST(is_in_arena(after) && after != block && holds(block, MIB, 1));
 }
 
-/* The program that children run. */
 static int child_program(void)
 {
 	unsigned char *block = malloc(MIB);
 
 	INSIST(is_in_arena(block));
-	/* Its own arena and no other. */
 	INSIST(arena_bytes() < MIB);
 	fill(block, MIB, 8);
 	return 42;
@@ -484,7 +467,7 @@ static int child_program(void)
 static void test_exec(void)
 {
 	char *const arguments[] = {(char *)(uintptr_t)self, "child", NULL};
-	/* Arguments that are in the arena when they are used. */
+	/* execv() reads these arguments from the arena. */
 	char **large = calloc(4096, sizeof(*large));
 	unsigned char *block = malloc(MIB);
 	pid_t child;
@@ -512,7 +495,8 @@ static void test_exec(void)
 	INSIST(system("exit 7") >> 8 == 7);
 }
 
-/* Limits that must not end the program. With the last one there is no arena. */
+/* Resource limits that must not end the program. With the last limit, the arena cannot be
+ * created. */
 static void test_limit(const char *which)
 {
 	const int resource = strcmp(which, "addresses") == 0 ? RLIMIT_AS : RLIMIT_FSIZE;

@@ -1,4 +1,4 @@
-/* What programs see of the emulation of exported memory: its arena. */
+/* The arena of the exported memory emulation, as programs see it. */
 #ifndef TESTS_EMULATION_H
 #define TESTS_EMULATION_H
 
@@ -16,7 +16,6 @@
 
 #define ARENA_NAME "memfd:urom-ucx-emulation"
 
-/* The descriptor of this process's arena, or -1. */
 static inline int arena_descriptor(void)
 {
 	DIR *directory = opendir("/proc/self/fd");
@@ -35,7 +34,6 @@ static inline int arena_descriptor(void)
 	return found;
 }
 
-/* How many bytes of the arena exist. */
 static inline uint64_t arena_bytes(void)
 {
 	struct stat status;
@@ -44,7 +42,6 @@ static inline uint64_t arena_bytes(void)
 	return (uint64_t)status.st_blocks * 512;
 }
 
-/* Whether an address is in memory that an arena's file stands for. */
 static inline bool is_in_arena(const volatile void *address)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

@@ -1,7 +1,6 @@
 /*
- * Every function with a live object and one argument that cannot be: NULL where something is
- * needed, or a value that makes no sense. Afterwards the same call with good arguments succeeds:
- * nothing was changed by the bad one.
+ * Calls every function with a live object and one invalid argument: NULL or a meaningless value.
+ * The same call with valid arguments then succeeds, so the failed call changed nothing.
  */
 #ifndef TESTS_EVERY_ARGUMENT_H
 #define TESTS_EVERY_ARGUMENT_H
@@ -70,7 +69,6 @@ static inline void bad_arguments_of_a_service(const struct rig *rig)
 	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate, running, NULL);
 	GIVES(INVALID, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1,
 	      no_query_done, NULL);
-	/* Callbacks may be left out. */
 	GIVES(DOCA_SUCCESS, doca_urom_service_get_workers_by_gid_task_allocate_init, running, 1,
 	      NULL, &query);
 	RETURNS(doca_urom_service_get_workers_by_gid_task_set_cb, query, NULL);
@@ -142,7 +140,7 @@ static inline void bad_arguments_of_a_worker(const struct rig *rig)
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, 0, &task);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, rig->plugin << 1, &task);
 	GIVES(INVALID, doca_urom_worker_cmd_task_allocate_init, running, UINT64_MAX, &task);
-	/* A task without plugin can be had, and not submitted. */
+	/* A task without a plugin can be allocated, but not submitted. */
 	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_allocate, running, &task);
 	GIVES(INVALID, doca_task_submit, doca_urom_worker_cmd_task_as_task(task));
 	RETURNS(doca_urom_worker_cmd_task_set_plugin, task, UINT64_MAX);
@@ -170,7 +168,7 @@ static inline void bad_arguments_of_a_buffer(const struct rig *rig)
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_data, payload, head, 8);
 	GIVES(INVALID, doca_buf_set_data, payload, NULL, 8);
 	GIVES(INVALID, doca_buf_set_data, payload, head - 1, 8);
-	/* Programs may not look at that; then it is the submit that says so. */
+	/* A program that ignores this error gets it again from the submit. */
 	GIVES(INVALID, doca_task_submit, as_task);
 	GIVES(INVALID, doca_buf_set_data, payload, head, 4096);
 	GIVES(DOCA_ERROR_TOO_BIG, doca_task_submit, as_task);
@@ -181,7 +179,7 @@ static inline void bad_arguments_of_a_buffer(const struct rig *rig)
 	end_worker(worker, rig->host.pe);
 }
 
-/* What the buffer of a task has in common with others, and what it has not. */
+/* Task buffers: functions they share with other buffers, and functions they refuse. */
 static inline void buffers_of_tasks(const struct rig *rig)
 {
 	struct doca_urom_worker *worker = running_worker(rig, rig->host.pe, 73);
@@ -321,7 +319,7 @@ static inline void bad_arguments_of_an_engine(const struct rig *rig)
 	IS(0, urom_ctx_get_failure(ctx, NULL, 0));
 }
 
-/* No device of this library can do such a thing. */
+/* Devices of this library lack this capability. */
 static inline void lacks(const struct doca_devinfo *info,
 			 doca_error_t (*is_supported)(const struct doca_devinfo *, uint8_t *))
 {

@@ -1,10 +1,8 @@
 /*
- * Calls every function of the library with NULL, with objects of every other kind, with objects
- * that are destroyed, with arguments that cannot be, and in every state; and says where a code is
- * not the documented one.
+ * Calls every function of the library with NULL, wrong objects, destroyed objects and invalid
+ * arguments, and in every state; prints each undocumented result.
  *
- * With the argument --names it prints, one a line behind the line "names:", which functions it
- * called.
+ * With the argument --names it prints the called functions, one a line, after the line "names:".
  */
 #include <sys/wait.h>
 
@@ -36,7 +34,6 @@ struct objects_of_tasks {
 	uint64_t word;
 };
 
-/* One object of each kind around tasks and graphs. */
 static struct objects_of_tasks objects_of_tasks(struct doca_pe *pe, struct doca_dev *dev,
 						struct doca_buf *buf)
 {
@@ -120,7 +117,7 @@ static void refuse_all(const struct named *all, size_t count)
 		refuse_everywhere(all[at].what, all[at].is, all[at].o);
 }
 
-/* The text of a failure is why nothing can be done with it in a child. */
+/* The failure text explains why a child cannot use the object. */
 static void says_why(size_t length)
 {
 	char wanted[64];
@@ -130,7 +127,6 @@ static void says_why(size_t length)
 	IS(0, strncmp(given.text, wanted, strlen(wanted)));
 }
 
-/* A child gives each object to every function that takes it. */
 static void refused_in_child(const struct named *all, size_t count,
 			     struct doca_urom_service *service,
 			     struct doca_urom_worker_cmd_task *task, struct doca_devinfo **list)
@@ -139,7 +135,7 @@ static void refused_in_child(const struct named *all, size_t count,
 	pid_t child;
 
 #ifdef __SANITIZE_ADDRESS__
-	/* A child inherits the locks of the sanitizer's allocator as they are. */
+	/* The sanitizer's allocator may hold locks at the fork. */
 	return;
 #endif
 	fflush(NULL);
@@ -150,12 +146,13 @@ static void refused_in_child(const struct named *all, size_t count,
 		is_forked = true;
 		refuse_all(all, count);
 		GIVES(DOCA_ERROR_BAD_STATE, doca_devinfo_destroy_list, list);
-		/* The pointer to a service is that to its context. */
+		/* A service and its context have the same address. */
 		says_why(urom_ctx_get_failure((void *)service, given.text, sizeof(given.text)));
 		says_why(urom_worker_cmd_task_get_failure(task, given.text, sizeof(given.text)));
 		GIVES(DOCA_ERROR_INVALID_VALUE, doca_pe_destroy, NULL);
 		fflush(NULL);
-		/* Not an exit, where valgrind would report the memory of the parent's threads as lost. */
+		/* exec instead of exit: valgrind would report the memory of the parent's threads as
+		 * leaked. */
 		execlp(differences ? "false" : "true", "child", (char *)NULL);
 		_exit(2);
 	}
@@ -163,7 +160,6 @@ static void refused_in_child(const struct named *all, size_t count,
 	IS(0, status);
 }
 
-/* Objects of every kind, each given to every function of another. */
 static void wrong_objects(struct rig *rig)
 {
 	struct doca_urom_service_get_workers_by_gid_task *query;
@@ -241,7 +237,6 @@ static void wrong_objects(struct rig *rig)
 	refuse_all(all, sizeof(all) / sizeof(*all));
 	refused_in_child(all, sizeof(all) / sizeof(*all), service, task, list);
 
-	/* Nothing of that did any harm. */
 	MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(task)));
 	IS(1, next_event(rig->host.pe));
 	IS(1, loopbacks);
@@ -276,8 +271,7 @@ static void wrong_states_of_workers(const struct rig *rig)
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
 
 	worker_in_state(worker, DOCA_CTX_STATE_IDLE, rig);
-	/* It was given an environment, which a worker that exists does not take: so it gets a new
-	 * one. */
+	/* The environment was set, and an existing worker would refuse it: this id is new. */
 	MUST(doca_urom_worker_set_id(worker, 82));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
 	worker_in_state(worker, DOCA_CTX_STATE_STARTING, rig);
@@ -303,7 +297,7 @@ static void wrong_states_of_services(const struct rig *rig)
 	service_in_state(service, DOCA_CTX_STATE_IDLE, rig);
 	GIVES(DOCA_SUCCESS, doca_ctx_start, ctx);
 	service_in_state(service, DOCA_CTX_STATE_RUNNING, rig);
-	/* A query that is out keeps it from being idle. */
+	/* A pending query keeps the service from being idle. */
 	MUST(doca_urom_service_get_workers_by_gid_task_allocate(service, &query));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, ctx);
 	service_in_state(service, DOCA_CTX_STATE_STOPPING, rig);

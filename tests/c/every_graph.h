@@ -1,8 +1,8 @@
 /*
- * Every function of graphs, in good order and in bad. No service is needed.
+ * Every function of graphs, in valid and invalid order. Needs no service.
  *
- * The graph of most checks: two functions of the program, `first` and `last`, and two tasks of a
- * sync event between them, which run beside each other.
+ * Most checks use this graph: user nodes `first` and `last`, and between them two parallel tasks of
+ * a sync event.
  */
 #ifndef TESTS_EVERY_GRAPH_H
 #define TESTS_EVERY_GRAPH_H
@@ -14,7 +14,7 @@
 #define BAD_CONFIG DOCA_ERROR_BAD_CONFIG
 #define IN_USE DOCA_ERROR_IN_USE
 
-/* Which functions of the program ran, in their order, as digits; and the code of the next. */
+/* User nodes that ran, in order, as digits; and the code that the next node returns. */
 static struct {
 	uint64_t order;
 	doca_error_t next;
@@ -96,7 +96,6 @@ static inline void build_diamond(struct diamond *d, struct doca_pe *pe,
 	MUST(doca_graph_start(d->graph));
 }
 
-/* An instance that adds 1 and waits until the counter is `until`. */
 static inline void make_instance(struct diamond *d, uint64_t until)
 {
 	MUST(doca_sync_event_task_notify_add_alloc_init(d->event, 1, &d->fetched, number(0),
@@ -123,7 +122,7 @@ static inline void end_diamond(struct diamond *d)
 	GIVES(DOCA_SUCCESS, doca_graph_destroy, d->graph);
 }
 
-/* Progresses until nothing comes; how many calls gave 1. */
+/* Progresses until nothing happens; returns the number of nonzero calls. */
 static inline unsigned int progress_all(struct doca_pe *pe)
 {
 	unsigned int count = 0;
@@ -140,12 +139,10 @@ static inline void ended_so(const struct diamond *d, unsigned int completed, uns
 	IS(failed, ran.failed);
 	IS(order, ran.order);
 	IS(1, ran.instance == d->instance && ran.instance_data == 11 && ran.graph_data == 12);
-	/* The tasks' own callbacks are not called. */
 	IS(0, seen.completed + seen.failed);
 	IS(0, in_flight(d->event));
 }
 
-/* Runs again and again, in the order of the dependencies. */
 static inline void a_graph_runs(struct doca_pe *pe, struct doca_sync_event *event)
 {
 	struct diamond d;
@@ -164,13 +161,12 @@ static inline void a_graph_runs(struct doca_pe *pe, struct doca_sync_event *even
 		ran.order = 0;
 		GIVES(DOCA_SUCCESS, doca_graph_instance_submit, d.instance);
 		IS(0, ran.order);
-		/* Four nodes and the end. */
+		/* Four nodes and the completion. */
 		IS(5, progress_all(pe));
 		ended_so(&d, (unsigned int)turn, 0, 12);
 		IS(turn - 1, d.fetched);
 		IS(DOCA_SUCCESS, doca_task_get_status((void *)d.wait_task));
 	}
-	/* From its own callback. */
 	doca_sync_event_task_wait_eq_set_mask(d.wait_task, 0);
 	doca_sync_event_task_wait_eq_set_wait_val(d.wait_task, 0);
 	ran.order = 0;
@@ -181,7 +177,7 @@ static inline void a_graph_runs(struct doca_pe *pe, struct doca_sync_event *even
 	end_diamond(&d);
 }
 
-/* The calls that an instance in flight forbids, and how a wait in it ends. */
+/* Calls that a running instance forbids, and the end of its wait. */
 static inline void an_instance_in_flight(struct doca_pe *pe, struct doca_sync_event *event)
 {
 	struct doca_graph_instance *none;
@@ -191,7 +187,7 @@ static inline void an_instance_in_flight(struct doca_pe *pe, struct doca_sync_ev
 	MUST(doca_sync_event_update_set(event, 0));
 	make_instance(&d, 5);
 	MUST(doca_graph_instance_submit(d.instance));
-	/* Even before its nodes begin. */
+	/* Forbidden even before its nodes begin. */
 	GIVES(NOT_PERMITTED, doca_task_submit, (void *)d.add_task);
 	IS(DOCA_ERROR_IN_PROGRESS, doca_task_get_status((void *)d.add_task));
 	IS(2, progress_all(pe));
@@ -214,7 +210,7 @@ static inline void an_instance_in_flight(struct doca_pe *pe, struct doca_sync_ev
 	end_diamond(&d);
 }
 
-/* One callback for a failure, once what runs has ended; nothing else begins. */
+/* A failure waits for running nodes, starts no further nodes, and calls one callback. */
 static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *event)
 {
 	struct doca_ctx *ctx = doca_sync_event_as_ctx(event);
@@ -223,14 +219,13 @@ static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *e
 	build_diamond(&d, pe, event, instance_completed, instance_failed);
 	MUST(doca_sync_event_update_set(event, 0));
 	make_instance(&d, 5);
-	/* The first node, a function. */
 	ran.next = DOCA_ERROR_AGAIN;
 	MUST(doca_graph_instance_submit(d.instance));
 	IS(2, progress_all(pe));
 	ended_so(&d, 0, 1, 1);
 	IS(0, counter_of(event));
 	IS(BAD_STATE, doca_task_get_status((void *)d.add_task));
-	/* A task that is refused when its turn comes: its neighbour does not begin. */
+	/* A task is refused when its node begins: the parallel node does not begin. */
 	ran.next = DOCA_SUCCESS;
 	ran.order = 0;
 	doca_sync_event_task_notify_add_set_fetched_val_ptr(d.add_task, NULL);
@@ -239,7 +234,6 @@ static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *e
 	ended_so(&d, 0, 2, 1);
 	IS(BAD_VALUE, doca_task_get_status((void *)d.add_task));
 	IS(BAD_STATE, doca_task_get_status((void *)d.wait_task));
-	/* A context that stops. */
 	doca_sync_event_task_notify_add_set_fetched_val_ptr(d.add_task, &d.fetched);
 	ran.order = 0;
 	MUST(doca_graph_instance_submit(d.instance));
@@ -248,7 +242,6 @@ static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *e
 	IS(2, progress_all(pe));
 	ended_so(&d, 0, 3, 1);
 	IS(DOCA_ERROR_SHUTDOWN, doca_task_get_status((void *)d.wait_task));
-	/* One that does not run. */
 	MUST(doca_graph_instance_submit(d.instance));
 	IS(2, progress_all(pe));
 	IS(4, ran.failed);
@@ -258,7 +251,6 @@ static inline void nodes_that_fail(struct doca_pe *pe, struct doca_sync_event *e
 	MUST(doca_sync_event_start(event));
 }
 
-/* A submit that finds a fault changes nothing. */
 static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_pe *pe,
 					      struct doca_sync_event *event)
 {
@@ -287,14 +279,13 @@ static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_
 	GIVES(BAD_VALUE, doca_graph_instance_set_user_node_data, d.instance, d.add, NULL);
 	GIVES(BAD_VALUE, doca_graph_instance_set_sub_graph_node_data, d.instance, d.add,
 	      d.instance);
-	/* No data. */
 	MUST(doca_graph_instance_destroy(d.instance));
 	MUST(doca_graph_instance_create(d.graph, &instance));
 	MUST(doca_graph_instance_set_user_node_data(instance, d.first, NULL));
 	MUST(doca_graph_instance_set_ctx_node_data(instance, d.add, (void *)d.add_task));
 	GIVES(BAD_CONFIG, doca_graph_instance_submit, instance);
 	IS(BAD_STATE, doca_task_get_status((void *)d.add_task));
-	/* One task of two nodes; a task in flight. */
+	/* One task for two nodes; a submitted task. */
 	MUST(doca_graph_instance_set_ctx_node_data(instance, d.wait, (void *)d.add_task));
 	MUST(doca_graph_instance_set_user_node_data(instance, d.last, NULL));
 	GIVES(NOT_PERMITTED, doca_graph_instance_submit, instance);
@@ -303,11 +294,10 @@ static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_
 	GIVES(NOT_PERMITTED, doca_graph_instance_submit, instance);
 	ends(pe, own, DOCA_SUCCESS, 0);
 	doca_task_free((void *)own);
-	/* The others are the program's, and usable. */
 	MUST(doca_task_submit((void *)d.add_task));
 	ends(pe, d.add_task, DOCA_SUCCESS, 0);
 
-	/* A graph that is not started, or was changed since. */
+	/* A graph that is not started, or was changed after its start. */
 	MUST(doca_graph_instance_set_ctx_node_data(instance, d.wait, (void *)d.wait_task));
 	doca_sync_event_task_wait_eq_set_mask(d.wait_task, 0);
 	MUST(doca_graph_stop(d.graph));
@@ -330,7 +320,6 @@ static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_
 	end_diamond(&d);
 }
 
-/* A start finds every fault of a graph. */
 static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe *pe,
 					   struct doca_sync_event *event)
 {
@@ -365,7 +354,7 @@ static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe 
 	MUST(doca_graph_destroy(third));
 	MUST(doca_pe_destroy(second));
 
-	/* Without callbacks, without nodes, with nodes of the program alone. */
+	/* Without callbacks, without nodes, with user nodes only. */
 	GIVES(BAD_CONFIG, doca_graph_start, graph);
 	GIVES(DOCA_SUCCESS, doca_graph_set_conf, graph, instance_completed, instance_failed, 1);
 	GIVES(BAD_CONFIG, doca_graph_start, graph);
@@ -374,7 +363,7 @@ static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe 
 	for (at = 1; at < 3; at++)
 		GIVES(DOCA_SUCCESS, doca_graph_node_create_from_ctx, graph,
 		      doca_sync_event_as_ctx(event), &nodes[at]);
-	/* A cycle, which is found wherever it is. */
+	/* A cycle anywhere in the graph. */
 	MUST(doca_graph_node_create_from_user(other, run_user, &foreign));
 	GIVES(BAD_VALUE, doca_graph_add_dependency, graph, nodes[0], foreign);
 	GIVES(BAD_VALUE, doca_graph_add_dependency, graph, foreign, nodes[0]);
@@ -394,8 +383,7 @@ static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe 
 	GIVES(BAD_CONFIG, doca_graph_start, graph);
 	MUST(doca_graph_destroy(graph));
 
-	/* A context without the graph's engine; a graph that is not started or contains this one.
-	 */
+	/* A context on another engine; a graph that is not started or contains this graph. */
 	MUST(doca_graph_create(pe, &graph));
 	MUST(doca_graph_set_conf(graph, instance_completed, instance_failed, 1));
 	MUST(doca_graph_node_create_from_ctx(graph, doca_sync_event_as_ctx(alone), &node));
@@ -413,7 +401,7 @@ static inline void graphs_that_are_refused(struct doca_dev *dev, struct doca_pe 
 	MUST(doca_graph_destroy(other));
 }
 
-/* A graph in a graph: its callbacks are not called, and a failure in it is one of its node. */
+/* Graph nodes: the inner graph's callbacks are not called; its failure fails its node. */
 static inline void graphs_in_graphs(struct doca_pe *pe, struct doca_sync_event *event)
 {
 	struct doca_graph_node *within, *behind;
@@ -440,7 +428,7 @@ static inline void graphs_in_graphs(struct doca_pe *pe, struct doca_sync_event *
 	MUST(doca_graph_instance_submit(instance));
 	GIVES(NOT_PERMITTED, doca_graph_instance_submit, d.instance);
 	GIVES(IN_USE, doca_graph_stop, d.graph);
-	/* Five of the inner graph, one function, and the end. */
+	/* Five for the inner graph, one function, and the completion. */
 	IS(7, progress_all(pe));
 	IS(1, ran.completed == 1 && ran.failed == 0 && ran.instance == instance);
 	IS(123, ran.order);
@@ -451,7 +439,7 @@ static inline void graphs_in_graphs(struct doca_pe *pe, struct doca_sync_event *
 	IS(3, progress_all(pe));
 	IS(1, ran.completed == 1 && ran.failed == 1 && ran.order == 1);
 
-	/* A fault of the inner instance refuses the outer one. */
+	/* An invalid inner instance fails the outer submit. */
 	MUST(doca_graph_stop(d.graph));
 	GIVES(BAD_STATE, doca_graph_instance_submit, instance);
 	MUST(doca_graph_start(d.graph));

@@ -1,6 +1,6 @@
 /*
- * Every function of memory maps, buffers, inventories and pools, in good order and in bad. No
- * service is needed.
+ * Every function of memory maps, buffers, inventories and pools, in valid and invalid order. Needs
+ * no service.
  */
 #ifndef TESTS_EVERY_MEMORY_H
 #define TESTS_EVERY_MEMORY_H
@@ -43,7 +43,6 @@ static inline struct doca_buf_inventory *started_inventory(size_t count)
 	return inventory;
 }
 
-/* A buffer over as many bytes at `addr`, all of them data. */
 static inline struct doca_buf *buffer_at(struct doca_buf_inventory *inventory,
 					 struct doca_mmap *map, void *addr, size_t len)
 {
@@ -153,7 +152,6 @@ static inline void settings_of_maps(struct doca_dev *dev)
 	GIVES(DOCA_SUCCESS, doca_mmap_get_from_export, map, &is);
 	IS(0, is);
 
-	/* The device is in use as long as the map has it. */
 	GIVES(DOCA_SUCCESS, doca_mmap_stop, map);
 	GIVES(BAD_STATE, doca_mmap_stop, map);
 	GIVES(DOCA_SUCCESS, doca_mmap_set_user_data, map, mine);
@@ -206,7 +204,6 @@ static inline void exports(struct doca_dev *dev)
 	}
 
 	map = started_map(memory, sizeof(memory), DOCA_ACCESS_FLAG_PCI_READ_WRITE, NULL);
-	/* The device was not added. */
 	GIVES(BAD_VALUE, doca_mmap_export_pci, map, dev, &bytes, &len);
 	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 
@@ -307,7 +304,6 @@ static inline void settings_of_inventories(void)
 	GIVES(DOCA_ERROR_IN_USE, doca_mmap_stop, map);
 	GIVES(DOCA_ERROR_IN_USE, doca_mmap_destroy, map);
 
-	/* What was given stays usable. */
 	GIVES(DOCA_SUCCESS, doca_buf_inventory_stop, inventory);
 	GIVES(BAD_STATE, doca_buf_inventory_stop, inventory);
 	GIVES(BAD_STATE, doca_buf_inventory_buf_dup, inventory, bufs[0], &none);
@@ -331,7 +327,7 @@ static inline void ranges_of_buffers(void)
 	struct doca_buf_inventory *inventory = started_inventory(2);
 	static char memory[64];
 	char *part = memory + 8;
-	/* The map does not have the first 8 bytes and the last. */
+	/* The map lacks the first and the last 8 bytes. */
 	struct doca_mmap *map = started_map(part, 48, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE, NULL);
 	struct doca_buf *buf = NULL, *copy;
 	void *head, *data;
@@ -393,7 +389,7 @@ static inline void ranges_of_buffers(void)
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, buf, NULL);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, copy, NULL);
 
-	/* What samples call. */
+	/* The calls of DOCA's samples. */
 	MUST(doca_buf_inventory_buf_get_by_addr(inventory, map, part, 48, &buf));
 	GIVES(DOCA_SUCCESS, doca_buf_get_data_len, buf, &len);
 	IS(0, len);
@@ -425,7 +421,7 @@ static inline void buffers_elsewhere(void)
 	struct doca_mmap *map = started_map(part, 48, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE, NULL);
 	struct doca_buf *buf = buffer_at(inventory, map, part, 8), *other;
 
-	/* Further than the buffer was, and as far as the map is. */
+	/* Beyond the earlier buffer, up to the map's end. */
 	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_data, buf, part + 16, 32);
 	buffer_is(buf, part + 16, 32, part + 16, 32);
 	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_reuse_by_addr, buf, part, 48);
@@ -440,7 +436,6 @@ static inline void buffers_elsewhere(void)
 	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_addr, buf, part + 49, 0);
 	GIVES(BAD_VALUE, doca_buf_inventory_buf_reuse_by_data, buf, part, SIZE_MAX);
 
-	/* What others use stays where it is. */
 	GIVES(DOCA_SUCCESS, doca_buf_inc_refcount, buf, NULL);
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_data, buf, part, 8);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, buf, NULL);
@@ -491,7 +486,6 @@ static inline void references_to_buffers(void)
 	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 }
 
-/* What a buffer says of its place. */
 static inline void is_placed(struct doca_buf *buf, struct doca_buf *next, struct doca_buf *last,
 			     uint8_t first, uint32_t len)
 {
@@ -552,12 +546,11 @@ static inline void lists_of_buffers(void)
 	GIVES(BAD_VALUE, doca_buf_is_in_list, a, NULL);
 	GIVES(BAD_VALUE, doca_buf_get_list_len, a, NULL);
 
-	/* Only the references to the first one count. */
+	/* Only references to the head count. */
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inc_refcount, b, &count);
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_dec_refcount, d, &count);
 	GIVES(DOCA_SUCCESS, doca_buf_inc_refcount, a, &count);
 
-	/* A copy is in no list. */
 	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_dup, inventory, b, &copy);
 	is_placed(copy, NULL, copy, 1, 1);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, copy, NULL);
@@ -577,12 +570,11 @@ static inline void lists_of_buffers(void)
 	is_placed(a, b, b, 1, 2);
 	GIVES(DOCA_ERROR_IN_USE, doca_buf_inventory_destroy, other);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, a, &count);
-	/* Both are back, whatever inventory they are of. */
 	GIVES(BAD_VALUE, doca_buf_dec_refcount, b, NULL);
 	GIVES(DOCA_SUCCESS, doca_buf_inventory_destroy, other);
 	IS(2, free_elements(inventory));
 
-	/* References to what follows do not keep it. */
+	/* References to a later element do not keep it. */
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, c, NULL);
 	GIVES(DOCA_SUCCESS, doca_buf_unchain_list, c, d);
 	GIVES(DOCA_SUCCESS, doca_buf_inc_refcount, d, NULL);
@@ -615,7 +607,7 @@ static inline void pools_of_buffers(void)
 	GIVES(BAD_VALUE, doca_buf_pool_create, 3, 100, map, NULL);
 	IS(1, pool == NULL);
 
-	/* A pool looks at its map when it is started. */
+	/* Starting a pool checks its map. */
 	MUST(doca_mmap_create(&gone));
 	GIVES(DOCA_SUCCESS, doca_buf_pool_create, 3, 100, gone, &pool);
 	GIVES(BAD_STATE, doca_buf_pool_start, pool);
@@ -671,7 +663,7 @@ static inline void pools_of_buffers(void)
 	IS(0, count);
 	GIVES(DOCA_ERROR_IN_USE, doca_buf_pool_destroy, pool);
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_buf_inventory_buf_reuse_by_addr, bufs[1], memory, 8);
-	/* That is the head of another. */
+	/* This head belongs to another buffer. */
 	GIVES(BAD_VALUE, doca_buf_set_data, bufs[1], head, 0);
 	GIVES(DOCA_SUCCESS, doca_buf_chain_list, bufs[0], bufs[1]);
 	GIVES(DOCA_SUCCESS, doca_buf_pool_stop, pool);
@@ -682,7 +674,6 @@ static inline void pools_of_buffers(void)
 	IS(2, count);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, bufs[2], NULL);
 	IS(1, none == NULL);
-	/* A pool keeps its map. */
 	GIVES(DOCA_ERROR_IN_USE, doca_mmap_stop, map);
 	GIVES(DOCA_ERROR_IN_USE, doca_mmap_destroy, map);
 	GIVES(DOCA_SUCCESS, doca_buf_pool_destroy, pool);

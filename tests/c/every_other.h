@@ -1,6 +1,4 @@
-/*
- * What belongs to no object: texts, versions, and all that the library says it does not support.
- */
+/* Error texts, versions, and the functions that the library does not support. */
 #ifndef TESTS_EVERY_OTHER_H
 #define TESTS_EVERY_OTHER_H
 
@@ -25,7 +23,7 @@ static inline void codes_and_versions(void)
 	note_call("doca_version_runtime");
 }
 
-/* INVALID_VALUE for each pointer that is NULL, and else NOT_SUPPORTED; nothing is written. */
+/* Expects INVALID_VALUE for each NULL pointer, otherwise NOT_SUPPORTED, without output. */
 static inline void what_is_not_supported(const struct rig *rig)
 {
 	struct doca_devinfo_rep **reps = NULL, *rep = (void *)rig;
@@ -113,7 +111,6 @@ static inline void what_is_not_supported(const struct rig *rig)
 	IS(1, number == 77 && equal == 77 && type == DOCA_PCI_FUNC_TYPE_SF && !*text);
 }
 
-/* The generic ways to submit and to free, with tasks of both kinds. */
 static inline void submitted_and_freed(const struct rig *rig)
 {
 	struct doca_urom_service_get_workers_by_gid_task *query;

@@ -1,6 +1,6 @@
 /*
- * Every function that takes an object, called with NULL and with every other kind of object:
- * INVALID_VALUE, NULL or 0, and nothing else happens.
+ * Calls every function that takes an object with NULL and with every other kind of object: the
+ * result is INVALID_VALUE, NULL or 0, without side effects.
  */
 #ifndef TESTS_EVERY_POINTER_H
 #define TESTS_EVERY_POINTER_H
@@ -15,8 +15,7 @@
 #include <doca_sync_event.h>
 #include <urom_extensions.h>
 
-/* What a pointer can stand for; the context of a service, a worker, a domain, a sync event or hints
- * about memory is the object itself. */
+/* Kinds of objects. A service, worker, domain, sync event or memory hint is its own context. */
 enum kind {
 	SERVICE = 1,
 	WORKER = 2,
@@ -50,7 +49,6 @@ enum kind {
 	NOTHING = 0,
 };
 
-/* What the functions are given beside the object. */
 static struct {
 	void *pointer;
 	size_t size;
@@ -128,16 +126,15 @@ static inline void nothing_freed(void *addr, size_t len, void *cookie)
 	INSIST(!"a map that does not exist gives its memory back");
 }
 
-/* In a child: then functions are called with objects of the right kind that its parent has made. */
+/* In a child, functions are called with the parent's objects of the right kind. */
 static bool is_forked;
 
-/* Calls a function that takes a kind of object with `o`, unless it is one: a call that gives a
- * code, a number or a pointer. */
+/* Calls a function with `o` unless it takes that kind: the function returns a code, a number or a
+ * pointer. */
 #define REFUSES(takes, function, ...) \
 	ATTEMPT(takes, function,                                                          \
 		is_forked ? DOCA_ERROR_BAD_STATE : DOCA_ERROR_INVALID_VALUE, function(__VA_ARGS__))
 #define GIVES_ZERO(takes, function, ...) ATTEMPT(takes, function, 0, function(__VA_ARGS__))
-/* One that gives nothing. */
 #define IGNORES(takes, function, ...) ATTEMPT(takes, function, 0, (function(__VA_ARGS__), 0))
 #define ATTEMPT(takes, function, refusal, call)                                          \
 	do {                                                                             \
@@ -150,7 +147,6 @@ static bool is_forked;
 		}                                                                        \
 	} while (0)
 
-/* The same for maps, buffers, inventories and pools. */
 static inline void refuse_memory(const char *what, enum kind is, void *o)
 {
 	REFUSES(MAP, doca_mmap_destroy, o);
@@ -224,7 +220,6 @@ static inline void refuse_memory(const char *what, enum kind is, void *o)
 	REFUSES(POOL, doca_buf_pool_get_element_alignment, o, &given.size);
 }
 
-/* The same for sync events. */
 static inline void refuse_events(const char *what, enum kind is, void *o)
 {
 	REFUSES(DEVICE, doca_sync_event_create_from_export, o, (uint8_t *)given.text, 64,
@@ -255,7 +250,6 @@ static inline void refuse_events(const char *what, enum kind is, void *o)
 	REFUSES(EVENT, doca_sync_event_wait_neq_yield, o, 0, UINT64_MAX);
 }
 
-/* The same for the tasks of sync events, hints about memory, and graphs. */
 static inline void refuse_tasks(const char *what, enum kind is, void *o)
 {
 	REFUSES(DEVICE, doca_sync_event_remote_net_create_from_export, o, (uint8_t *)given.text, 64,
@@ -353,7 +347,6 @@ static inline void refuse_tasks(const char *what, enum kind is, void *o)
 	IGNORES(CTX, doca_ctx_flush_tasks, o);
 }
 
-/* Calls every function with an object of this kind, unless that is what it takes. */
 static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 {
 	REFUSES(SERVICE, doca_urom_service_destroy, o);
@@ -466,7 +459,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(DEVICE_INFO, doca_devinfo_rep_cap_is_filter_net_supported, o, &given.byte);
 	REFUSES(DEVICE_INFO, doca_devinfo_rep_cap_is_filter_emulated_supported, o, &given.byte);
 	REFUSES(DEVICE_INFO, doca_ctx_cap_get_num_completion_vectors, o, &given.half);
-	/* A list has no tag of its own. */
+	/* A device list does not carry a type tag. */
 	if (o == NULL)
 		REFUSES(NOTHING, doca_devinfo_destroy_list, o);
 	GIVES_ZERO(DEVICE, doca_dev_as_devinfo, o);

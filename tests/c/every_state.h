@@ -1,7 +1,4 @@
-/*
- * Every function of a context in every state: what may be done while it is idle, starts, runs and
- * stops.
- */
+/* Every function of a context in every state: idle, starting, running and stopping. */
 #ifndef TESTS_EVERY_STATE_H
 #define TESTS_EVERY_STATE_H
 
@@ -16,14 +13,13 @@
 #define SOON DOCA_ERROR_IN_PROGRESS
 #define CHANGES UINT32_MAX /* the call would change the state, and is left out */
 
-/* The codes of a function by DOCA_CTX_STATE_*: idle, starting, running, stopping. */
+/* Expected codes by DOCA_CTX_STATE_*: idle, starting, running, stopping. */
 typedef const uint32_t codes[4];
 
 static codes while_idle = {OK, BAD, BAD, BAD}, while_running = {BAD, BAD, OK, BAD},
 	     always = {OK, OK, OK, OK};
 static codes connected = {NO, NO, NO, NO};
 
-/* Calls a function of the context `o`, which is in `state` and stays in it. */
 #define IN_STATE(wanted, function, ...)                                                          \
 	do {                                                                                     \
 		INSIST(state_of((void *)o) == state);                                            \
@@ -79,7 +75,7 @@ static inline void worker_in_state(void *o, enum doca_ctx_states state, const st
 	IN_STATE(always, doca_ctx_get_num_inflight_tasks, o, &count);
 }
 
-/* A service starts at once, so it is never seen starting. */
+/* A service starts synchronously, so the starting state is never visible. */
 static inline void service_in_state(void *o, enum doca_ctx_states state, const struct rig *rig)
 {
 	static codes destroy = {CHANGES, CHANGES, NO, NO}, start = {CHANGES, CHANGES, BAD, BAD};
@@ -105,12 +101,12 @@ static inline void service_in_state(void *o, enum doca_ctx_states state, const s
 		 &task);
 	if (state == DOCA_CTX_STATE_RUNNING)
 		MUST(doca_urom_service_get_workers_by_gid_task_release(task));
-	/* While it is idle, they would change where it starts. */
+	/* In the idle state, these calls would change the service's address. */
 	IN_STATE(start, urom_service_set_address, o, "127.0.0.1:1", NULL);
 	IN_STATE(start, urom_service_set_embedded, o, NULL);
 	IN_STATE(start, urom_service_set_key_file, o, "/nowhere");
 	IN_STATE(while_idle, urom_service_set_any_device, o);
-	/* There is no plugin 0, which only a service that runs can tell. */
+	/* Plugin 0 does not exist; only a running service can check that. */
 	IN_STATE(no_plugin, urom_service_get_plugin_fingerprint, o, 0, &word);
 	count = 0;
 	IN_STATE(no_plugin, urom_service_get_plugin_description, o, 0, NULL, &count);
@@ -119,7 +115,7 @@ static inline void service_in_state(void *o, enum doca_ctx_states state, const s
 	IN_STATE(stop, doca_ctx_stop, o);
 }
 
-/* A domain stops at once, so it is never seen stopping. */
+/* A domain stops synchronously, so the stopping state is never visible. */
 static inline void domain_in_state(void *o, enum doca_ctx_states state, const struct rig *rig,
 				   struct doca_urom_worker *member)
 {

@@ -1,6 +1,4 @@
-/*
- * Every function of sync events within one process, in good order and in bad. No service is needed.
- */
+/* Every function of sync events in one process, in valid and invalid order. Needs no service. */
 #ifndef TESTS_EVERY_SYNC_EVENT_H
 #define TESTS_EVERY_SYNC_EVENT_H
 
@@ -20,7 +18,6 @@ static inline enum doca_ctx_states state_of_event(struct doca_sync_event *event)
 	return state;
 }
 
-/* An event that this program sets and waits for, and that is not started. */
 static inline struct doca_sync_event *own_event(struct doca_dev *dev)
 {
 	struct doca_sync_event *event;
@@ -37,7 +34,6 @@ static inline void end_event(struct doca_sync_event *event)
 	GIVES(DOCA_SUCCESS, doca_sync_event_destroy, event);
 }
 
-/* What may be done in no state but RUNNING. */
 static inline void refused_unless_started(struct doca_sync_event *event, struct doca_dev *dev)
 {
 	const uint8_t *bytes;
@@ -58,7 +54,6 @@ static inline void refused_unless_started(struct doca_sync_event *event, struct 
 	GIVES(BAD_STATE, doca_sync_event_wait_neq_yield, event, 0, EVERY_BIT);
 }
 
-/* What may be done in no state but IDLE. */
 static inline void refused_once_started(struct doca_sync_event *event, struct doca_dev *dev,
 					struct doca_buf *buf)
 {
@@ -90,7 +85,6 @@ static inline void states_of_events(struct doca_dev *dev, struct doca_buf *buf)
 	IS(DOCA_CTX_STATE_IDLE, state_of_event(event));
 	refused_unless_started(event, dev);
 
-	/* One publisher and one subscriber. */
 	GIVES(BAD_STATE, doca_sync_event_start, event);
 	GIVES(BAD_STATE, doca_ctx_start, ctx);
 	GIVES(BAD_VALUE, doca_sync_event_add_publisher_location_cpu, event, NULL);
@@ -105,7 +99,7 @@ static inline void states_of_events(struct doca_dev *dev, struct doca_buf *buf)
 	GIVES(DOCA_ERROR_ALREADY_EXIST, doca_sync_event_add_subscriber_location_cpu, event, dev);
 	GIVES(DOCA_ERROR_ALREADY_EXIST, doca_sync_event_add_subscriber_location_remote_pci, event);
 
-	/* Started and stopped as an event, and as a context. */
+	/* Started and stopped as an event and as a context. */
 	for (round = 0; round < 4; round++) {
 		IS(DOCA_CTX_STATE_IDLE, state_of_event(event));
 		if (round % 2 == 0)
@@ -141,7 +135,6 @@ static inline void values_of_events(struct doca_dev *dev)
 	IS(UINT64_MAX, value);
 	GIVES(DOCA_SUCCESS, doca_sync_event_get, event, &value);
 	IS(2, value);
-	/* All of these are met. */
 	GIVES(DOCA_SUCCESS, doca_sync_event_update_set, event, 0x107);
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_gt, event, 0x106, EVERY_BIT);
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_gt, event, 6, 0xff);
@@ -150,10 +143,9 @@ static inline void values_of_events(struct doca_dev *dev)
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_eq, event, 1, 1);
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_eq_yield, event, 7, 0xff);
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_neq, event, 0, EVERY_BIT);
-	/* The value is not masked. */
+	/* Only the counter is masked, not the argument. */
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_neq, event, 0x107, 0xff);
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_neq_yield, event, 0x106, EVERY_BIT);
-	/* It begins at 0 again. */
 	GIVES(DOCA_SUCCESS, doca_sync_event_stop, event);
 	GIVES(DOCA_SUCCESS, doca_sync_event_start, event);
 	GIVES(DOCA_SUCCESS, doca_sync_event_get, event, &value);
@@ -183,7 +175,6 @@ static inline void memory_of_events(struct doca_dev *dev)
 	IS(1, words[0] == 1 && words[1] == 7 && words[2] == 3);
 	GIVES(DOCA_SUCCESS, doca_sync_event_stop, event);
 
-	/* The first 8 bytes of a buffer's data. */
 	MUST(doca_buf_inventory_buf_get_by_args(inventory, map, words, 32, &words[2], 4, &buf));
 	GIVES(BAD_VALUE, doca_sync_event_set_doca_buf, event, NULL);
 	GIVES(BAD_VALUE, doca_sync_event_set_doca_buf, event, (void *)map);
@@ -195,7 +186,7 @@ static inline void memory_of_events(struct doca_dev *dev)
 	IS(1, words[1] == 7 && words[2] == 30 && words[3] == 4);
 	GIVES(DOCA_SUCCESS, doca_sync_event_stop, event);
 
-	/* Too short, not aligned, and of memory that may only be read. */
+	/* Too short, unaligned, or read-only memory. */
 	MUST(doca_buf_inventory_buf_get_by_args(inventory, map, words, 32, start + 25, 7, &buf));
 	GIVES(BAD_VALUE, doca_sync_event_set_doca_buf, event, buf);
 	MUST(doca_buf_set_data(buf, start + 12, 8));
@@ -204,7 +195,7 @@ static inline void memory_of_events(struct doca_dev *dev)
 	other = buffer_at(inventory, read_only, words, 8);
 	GIVES(DOCA_SUCCESS, doca_sync_event_set_doca_buf, event, other);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, other, NULL);
-	/* The other map is free again. */
+	/* The event released the other map. */
 	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 	GIVES(DOCA_SUCCESS, doca_sync_event_start, event);
 	GIVES(DOCA_SUCCESS, doca_sync_event_get, event, &value);
@@ -218,7 +209,7 @@ static inline void memory_of_events(struct doca_dev *dev)
 	words[0] = 1, words[1] = 2, words[2] = 3;
 }
 
-/* Both ends in this process: the calls are the same. */
+/* Exports within this process use the same calls. */
 static inline void exports_of_events(struct doca_dev *dev)
 {
 	struct doca_sync_event *event, *imported = NULL;
@@ -234,7 +225,6 @@ static inline void exports_of_events(struct doca_dev *dev)
 	GIVES(NOT_PERMITTED, doca_sync_event_export_to_remote_net, event, &bytes, &len);
 	end_event(event);
 
-	/* The other end publishes, over the network. */
 	MUST(doca_sync_event_create(&event));
 	MUST(doca_sync_event_add_publisher_location_remote_net(event));
 	note_call("doca_sync_event_add_publisher_location_remote_net");
@@ -260,7 +250,7 @@ static inline void exports_of_events(struct doca_dev *dev)
 	IS(1, imported == NULL);
 	GIVES(DOCA_SUCCESS, doca_sync_event_create_from_export, dev, copy, 64, &imported);
 	refused_unless_started(imported, dev);
-	/* Its owner has configured it. */
+	/* The exporter has configured it. */
 	GIVES(NOT_PERMITTED, doca_sync_event_add_publisher_location_cpu, imported, dev);
 	GIVES(NOT_PERMITTED, doca_sync_event_add_publisher_location_remote_pci, imported);
 	GIVES(NOT_PERMITTED, doca_sync_event_add_publisher_location_remote_net, imported);
@@ -273,7 +263,7 @@ static inline void exports_of_events(struct doca_dev *dev)
 	GIVES(NOT_PERMITTED, doca_sync_event_export_to_remote_net, imported, &bytes, &len);
 	GIVES(DOCA_SUCCESS, doca_sync_event_update_set, imported, 6);
 	GIVES(DOCA_SUCCESS, doca_sync_event_wait_gt, event, 5, EVERY_BIT);
-	/* The import outlives what it was made of, whose bytes are nothing then. */
+	/* The import outlives the event and the exported bytes. */
 	end_event(event);
 	GIVES(DOCA_SUCCESS, doca_sync_event_update_add, imported, 1, &value);
 	IS(6, value);
@@ -281,7 +271,6 @@ static inline void exports_of_events(struct doca_dev *dev)
 	GIVES(DOCA_ERROR_NOT_FOUND, doca_sync_event_create_from_export, dev, old, 64, &event);
 	end_event(imported);
 
-	/* It subscribes. */
 	MUST(doca_sync_event_create(&event));
 	MUST(doca_sync_event_add_publisher_location_cpu(event, dev));
 	MUST(doca_sync_event_add_subscriber_location_remote_pci(event));
@@ -303,7 +292,7 @@ static inline void exports_of_events(struct doca_dev *dev)
 	end_event(imported);
 	end_event(event);
 
-	/* Memory that others cannot open. */
+	/* Memory that other processes cannot open. */
 	MUST(doca_sync_event_create(&event));
 	MUST(doca_sync_event_add_publisher_location_remote_pci(event));
 	note_call("doca_sync_event_add_publisher_location_remote_pci");

@@ -1,6 +1,6 @@
 /*
- * Every function of the tasks of sync events, of hints about memory, and of batches, in good order
- * and in bad. No service is needed.
+ * Every function of sync event tasks, memory hints and batches, in valid and invalid order. Needs
+ * no service.
  */
 #ifndef TESTS_EVERY_TASK_H
 #define TESTS_EVERY_TASK_H
@@ -14,7 +14,6 @@
 
 #define ROOM 2 /* tasks of each kind */
 
-/* The last task that a callback was given, and how many there were. */
 static struct {
 	unsigned int completed, failed;
 	void *task;
@@ -64,7 +63,7 @@ static inline union doca_data number(uint64_t of)
 	return data;
 }
 
-/* Gives a code for a kind of an event's tasks, and is refused without a callback or a task. */
+/* Configures one kind of an event's tasks; NULL callbacks and zero tasks are refused. */
 #define CONFIGURES(wanted, event, kind)                                                           \
 	do {                                                                                      \
 		GIVES(wanted, doca_sync_event_task_##kind##_set_conf, event, kind##_completed,    \
@@ -88,7 +87,6 @@ static inline void configure_tasks(struct doca_sync_event *event, doca_error_t w
 	CONFIGURES(wanted, event, wait_neq);
 }
 
-/* An event of this program that is configured for tasks and started on an engine. */
 static inline struct doca_sync_event *event_with_tasks(struct doca_dev *dev, struct doca_pe *pe)
 {
 	struct doca_sync_event *event = own_event(dev);
@@ -115,7 +113,6 @@ static inline uint64_t counter_of(struct doca_sync_event *event)
 	return value;
 }
 
-/* One progress calls one of the two callbacks, with the task and its data. */
 static inline void ends(struct doca_pe *pe, void *task, doca_error_t status, uint64_t data)
 {
 	const unsigned int completed = seen.completed, failed = seen.failed;
@@ -189,7 +186,7 @@ static inline void what_tasks_do(struct doca_dev *dev, struct doca_pe *pe)
 	RETURNS(doca_ctx_flush_tasks, ctx);
 	ends(pe, as_task, DOCA_SUCCESS, 6);
 	IS(1, fetched == 9 && counter_of(event) == 12);
-	/* Again, from the callback, and then freed there. */
+	/* Submitted again from the callback, then freed there. */
 	seen.submits = true;
 	GIVES(DOCA_SUCCESS, doca_task_submit_ex, as_task, DOCA_TASK_SUBMIT_FLAG_NONE);
 	IS(1, doca_pe_progress(pe));
@@ -209,7 +206,7 @@ static inline void what_tasks_do(struct doca_dev *dev, struct doca_pe *pe)
 	end_event(event);
 }
 
-/* Waits, and their ends; a stop waits for the release of all tasks. */
+/* Waits and their completions; a stop waits for the release of all tasks. */
 static inline void waits_of_tasks(struct doca_dev *dev, struct doca_pe *pe)
 {
 	struct doca_sync_event *event = event_with_tasks(dev, pe);
@@ -249,7 +246,6 @@ static inline void waits_of_tasks(struct doca_dev *dev, struct doca_pe *pe)
 	ends(pe, wait, DOCA_SUCCESS, 1);
 	MUST(doca_sync_event_update_set(event, 0x17));
 	ends(pe, other, DOCA_SUCCESS, 2);
-	/* It is so already. */
 	MUST(doca_task_submit(other));
 	ends(pe, other, DOCA_SUCCESS, 2);
 
@@ -273,15 +269,13 @@ static inline void waits_of_tasks(struct doca_dev *dev, struct doca_pe *pe)
 	IS(DOCA_CTX_STATE_STOPPING, state_of_event(event));
 	IS(1, doca_pe_progress(pe));
 	IS(DOCA_CTX_STATE_IDLE, state_of_event(event));
-	/* It keeps its configuration. */
 	GIVES(DOCA_SUCCESS, doca_sync_event_start, event);
 	IS(0, counter_of(event));
 	configure_tasks(event, BAD_STATE);
 	end_event(event);
 }
 
-/* Tasks that this program may not have: not configured, without an engine, of the other end, or of
- * another kind. */
+/* Tasks that must fail: unconfigured, without an engine, of the other end, or of another kind. */
 static inline void tasks_that_cannot_be(struct doca_dev *dev, struct doca_pe *pe)
 {
 	struct doca_sync_event *event = own_event(dev);
@@ -369,7 +363,7 @@ static inline void caps_and_what_needs_a_device(struct doca_dev *dev)
 #undef NEEDS_ONE
 	MUST(doca_sync_event_destroy(event));
 
-	/* An event whose publisher is on another host, and one whose publisher is not. */
+	/* Events with and without a publisher on another host. */
 	MUST(doca_sync_event_create(&event));
 	MUST(doca_sync_event_add_publisher_location_remote_net(event));
 	MUST(doca_sync_event_add_subscriber_location_cpu(event, dev));
@@ -401,7 +395,6 @@ static inline void caps_and_what_needs_a_device(struct doca_dev *dev)
 	end_event(event);
 }
 
-/* Short names of long ones. */
 #define INVALIDATE(function) doca_mmap_advise_task_invalidate_cache_##function
 
 static inline void hints_about_memory(struct doca_dev *dev, struct doca_pe *pe)
@@ -457,7 +450,6 @@ static inline void hints_about_memory(struct doca_dev *dev, struct doca_pe *pe)
 	IS((uintptr_t)buf, (uintptr_t)INVALIDATE(get_buf)(task));
 	MUST(doca_task_submit((void *)task));
 	ends(pe, task, DOCA_SUCCESS, 1);
-	/* A buffer that was given back. */
 	MUST(doca_buf_dec_refcount(buf, NULL));
 	GIVES(BAD_VALUE, doca_task_submit, (void *)task);
 	GIVES(BAD_STATE, doca_mmap_advise_destroy, advise);
@@ -469,7 +461,6 @@ static inline void hints_about_memory(struct doca_dev *dev, struct doca_pe *pe)
 	MUST(doca_mmap_destroy(map));
 }
 
-/* Nothing is a batch. */
 static inline void batches(void)
 {
 	uint64_t words[64] = {0};

@@ -1,7 +1,4 @@
-/*
- * The functions around a host: logging and the argument parser, with NULL, nonsense, and before
- * their time.
- */
+/* Logging and the argument parser: NULL, invalid arguments, and calls before the initialization. */
 #ifndef TESTS_EVERY_UTILITY_H
 #define TESTS_EVERY_UTILITY_H
 
@@ -51,7 +48,7 @@ static inline void logging(void)
 	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_log_backend_create_with_syslog_sdk, "hostile", &none);
 	IS((uintptr_t)&program, (uintptr_t)none);
 
-	/* A backend of the other kind, or none, has no such limit. */
+	/* NULL, an invalid pointer or a backend of the other kind is refused. */
 	GIVES(INVALID, doca_log_backend_set_sdk_level, NULL, DOCA_LOG_LEVEL_INFO);
 	GIVES(INVALID, doca_log_backend_set_sdk_level, program, DOCA_LOG_LEVEL_INFO);
 	GIVES(INVALID, doca_log_backend_set_sdk_level, none, DOCA_LOG_LEVEL_INFO);
@@ -87,7 +84,7 @@ static inline void logging(void)
 	GIVES(DOCA_SUCCESS, doca_log_backend_create_standard);
 	GIVES(DOCA_SUCCESS, doca_log_backend_create_standard);
 
-	/* Whether or not the level would be written. */
+	/* For enabled and disabled levels. */
 	for (level = DOCA_LOG_LEVEL_CRIT; level <= DOCA_LOG_LEVEL_TRACE; level += 10) {
 		GIVES(INVALID, doca_log, level, source, NULL, 1, "f", "text");
 		GIVES(INVALID, doca_log, level, source, "a.c", 1, NULL, "text");
@@ -95,7 +92,7 @@ static inline void logging(void)
 	}
 	GIVES(INVALID, doca_log, 45, source, "a.c", 1, "f", "text");
 	GIVES(DOCA_SUCCESS, doca_log, DOCA_LOG_LEVEL_INFO, source, "a.c", 1, "f", "%d%%", 100);
-	/* A source that is none is no reason to lose a line. */
+	/* An unknown source does not lose the line. */
 	GIVES(DOCA_SUCCESS, doca_log, DOCA_LOG_LEVEL_INFO, -7, "a.c", -1, "", "%s", "");
 	GIVES(DOCA_SUCCESS, doca_log_unregister_source, source);
 }
@@ -106,7 +103,7 @@ static inline doca_error_t take_nothing(void *param, void *config)
 	return DOCA_SUCCESS;
 }
 
-/* All calls that describe a parameter, with one that is none: nothing comes of them. */
+/* Calls that describe a parameter; an invalid parameter is ignored. */
 static inline void describe(struct doca_argp_param *param)
 {
 	RETURNS(doca_argp_param_set_short_name, param, "x");
@@ -197,7 +194,7 @@ static inline void commands_of_strangers(void)
 	GIVES(DOCA_SUCCESS, doca_argp_param_create, &param);
 	describe(param);
 	describe_rarer(param);
-	/* It is the library's, although the command is a stranger. */
+	/* The library takes the parameter although the command is invalid. */
 	GIVES(INVALID, doca_argp_cmd_register_param, stranger, param);
 	GIVES(INVALID, doca_argp_param_destroy, param);
 	describe_command(cmd);
@@ -232,7 +229,7 @@ static inline void parsing(void)
 	describe(NULL);
 	describe(stranger);
 	GIVES(DOCA_SUCCESS, doca_argp_param_create, &empty);
-	/* It is the library's, although it is refused. */
+	/* The library takes the parameter although it refuses it. */
 	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param, empty);
 	GIVES(INVALID, doca_argp_register_param, empty);
 	describe(empty);

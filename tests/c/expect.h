@@ -1,7 +1,4 @@
-/*
- * Checks for C programs: each compares one call with what it should give, prints a difference, and
- * goes on.
- */
+/* Checks for C programs: each compares a call's result, prints a difference, and continues. */
 #ifndef EXPECT_H_
 #define EXPECT_H_
 
@@ -14,7 +11,6 @@
 
 static int differences;
 
-/* Which functions were called, each once. */
 static const char *called[600];
 static size_t called_count;
 
@@ -39,7 +35,6 @@ static inline void compare(const char *file, int line, const char *what, uint64_
 	       (unsigned long long)wanted);
 }
 
-/* The call gives this code. */
 #define GIVES(wanted, function, ...)                                                  \
 	do {                                                                          \
 		note_call(#function);                                                 \
@@ -47,7 +42,6 @@ static inline void compare(const char *file, int line, const char *what, uint64_
 			(function)(__VA_ARGS__));                                     \
 	} while (0)
 
-/* The call gives a pointer that is NULL, or is not. */
 #define GIVES_NULL(function, ...)                                                             \
 	do {                                                                                  \
 		note_call(#function);                                                         \
@@ -55,17 +49,14 @@ static inline void compare(const char *file, int line, const char *what, uint64_
 			(function)(__VA_ARGS__) == NULL);                                     \
 	} while (0)
 
-/* The call returns, whatever it is. */
 #define RETURNS(function, ...)                 \
 	do {                                   \
 		note_call(#function);          \
 		(void)(function)(__VA_ARGS__); \
 	} while (0)
 
-/* A value is this one. */
 #define IS(wanted, value) compare(__FILE__, __LINE__, #value, (uint64_t)(wanted), (uint64_t)(value))
 
-/* The program's exit code. */
 static inline int conclusion(void)
 {
 	if (differences)

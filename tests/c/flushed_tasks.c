@@ -1,13 +1,13 @@
 /*
- * Commands that wait for each other arrive after doca_ctx_flush_tasks(), although the host does not
- * progress. The plugin is in this process, and counts arrivals (COUNTS_ARRIVALS).
+ * doca_ctx_flush_tasks() sends queued commands, although the host does not progress. The plugin is
+ * in this process and counts arrivals (COUNTS_ARRIVALS).
  */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "rig.h"
 
-/* A command waits while fewer than half of the tasks that the host holds wait. */
+/* A command is queued while fewer than half of the tasks that the host holds are queued. */
 #define HELD 10
 #define SUBMITTED 4
 
@@ -34,7 +34,6 @@ static void give(struct doca_urom_worker_cmd_task *task)
 	MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(task)));
 }
 
-/* Waits for the plugin, without a call of the library. */
 static void wait_for(unsigned int count)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
@@ -55,7 +54,6 @@ int main(void)
 
 	set_up(&rig, "worker_graph");
 	worker = running_worker(&rig, rig.host.pe, 1);
-	/* Connects both sides. */
 	give(counted(&rig, worker));
 	IS(1, next_event(rig.host.pe));
 	for (i = 0; i < HELD; i++)
@@ -69,7 +67,6 @@ int main(void)
 		next_event(rig.host.pe);
 	for (i = SUBMITTED; i < HELD; i++)
 		MUST(doca_urom_worker_cmd_task_release(tasks[i]));
-	/* There is nothing to send. */
 	doca_ctx_flush_tasks(doca_urom_worker_as_ctx(worker));
 	end_worker(worker, rig.host.pe);
 	doca_ctx_flush_tasks(doca_urom_service_as_ctx(rig.host.service));

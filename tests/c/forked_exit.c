@@ -1,6 +1,4 @@
-/*
- * A child by fork() that ends with exit() has none of the library's threads to wait for.
- */
+/* A child by fork() that calls exit() must not wait for the library's threads. */
 #include "rig.h"
 
 #include <sys/wait.h>
@@ -14,7 +12,6 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* How long a child takes to do nothing. */
 static double life_of_child(void)
 {
 	const double begin = seconds();
@@ -39,11 +36,10 @@ int main(void)
 
 	set_up(&rig, "worker_graph");
 	worker = running_worker(&rig, rig.host.pe, 10);
-	/* On a machine that is busy one child may take its time, but not each of them. */
+	/* Several attempts, as the machine may be busy. */
 	for (int at = 0; at < 5 && !at_once; ++at)
 		at_once = life_of_child() < 1;
 	IS(true, at_once);
-	/* And the parent goes on. */
 	end_worker(worker, rig.host.pe);
 	close_host(&rig.host);
 	return conclusion();

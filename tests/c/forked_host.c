@@ -1,6 +1,6 @@
 /*
- * A host that forks after it has connected: its child connects again, and so does a child that
- * became a daemon. Children by vfork() and posix_spawn() do not use the library.
+ * A host that forks after it has connected: its child connects again, as does a daemonized child.
+ * Children by vfork() and posix_spawn() do not use the library.
  */
 #include "rig.h"
 
@@ -26,7 +26,7 @@ static void loopback_done(struct doca_urom_worker_cmd_task *task, union doca_dat
 	++loopbacks;
 }
 
-/* Submits a command; the callback checks that the answer has the same data. */
+/* Submits a command; the callback compares the answer's data. */
 static void send(const struct rig *rig, struct doca_urom_worker *worker, uint64_t data)
 {
 	struct doca_urom_worker_cmd_task *task = loopback(rig, worker, data, loopback_done);
@@ -43,7 +43,6 @@ static void await(const struct rig *rig, unsigned int count)
 	loopbacks = 0;
 }
 
-/* Connects, and sends commands. */
 static void works(uint64_t id)
 {
 	struct doca_urom_worker *worker;
@@ -87,7 +86,7 @@ int main(void)
 		if (child == 0) {
 			differences = 0;
 			loopbacks = 0;
-			/* The pointer to a worker is that to its context. */
+			/* A worker and its context have the same address. */
 			EXPECT(DOCA_ERROR_BAD_STATE, doca_ctx_stop((void *)worker));
 			EXPECT(DOCA_ERROR_BAD_STATE, doca_urom_worker_destroy(worker));
 			IS(0, doca_pe_progress(rig.host.pe));

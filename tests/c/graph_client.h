@@ -1,14 +1,14 @@
-/* The host's half of worker_graph: sends a loopback and hands its answer to a function. */
+/* Host side of worker_graph: sends a loopback and passes its answer to a function. */
 #ifndef TESTS_GRAPH_CLIENT_H
 #define TESTS_GRAPH_CLIENT_H
 
 #include "graph_protocol.h"
 #include "host.h"
 
-/* Called once for each loopback that was submitted; `data` is 0 unless the result is SUCCESS. */
+/* Called once for each submitted loopback; `data` is 0 unless the result is SUCCESS. */
 typedef void (*graph_loopback_done)(doca_error_t result, union doca_data cookie, uint64_t data);
 
-/* What waits in the task for its end: at most 32 bytes. */
+/* Stored in the task until completion: at most 32 bytes. */
 struct graph_call {
 	union doca_data cookie;
 	graph_loopback_done done;
@@ -26,7 +26,7 @@ static inline void graph_completed(struct doca_urom_worker_cmd_task *task,
 
 	(void)task_data;
 	(void)ctx_data;
-	/* The status first: a command that failed may have any answer, or none. */
+	/* The answer of a failed command is undefined. */
 	if (result == DOCA_SUCCESS) {
 		bytes = answer_of(task, &length);
 		if (bytes == NULL || length != sizeof(answer))
@@ -36,12 +36,12 @@ static inline void graph_completed(struct doca_urom_worker_cmd_task *task,
 		if (result == DOCA_SUCCESS && answer.type != GRAPH_LOOPBACK)
 			result = DOCA_ERROR_INVALID_VALUE;
 	}
-	/* First the task, so that the function can have it for the next command. */
+	/* Released first, so that the function can reuse the task. */
 	MUST(doca_urom_worker_cmd_task_release(task));
 	call.done(result, call.cookie, result == DOCA_SUCCESS ? answer.data : 0);
 }
 
-/* Asks for `data` back. After an error `done` is not called. */
+/* Sends a loopback of `data`. After an error `done` is not called. */
 static inline doca_error_t graph_task_loopback(struct doca_urom_worker *worker, uint64_t plugin,
 					       uint64_t data, union doca_data cookie,
 					       graph_loopback_done done)

@@ -1,7 +1,6 @@
 /*
- * A host program for the graph plugin. It does what a program can do with one worker, then runs
- * several in threads of their own, and says what it saw. Arguments: the device, "mlx5_0" unless
- * given.
+ * A host for the graph plugin: uses one worker in many ways, then several workers in separate
+ * threads, and prints its observations. Argument: the device, by default "mlx5_0".
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,9 +11,6 @@
 #define TASKS 32
 #define THREADS 4
 
-/* ---- One worker ---- */
-
-/* One loopback and what came of it. */
 struct loopback {
 	bool done;
 	doca_error_t result;
@@ -43,12 +39,10 @@ static void say_loopback(struct doca_urom_worker *worker, struct doca_pe *pe, ui
 	    loopback.data, nonzero);
 }
 
-/* Answers in the order in which they came. */
 struct order {
 	bool done;
 	unsigned int count, wanted;
 	bool in_order;
-	/* For commands that are submitted by the callbacks of others. */
 	struct doca_urom_worker *worker;
 	uint64_t plugin;
 };
@@ -125,8 +119,6 @@ static void bad_commands(struct doca_urom_worker *worker, struct doca_pe *pe, ui
 	    name_of(raw[2].status));
 }
 
-/* ---- Groups ---- */
-
 struct query {
 	bool done;
 	char ids[64];
@@ -165,7 +157,7 @@ static void say_group(const struct host *host, uint32_t group)
 	say("workers of group %" PRIu32 ":%s", group, query.ids);
 }
 
-/* ---- Several workers, each in a thread with an engine of its own ---- */
+/* ---- Several workers, each in a thread with its own engine ---- */
 
 struct shared {
 	struct doca_urom_service *service;
@@ -195,7 +187,7 @@ static void *worker_main(void *argument)
 	worker = run_worker(shared->service, pe, &thread->settings);
 	thread->id = id_of(worker);
 	MUST(graph_task_loopback(worker, shared->plugin, thread->id, cookie, loopback_done));
-	/* The first nonzero progress is the answer, or this is not DOCA. */
+	/* DOCA's contract: the first nonzero progress is the answer. */
 	while (moved == 0)
 		moved = progress(pe);
 	INSIST(thread->loopback.done);
@@ -228,7 +220,7 @@ static void threads(const struct host *host, uint64_t plugin)
 		};
 		INSIST(pthread_create(&all[at].thread, NULL, worker_main, &all[at]) == 0);
 	}
-	/* Their starts need this engine, and give it nothing to tell. */
+	/* The workers' starts need this engine, but complete nothing on it. */
 	while (atomic_load(&shared.running) < THREADS)
 		INSIST(progress(host->pe) == 0);
 	for (unsigned int at = 0; at < THREADS; at++)
@@ -247,10 +239,10 @@ static void threads(const struct host *host, uint64_t plugin)
 	INSIST(sem_destroy(&shared.quit) == 0);
 }
 
-/* ---- */
+/* ---- Connections and restarts ---- */
 
-/* More connections: to the same worker, to one that may not be made, to one with an id of the
- * service's choice. */
+/* More connections: to the same worker, to a forbidden worker, and with an id that the service
+ * chooses. */
 static void more_workers(const struct host *host, const struct settings *first)
 {
 	static char variable[] = "NAME=value";
@@ -279,7 +271,6 @@ static void more_workers(const struct host *host, const struct settings *first)
 	end_worker(worker, host->pe);
 }
 
-/* What an idle context may be used for. Ends it. */
 static void restart(struct doca_urom_worker *worker, struct doca_pe *pe, uint64_t plugin)
 {
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);

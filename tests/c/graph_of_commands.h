@@ -1,6 +1,4 @@
-/*
- * A graph whose nodes are commands of a worker, a query of its service, and tasks of a sync event.
- */
+/* A graph of worker commands, a service query, and sync event tasks. */
 #ifndef TESTS_GRAPH_OF_COMMANDS_H
 #define TESTS_GRAPH_OF_COMMANDS_H
 
@@ -60,7 +58,7 @@ static inline void graph_of_commands(const struct rig *rig)
 	MUST(doca_graph_instance_set_ctx_node_data(instance, tells, (void *)set));
 	memset(&ran, 0, sizeof(ran));
 	MUST(doca_graph_instance_submit(instance));
-	/* The command is the graph's before it is sent. */
+	/* The graph owns the command before it is sent. */
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_task_submit, as_task);
 	GIVES(DOCA_ERROR_NOT_PERMITTED, doca_urom_worker_cmd_task_release, task);
 	progress_to_the_end(pe, 1);
@@ -71,7 +69,6 @@ static inline void graph_of_commands(const struct rig *rig)
 	answer = answer_of(task, &length);
 	IS(1, answer != NULL && length == 16 && answer[1] == 7);
 
-	/* A worker that stops fails the node, and nothing else begins. */
 	MUST(doca_sync_event_update_set(event, 0));
 	EXPECT(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop(of_worker));
 	MUST(doca_graph_instance_submit(instance));
@@ -92,7 +89,6 @@ static inline void graph_of_commands(const struct rig *rig)
 	MUST(doca_urom_worker_destroy(worker));
 }
 
-/* Commands that wait for each other leave when they are flushed. */
 static inline void commands_are_flushed(const struct rig *rig)
 {
 	struct doca_pe *pe = rig->host.pe;

@@ -1,4 +1,4 @@
-/* The graph plugin in C: answers a loopback with the data it carried. */
+/* The graph plugin in C: answers a loopback with its data. */
 #include <stdatomic.h>
 
 #include "graph_protocol.h"
@@ -32,7 +32,7 @@ static void graph_close(struct urom_worker_ctx *ctx)
 	ctx->plugin_ctx = NULL;
 }
 
-/* Nobody talks to this plugin but its hosts. */
+/* This plugin does not have peers. */
 static doca_error_t graph_addr(struct urom_worker_ctx *ctx, void *addr, size_t *addr_len)
 {
 	(void)ctx;
@@ -41,7 +41,7 @@ static doca_error_t graph_addr(struct urom_worker_ctx *ctx, void *addr, size_t *
 	return DOCA_SUCCESS;
 }
 
-/* Fills in the answer; `command` need not be one. */
+/* `command` may be malformed. */
 static doca_error_t loopback(const struct urom_worker_cmd *command,
 			     struct graph_notification *answer)
 {
@@ -58,7 +58,7 @@ static doca_error_t loopback(const struct urom_worker_cmd *command,
 		return DOCA_ERROR_INVALID_VALUE;
 	}
 #ifdef COUNTS_ARRIVALS
-	/* The host is in this process, and the data is the address of its counter. */
+	/* The host is in this process; the data is the address of its counter. */
 	atomic_fetch_add((atomic_uint *)(uintptr_t)loopback.data, 1);
 #endif
 	answer->type = GRAPH_LOOPBACK;

@@ -1,4 +1,4 @@
-/* The messages of worker_graph, version 1: one loopback. */
+/* Messages of worker_graph, version 1: one loopback. */
 #ifndef TESTS_GRAPH_PROTOCOL_H
 #define TESTS_GRAPH_PROTOCOL_H
 
@@ -16,7 +16,6 @@ struct graph_command {
 	uint64_t data;
 };
 
-/* The answer: the command's data again. */
 struct graph_notification {
 	uint64_t type;
 	uint64_t data;

@@ -1,6 +1,6 @@
 /*
- * Asks the embedded service for its CPUs and for a group, and frees the query as any task. Prints
- * the CPUs below 16, or why the service does not start.
+ * Queries the embedded service's CPUs and a group, and frees the query with the generic call.
+ * Prints the CPUs below 16, or the error of the service's start.
  */
 #include <doca_ctx.h>
 #include <doca_pe.h>
@@ -17,7 +17,7 @@ static void completed(struct doca_urom_service_get_workers_by_gid_task *task,
 	(void)ctx_data;
 	INSIST(doca_urom_service_get_workers_by_gid_task_get_workers_count(task) == 0);
 	completions++;
-	/* Zero: the program frees it later. */
+	/* Zero: the program frees the task after its completion. */
 	if (task_data.u64 != 0)
 		doca_task_free(doca_urom_service_get_workers_by_gid_task_as_task(task));
 }
@@ -35,7 +35,7 @@ static void query(struct doca_urom_service *service, struct doca_pe *pe, uint64_
 	completions = 0;
 	MUST(doca_task_try_submit(task));
 	EXPECT(DOCA_ERROR_NOT_PERMITTED, doca_task_try_submit(task));
-	/* In flight: it stays. */
+	/* In flight: the call does nothing. */
 	doca_task_free(task);
 	while (completions == 0)
 		doca_pe_progress(pe);

@@ -1,10 +1,8 @@
 /*
- * What host programs in C share: they open a service, run workers, send commands, and say what they
- * see.
+ * Helpers of C hosts: open a service, run workers, send commands, and print a transcript.
  *
- * What is said on standard output is a transcript, line by line, that a test compares with what it
- * should be. Lines that begin with "C: " tell what DOCA's C interface alone shows. Anything that is
- * not as it must be ends the program.
+ * Tests compare standard output with the expected lines. Lines that begin with "C: " show details
+ * of DOCA's C interface. An unexpected result ends the program.
  */
 #ifndef TESTS_HOST_H
 #define TESTS_HOST_H
@@ -26,17 +24,15 @@
 
 #include "check.h"
 
-/* How many calls of progress show that nothing is due, and after how many others have the
- * processor. */
+/* Progress calls that must return 0 to show quiet; and calls between two yields. */
 #define QUIET_CALLS 1000
 #define QUIET_TURN 50
 
-/* So many calls in a row from which nothing came are made before a program sleeps, and so many ms
- * it sleeps at most. */
+/* Consecutive empty calls before a program sleeps; and the longest sleep in ms. */
 #define IDLE_CALLS 50
 #define IDLE_SLEEP 20
 
-/* ---- Saying ---- */
+/* ---- Output ---- */
 
 __attribute__((format(printf, 1, 2))) static inline void say(const char *format, ...)
 {
@@ -64,7 +60,7 @@ static inline enum doca_ctx_states state_of(const struct doca_ctx *ctx)
 	return state;
 }
 
-/* One call; lets others have the processor when nothing came of it. */
+/* Progresses once; yields the processor if nothing happened. */
 static inline uint8_t progress(struct doca_pe *pe)
 {
 	uint8_t moved = doca_pe_progress(pe);
@@ -74,9 +70,8 @@ static inline uint8_t progress(struct doca_pe *pe)
 	return moved;
 }
 
-/* One call, of a program that waits. After many from which nothing came it sleeps until there is
- * something: to those who only let others have their turn, again and again, a machine with other
- * things to do gives hardly any. */
+/* Progresses once in a waiting program. After IDLE_CALLS empty calls it sleeps until an event: a
+ * busy machine rarely schedules a program that only yields. */
 static inline uint8_t progress_and_wait(struct doca_pe *pe)
 {
 	static _Thread_local unsigned int idle;
@@ -94,7 +89,7 @@ static inline uint8_t progress_and_wait(struct doca_pe *pe)
 	return moved;
 }
 
-/* Progresses until a callback has set the flag, and says how many calls were not 0. */
+/* Progresses until a callback sets the flag; returns the number of nonzero calls. */
 static inline unsigned int progress_until(struct doca_pe *pe, const bool *done)
 {
 	unsigned int nonzero = 0;
@@ -104,8 +99,7 @@ static inline unsigned int progress_until(struct doca_pe *pe, const bool *done)
 	return nonzero;
 }
 
-/* Progresses for as long as the context stays in this state; the sum is kept as narrow as many
- * programs keep it. */
+/* Progresses while the context stays in this state. The sum is uint8_t, as in many programs. */
 static inline uint8_t progress_while(struct doca_pe *pe, const struct doca_ctx *ctx,
 				     enum doca_ctx_states state)
 {
@@ -157,12 +151,12 @@ static inline struct doca_dev *open_device(const char *wanted)
 	return device;
 }
 
-/* A service that runs, with a progress engine; `max_workers` is a power of two. */
+/* Opens a running service with a progress engine; `max_workers` is a power of two. */
 static inline void open_host(struct host *host, const char *device, uint32_t max_workers)
 {
 	struct doca_ctx *ctx;
 
-	/* Nothing here may hang. */
+	/* Limits every host's run time. */
 	alarm(120);
 	host->device = open_device(device);
 	MUST(doca_pe_create(&host->pe));
@@ -172,7 +166,7 @@ static inline void open_host(struct host *host, const char *device, uint32_t max
 	MUST(doca_urom_service_set_max_workers(host->service, max_workers));
 	MUST(doca_urom_service_set_dev(host->service, host->device));
 	INSIST(state_of(ctx) == DOCA_CTX_STATE_IDLE);
-	/* Unlike the start of a worker, this one is over when it returns. */
+	/* This start is synchronous, unlike a worker's. */
 	MUST(doca_ctx_start(ctx));
 	INSIST(state_of(ctx) == DOCA_CTX_STATE_RUNNING);
 	say("C: the service runs when its start returns");
@@ -232,7 +226,6 @@ struct settings {
 	size_t variables;
 };
 
-/* An idle worker on an engine. */
 static inline struct doca_urom_worker *create_worker(struct doca_urom_service *service,
 						     struct doca_pe *pe,
 						     const struct settings *settings)
@@ -251,7 +244,7 @@ static inline struct doca_urom_worker *create_worker(struct doca_urom_service *s
 	return worker;
 }
 
-/* Starts it, and says what progress returned in all until it ran or was idle again. */
+/* Starts a worker; returns the sum of progress until it is running or idle. */
 static inline uint8_t start_worker(struct doca_urom_worker *worker, struct doca_pe *pe)
 {
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
@@ -261,14 +254,12 @@ static inline uint8_t start_worker(struct doca_urom_worker *worker, struct doca_
 	return progress_while(pe, ctx, DOCA_CTX_STATE_STARTING);
 }
 
-/* A worker that runs. */
 static inline struct doca_urom_worker *
 run_worker(struct doca_urom_service *service, struct doca_pe *pe, const struct settings *settings)
 {
 	struct doca_urom_worker *worker = create_worker(service, pe, settings);
 
-	/* Programs count what progress returns, and give up when that is nothing, or anything while
-	 * nothing is due. */
+	/* Programs count on exactly one nonzero progress for a start. */
 	INSIST(start_worker(worker, pe) == 1);
 	INSIST(state_of(doca_urom_worker_as_ctx(worker)) == DOCA_CTX_STATE_RUNNING);
 	return worker;
@@ -282,7 +273,7 @@ static inline uint64_t id_of(struct doca_urom_worker *worker)
 	return id;
 }
 
-/* Stops a worker without tasks, and says what progress returned in all until it was idle. */
+/* Stops a worker without tasks; returns the sum of progress until it is idle. */
 static inline uint8_t stop_worker(struct doca_urom_worker *worker, struct doca_pe *pe)
 {
 	struct doca_ctx *ctx = doca_urom_worker_as_ctx(worker);
@@ -301,7 +292,7 @@ static inline void end_worker(struct doca_urom_worker *worker, struct doca_pe *p
 
 /* ---- Commands ---- */
 
-/* A task for `length` bytes, which are copied to `*bytes` by the caller. */
+/* Allocates a task for `length` bytes, which the caller writes to `*bytes`. */
 static inline doca_error_t new_command(struct doca_urom_worker *worker, uint64_t plugin,
 				       size_t length, struct doca_urom_worker_cmd_task **task,
 				       void **bytes)
@@ -315,7 +306,6 @@ static inline doca_error_t new_command(struct doca_urom_worker *worker, uint64_t
 	payload = doca_urom_worker_cmd_task_get_payload(*task);
 	MUST(doca_buf_get_data(payload, bytes));
 	MUST(doca_buf_get_data_len(payload, &room));
-	/* Nothing is written before it is known to fit. */
 	if (length > room) {
 		MUST(doca_urom_worker_cmd_task_release(*task));
 		return DOCA_ERROR_TOO_BIG;
@@ -337,7 +327,7 @@ static inline doca_error_t submit(struct doca_urom_worker_cmd_task *task,
 	return code;
 }
 
-/* The answer of a completed task: its bytes, which are the task's, or NULL when there is none. */
+/* Returns the answer of a completed task, or NULL. The task owns the bytes. */
 static inline void *answer_of(struct doca_urom_worker_cmd_task *task, size_t *length)
 {
 	struct doca_buf *response = doca_urom_worker_cmd_task_get_response(task);
@@ -351,7 +341,6 @@ static inline void *answer_of(struct doca_urom_worker_cmd_task *task, size_t *le
 	return bytes;
 }
 
-/* A command that is nothing but bytes, and what came of it. */
 struct raw {
 	bool done;
 	doca_error_t status;
@@ -386,7 +375,6 @@ static inline void submit_raw(struct doca_urom_worker *worker, uint64_t plugin, 
 	MUST(submit(task, raw_done));
 }
 
-/* Sends bytes as a command and says what came of it. */
 static inline void say_raw(const char *what, struct doca_urom_worker *worker, struct doca_pe *pe,
 			   uint64_t plugin, const void *bytes, size_t length)
 {

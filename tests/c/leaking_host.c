@@ -1,4 +1,4 @@
-/* A host program that forgets memory, so that it shows whether anybody would notice. */
+/* A host that leaks memory, to test the leak checks. */
 #include "host.h"
 
 static void *volatile kept;

@@ -1,12 +1,10 @@
-/*
- * What the library's own threads leave alone: a program's signals are for the program's threads.
- */
+/* The library's threads block a program's signals. */
 #include "rig.h"
 
 #include <dirent.h>
 #include <signal.h>
 
-/* The mask of a thread's blocked signals, bit 0 for signal 1. */
+/* The blocked signals of a thread, bit 0 for signal 1. */
 static uint64_t blocked_by(const char *thread)
 {
 	char path[300], line[200];
@@ -23,7 +21,7 @@ static uint64_t blocked_by(const char *thread)
 	return mask;
 }
 
-/* Whether a thread leaves these to others, and lets its own faults show. */
+/* Checks that a thread blocks the program's signals, but not signals of its own faults. */
 static void check_thread(const char *thread)
 {
 	static const int others[] = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1,
@@ -59,7 +57,7 @@ int main(void)
 		++others;
 	}
 	closedir(threads);
-	/* One for the control streams at least. */
+	/* At least the thread of the control streams. */
 	IS(1, others > 0);
 	end_worker(worker, rig.host.pe);
 	close_host(&rig.host);

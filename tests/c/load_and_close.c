@@ -1,6 +1,6 @@
 /*
- * A program that loads the library itself, and closes it while its threads may still run: the code
- * has to stay.
+ * Loads the library with dlopen() and closes it while its threads may still run: the code must stay
+ * mapped.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Loads libraries in the order of the arguments, and makes a service with each that has UROM among
- * them. Exits with 2 when an engine does not take the context of one.
+ * Loads libraries in the order of the arguments and makes a service with each library that has
+ * UROM. Exits with 2 if an engine refuses a service's context.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,7 +25,6 @@ static void *load(const char *path)
 	return library;
 }
 
-/* Makes a service, connects it and ends it. */
 static int use(void *urom)
 {
 	doca_error_t (*create)(struct doca_urom_service **) = NULL;

@@ -1,6 +1,6 @@
 /*
- * Logs in the way that the first argument names; the tests look at what comes out where. Ends with
- * 0 when every call gave what it should.
+ * Logs as the first argument selects; the tests check the output. Exits with 0 if every call
+ * returned the expected value.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ DOCA_LOG_REGISTER(LOG::HOST);
 static int early_source, early_sources_differ;
 static doca_error_t early_log;
 
-/* Of the same priority as those of DOCA_LOG_REGISTER: nothing of this program has run yet. */
+/* The priority of DOCA_LOG_REGISTER: runs before other code of this program. */
 __attribute__((constructor(101))) static void early(void)
 {
 	int other = 0;
@@ -59,7 +59,7 @@ static void standard(const char *lower, const char *upper)
 	one_of_each();
 }
 
-/* The conversions of printf, more of them than fit into registers. */
+/* printf conversions, with more arguments than registers. */
 static void conversions(void)
 {
 	int stars = 6;
@@ -117,7 +117,7 @@ static void threads(void)
 		INSIST(pthread_join(all[i], NULL) == 0);
 }
 
-/* Between lines of printf, on a pipe, where the C library gathers what a program prints. */
+/* Between printf calls on a pipe, where stdio buffers the output. */
 static void in_order(void)
 {
 	INSIST(doca_log_backend_create_standard() == DOCA_SUCCESS);
@@ -127,7 +127,6 @@ static void in_order(void)
 	}
 }
 
-/* A stream and a descriptor of one's own, each with its limits. */
 static void backends(const char *stream_path, const char *fd_path)
 {
 	struct doca_log_backend *stream, *fd;
@@ -148,7 +147,7 @@ static void backends(const char *stream_path, const char *fd_path)
 	one_of_each();
 }
 
-/* The library warns of a device that is none. */
+/* An unknown device makes the library warn. */
 static void make_it_warn(void)
 {
 	struct doca_devinfo **list;

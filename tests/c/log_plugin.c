@@ -1,5 +1,4 @@
-/* A plugin that logs a line of each level when it is loaded and when it is opened, and that has no
- * other use. */
+/* A plugin that logs when it is loaded, and a line of each level when it is opened. */
 #define DOCA_LOGGING_ALLOW_TRACE
 #include <doca_log.h>
 
@@ -7,7 +6,7 @@
 
 DOCA_LOG_REGISTER(LOG::PLUGIN);
 
-/* Of the priority of DOCA_LOG_REGISTER's, and before main in a program that is linked to it. */
+/* The priority of DOCA_LOG_REGISTER; before main if linked to the program. */
 __attribute__((constructor(101))) static void loaded(void)
 {
 	DOCA_LOG_WARN("loaded, as source %s", log_source > 0 ? "of its own" : "unknown");

@@ -1,4 +1,4 @@
-/* Registers a log source before main and writes to it; a progress engine is made on the way. */
+/* Registers a log source before main, creates a progress engine, and logs. */
 #include <doca_error.h>
 #include <doca_log.h>
 #include <doca_pe.h>

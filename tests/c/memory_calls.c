@@ -1,6 +1,5 @@
 /*
- * Memory maps, buffers, inventories and pools without a service, in good order and in bad. The
- * environment: UROM_DEVICE=virtual0
+ * Memory maps, buffers, inventories and pools without a service. Environment: UROM_DEVICE=virtual0
  */
 #include "every_memory.h"
 
@@ -14,10 +13,9 @@ int main(void)
 	MUST(doca_devinfo_create_list(&list, &count));
 	MUST(doca_dev_open(list[count - 1], &dev));
 	MUST(doca_devinfo_destroy_list(list));
-	/* Again with what the first round left. */
+	/* The second round reuses memory of the first. */
 	for (round = 0; round < 2; round++)
 		every_memory_call(dev);
-	/* No map has it any more. */
 	MUST(doca_dev_close(dev));
 	puts("done");
 	return conclusion();

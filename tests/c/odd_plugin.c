@@ -1,10 +1,11 @@
-/* A plugin that is not as a service wants it: one macro for each way, none for a good one. */
+/* A plugin that a service must refuse: each macro selects one fault; without a macro it is
+ * valid. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #ifdef VERSION_IS_DATA
-/* The header's own declaration would be in the way. */
+/* Hides the header's declaration. */
 #define urom_plugin_get_version declared_by_the_header
 #endif
 #include "quiet.h"

@@ -1,8 +1,8 @@
 /*
- * What plugins in C share: answers, their queue, packing them, and the exported functions.
+ * Helpers of C plugins: answers, their queue, packing, and the exported functions.
  *
- * A command gets exactly one answer. So a plugin first makes the answer, with which nothing can
- * fail later for want of memory, and only then takes the command off the worker's list.
+ * A command gets exactly one answer. A plugin allocates the answer before it takes the command off
+ * the worker's list, so it cannot run out of memory afterwards.
  */
 #ifndef TESTS_PLUGIN_H
 #define TESTS_PLUGIN_H
@@ -18,12 +18,12 @@
 #include <doca_urom_plugin.h>
 
 /*
- * An answer with `length` bytes of the plugin's own, all of them zero: whatever nobody sets travels
- * to the host, too. Behind them are `room` more that hold anything, for the caller to write to
- * before they count. The worker frees it. NULL without memory.
+ * Allocates an answer with `length` zeroed bytes, because unset bytes are sent to the host, too.
+ * `room` uninitialized bytes follow; the caller writes them before it extends the length. The
+ * worker frees the answer. Returns NULL without memory.
  *
- * malloc() and not calloc(): glibc's calloc() does not take what the same thread has just freed,
- * before release 2.41.
+ * glibc before 2.41: calloc() does not reuse memory that the same thread has just freed, so this
+ * uses malloc().
  */
 static inline struct urom_worker_notif_desc *
 answer_with_room(const struct urom_worker_cmd_desc *command, size_t length, size_t room)
@@ -44,21 +44,20 @@ answer_with_room(const struct urom_worker_cmd_desc *command, size_t length, size
 	return answer;
 }
 
-/* The same without room. */
+/* Allocates an answer of exactly `length` bytes. */
 static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command,
 						       size_t length)
 {
 	return answer_with_room(command, length, 0);
 }
 
-/* The first command of a list that is not empty; it stays there. */
+/* Returns the first command of a nonempty list without removing it. */
 static inline struct urom_worker_cmd_desc *first_command(const ucs_list_link_t *list)
 {
-	/* The link is the first member. */
 	return (struct urom_worker_cmd_desc *)list->next;
 }
 
-/* What progress() returns: hands every queued answer over to the worker. */
+/* Return value of progress(): moves all queued answers to the worker. */
 static inline doca_error_t hand_over(ucs_list_link_t *queue, ucs_list_link_t *notif_list)
 {
 	if (ucs_list_is_empty(queue))
@@ -72,7 +71,7 @@ static inline doca_error_t hand_over(ucs_list_link_t *queue, ucs_list_link_t *no
 	return DOCA_SUCCESS;
 }
 
-/* For close(): frees what is still queued. */
+/* Frees the queue in close(). */
 static inline void free_answers(ucs_list_link_t *queue)
 {
 	while (!ucs_list_is_empty(queue)) {
@@ -83,7 +82,7 @@ static inline void free_answers(ucs_list_link_t *queue)
 	}
 }
 
-/* notif_pack() of every plugin whose answers lie in memory as they travel. */
+/* notif_pack() of plugins whose answers are stored in wire format. */
 static inline doca_error_t pack_answer(struct urom_worker_notify *answer, size_t *packed_len,
 				       void *packed)
 {
@@ -95,8 +94,8 @@ static inline doca_error_t pack_answer(struct urom_worker_notify *answer, size_t
 }
 
 /*
- * The two functions that a worker looks for, of a plugin whose functions are called name_open,
- * name_close, name_addr, name_worker_cmd and name_progress. `pack` packs its answers.
+ * Exports a plugin whose functions are named name_open, name_close, name_addr, name_worker_cmd and
+ * name_progress. `pack` packs its answers.
  */
 #define EXPORT_PLUGIN(name, number, pack)                                                          \
 	doca_error_t urom_plugin_get_version(uint64_t *version)                                    \

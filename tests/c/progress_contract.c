@@ -1,16 +1,16 @@
 /*
- * The loops of well-known programs around doca_pe_progress(), each as narrow as it is there: what
- * they take for granted has to hold. P1 to P9 are the rules in the order of the project's facts.
+ * Loops of well-known programs around doca_pe_progress(): their assumptions must hold. P1 to P9 are
+ * the rules in the order of the project's facts.
  *
- * P1  0 when nothing that a program can see happened
- * P2  a worker's start and its stop each give something but 0
- * P3  nothing but 0 once a context runs, until a task completes
- * P4  exactly one callback for each call that does not give 0, within the call
+ * P1  0 if nothing visible happened
+ * P2  a worker's start and its stop each return a nonzero value
+ * P3  0 while a context runs, until a task completes
+ * P4  exactly one callback in each nonzero call
  * P5  completions in the order of the notifications
- * P6  a failed task comes through its callback like any other
- * P7  so does a query, on the service's engine
- * P8  nothing but 0 on the service's engine before
- * P9  engines of contexts that belong together can be progressed by different threads
+ * P6  a failed task completes through its callback
+ * P7  a query completes through its callback on the service's engine
+ * P8  0 on the service's engine before that
+ * P9  different threads may progress the engines of related contexts
  */
 #include "rig.h"
 
@@ -21,7 +21,6 @@
 #define THREADS 4
 #define TURNS 5
 
-/* What callbacks saw, in their order. */
 struct seen {
 	unsigned int callbacks;
 	doca_error_t status;
@@ -53,7 +52,7 @@ static void send(const struct rig *rig, struct doca_urom_worker *worker, uint64_
 	MUST(doca_task_submit(doca_urom_worker_cmd_task_as_task(task)));
 }
 
-/* "The first call that does not give 0 was my task": then it must have been. */
+/* A program that takes the first nonzero call as its task's completion. */
 static void first_is_mine(const struct rig *rig, struct doca_pe *pe,
 			  struct doca_urom_worker *worker, uint64_t data)
 {
@@ -69,7 +68,7 @@ static void first_is_mine(const struct rig *rig, struct doca_pe *pe,
 	IS(data, seen.data);
 }
 
-/* Waits for two tasks as a program does that forgets the second when both come in one call. */
+/* A program that would lose the second task if one call completed both. */
 static void two_flags(const struct rig *rig, struct doca_pe *pe, struct doca_urom_worker *worker)
 {
 	unsigned int wait;
@@ -85,7 +84,7 @@ static void two_flags(const struct rig *rig, struct doca_pe *pe, struct doca_uro
 	}
 }
 
-/* As many as there may be, in order, one a call. */
+/* The queue is full (TASKS); completions come in order, one a call. */
 static void in_order(const struct rig *rig, struct doca_pe *pe, struct doca_urom_worker *worker)
 {
 	struct doca_urom_worker_cmd_task *none;
@@ -104,7 +103,6 @@ static void in_order(const struct rig *rig, struct doca_pe *pe, struct doca_urom
 	IS(0, nonzero_when_quiet(pe));
 }
 
-/* A command that the plugin cannot read. */
 static void failed(const struct rig *rig, struct doca_pe *pe, struct doca_urom_worker *worker)
 {
 	struct raw raw;
@@ -116,7 +114,6 @@ static void failed(const struct rig *rig, struct doca_pe *pe, struct doca_urom_w
 	IS(0, nonzero_when_quiet(pe));
 }
 
-/* One engine for everything. */
 static void one_engine(const struct rig *rig)
 {
 	struct doca_pe *pe = rig->host.pe;
@@ -150,7 +147,7 @@ static void one_engine(const struct rig *rig)
 static const struct rig *the_rig;
 static atomic_int running, ended, may_end;
 
-/* What a thread found wrong is counted where main can see it. */
+/* Counts the threads' differences for main. */
 static atomic_int thread_differences;
 
 static void *run_thread(void *argument)
@@ -163,7 +160,7 @@ static void *run_thread(void *argument)
 	int turn;
 
 	MUST(doca_pe_create(&pe));
-	/* Started and stopped several times while others do the same. */
+	/* Starts and stops several times in parallel with the other threads. */
 	for (turn = 1; turn <= TURNS; ++turn) {
 		worker = run_worker(the_rig->host.service, pe, &settings);
 		if (id_of(worker) != id || nonzero_when_quiet(pe) != 0)
@@ -176,7 +173,7 @@ static void *run_thread(void *argument)
 	++running;
 	while (!may_end)
 		sched_yield();
-	/* It was not progressed for a while, and still has nothing to tell. */
+	/* The engine was not progressed for a while and still has nothing to report. */
 	if (nonzero_when_quiet(pe) != 0)
 		++thread_differences;
 	end_worker(worker, pe);

@@ -1,5 +1,4 @@
-/* The methods of a plugin that takes commands and does nothing with them; what it does when it is
- * opened is its own. */
+/* Methods of a plugin that ignores commands; the plugin supplies `open`. */
 #ifndef TESTS_QUIET_H
 #define TESTS_QUIET_H
 
@@ -42,7 +41,6 @@ static inline doca_error_t quiet_notif_pack(struct urom_worker_notify *notif,
 	return DOCA_ERROR_NOT_SUPPORTED;
 }
 
-/* What the plugin's two exports do. */
 static inline doca_error_t quiet_get_iface(struct urom_plugin_iface *iface,
 					   doca_error_t (*open)(struct urom_worker_ctx *ctx))
 {

@@ -1,5 +1,4 @@
-/* A plugin that does nothing but to say in the log that it was opened. For what can be seen of it
- * from outside. */
+/* A plugin that only logs its open call, for tests from outside. */
 #include <doca_log.h>
 
 #include "quiet.h"

@@ -1,10 +1,9 @@
 /*
- * The RDMO application in C: a server, which is a host with a worker, registers a queue; its
- * client, which uses no service, appends and scatters data to it through the server's worker.
+ * The RDMO application in C: a server (a host with a worker) registers a queue; its client, which
+ * does not use a service, appends and scatters data through the server's worker.
  *
- * Both ask UCX for exported memory, as NVIDIA's application does. The server starts the client.
- * With the argument "unsupported", exported memory is not to be had, and the registration is
- * without.
+ * Both request exported memory from UCX, like NVIDIA's application. The server starts the client.
+ * With the argument "unsupported", exported memory is unavailable and the registration omits it.
  */
 #include <signal.h>
 #include <spawn.h>
@@ -30,7 +29,6 @@ static void send_all(int socket, const void *bytes, size_t length)
 	INSIST(send(socket, bytes, length, MSG_NOSIGNAL) == (ssize_t)length);
 }
 
-/* Both sides send, then both receive. */
 static uint64_t exchange(int socket, const void *mine, uint64_t length, void *theirs)
 {
 	send_all(socket, &length, sizeof(length));
@@ -192,14 +190,13 @@ static int run_client(int socket, bool is_supported)
 	flush(&client, FLUSH_ID + 1);
 	exchange(socket, NULL, 0, device);
 	if (is_supported) {
-		/* More than is sent at once: the worker receives it into the server's memory. */
+		/* Larger than an eager message: the worker receives it into the server's memory. */
 		memset(data, 0x44, LARGE);
 		append(&client, key_and_queue, data, LARGE);
 		append(&client, key_and_queue, &small, sizeof(small));
 		flush(&client, FLUSH_ID + 2);
 		exchange(socket, NULL, 0, device);
 	}
-	/* The worker closes its end. */
 	exchange(socket, NULL, 0, device);
 	free(data);
 	close_ucx(&client.ucx);
@@ -215,7 +212,6 @@ struct server {
 	uint64_t plugin;
 };
 
-/* What came of a command. */
 struct call {
 	bool done;
 	doca_error_t result;
@@ -245,7 +241,7 @@ static void call_done(struct doca_urom_worker_cmd_task *task, union doca_data ta
 	MUST(doca_urom_worker_cmd_task_release(task));
 }
 
-/* One turn of the server: its worker's answers, and its own UCX, which the plugin needs for RMA. */
+/* Progresses the worker's answers and the server's UCX, which the plugin needs for RMA. */
 static void turn(struct server *server)
 {
 	doca_pe_progress(server->host.pe);
@@ -278,7 +274,7 @@ static void run_command(struct server *server, const struct rdmo_command *comman
 	INSIST(call->result != DOCA_SUCCESS || call->answer.type == command->type);
 }
 
-/* Registers the queue, and says what for. */
+/* Registers the queue and prints the kind of registration. */
 static uint64_t register_queue(struct server *server, ucp_mem_h memh, void *queue,
 			       bool is_supported)
 {
@@ -318,7 +314,6 @@ static void deregister(struct server *server, uint64_t key, doca_error_t expecte
 	EXPECT(expected, call.result);
 }
 
-/* Waits until memory that others write to has a value. */
 static void wait_for(struct server *server, const volatile uint64_t *word, uint64_t value)
 {
 	while (*word != value)
@@ -372,7 +367,6 @@ static void serve(struct server *server, int socket, bool is_supported)
 	INSIST(queue[1] == UINT64_C(0x3333333333333333));
 	say("appended");
 
-	/* Another time, with the pointer anew. */
 	memset(queue, 0, QUEUE_BYTES);
 	exchange(socket, NULL, 0, initiator);
 	wait_for(server, &queue[COUNT - 1], UINT64_C(0x3333333333333333));

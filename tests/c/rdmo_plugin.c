@@ -1,10 +1,9 @@
 /*
  * The RDMO plugin in C: initiators append and scatter data to a host's memory, which the host has
- * registered here with a remote key and an exported handle.
+ * registered with a remote key and an exported handle.
  *
- * It asks UCX for what NVIDIA's plugin asks for, in the same order and by the same calls, exported
- * memory above all. Unlike that one it waits for each operation before the next begins, which needs
- * no queues.
+ * It makes the same UCX requests as NVIDIA's plugin, in the same order. Unlike NVIDIA's plugin it
+ * waits for each operation before it begins the next, so it does not need queues.
  */
 #include "plugin.h"
 #include "rdmo_protocol.h"
@@ -106,7 +105,6 @@ static bool is_inside(const struct region *region, uint64_t addr, uint64_t len)
 	       len <= region->len - (addr - region->va);
 }
 
-/* Receives straight into the host's memory. */
 static ucs_status_t receive_into(struct rdmo *rdmo, const struct operation *operation,
 				 const struct region *region, uint64_t to)
 {
@@ -145,7 +143,7 @@ static ucs_status_t append(struct rdmo *rdmo, struct operation *operation)
 	pointers->pointer += operation->length;
 	if (operation->rendezvous)
 		return receive_into(rdmo, operation, data, to);
-	/* What is long has to show that a handle was imported. */
+	/* Long data must use an imported handle. */
 	if (operation->length > MOST_EAGER)
 		return UCS_ERR_UNSUPPORTED;
 	return put(rdmo, operation->data, operation->length, to, data->rkey);
@@ -221,7 +219,7 @@ static void run(struct rdmo *rdmo, struct operation *operation)
 	if (status != UCS_OK)
 		DOCA_LOG_ERR("operation %u: %s", operation->header.operation,
 			     ucs_status_string(status));
-	/* What was received by rendezvous is UCX's again. */
+	/* After a successful rendezvous, UCX owns the data again. */
 	if (operation->data != NULL && (!operation->rendezvous || status != UCS_OK))
 		ucp_am_data_release(rdmo->worker, operation->data);
 	free(operation);
@@ -264,7 +262,7 @@ static doca_error_t client_init(struct rdmo *rdmo, const struct rdmo_command *co
 static doca_error_t mr_reg(struct rdmo *rdmo, const struct rdmo_command *command,
 			   const unsigned char *bytes, uint64_t *key)
 {
-	/* Also when there are no such bytes, and something else follows the command. */
+	/* Like NVIDIA's plugin, even if the command does not contain a handle. */
 	const ucp_mem_map_params_t params = {
 		.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER,
 		.exported_memh_buffer = bytes + command->mr_reg.packed_rkey_len,
@@ -303,7 +301,7 @@ static void free_region(struct rdmo *rdmo, struct region *region)
 	free(region);
 }
 
-/* As that plugin does it: whatever the close returned is released, a request or none. */
+/* Like NVIDIA's plugin, releases the result of the close unconditionally. */
 static void close_endpoint(ucp_ep_h endpoint)
 {
 	void *request = ucp_ep_close_nb(endpoint, UCP_EP_CLOSE_MODE_FLUSH);
@@ -499,7 +497,7 @@ static void rdmo_close(struct urom_worker_ctx *ctx)
 	ctx->plugin_ctx = NULL;
 }
 
-/* Other workers have nothing to ask of this one. */
+/* This plugin does not have peers. */
 static doca_error_t rdmo_addr(struct urom_worker_ctx *ctx, void *addr, size_t *addr_len)
 {
 	(void)ctx;

@@ -1,4 +1,4 @@
-/* The messages of worker_rdmo: commands, notifications, and what initiators send to it. */
+/* Messages of worker_rdmo: commands, notifications, and messages of initiators. */
 #ifndef TESTS_RDMO_PROTOCOL_H
 #define TESTS_RDMO_PROTOCOL_H
 
@@ -15,7 +15,7 @@ enum rdmo_type {
 	RDMO_MR_DEREG = 4,
 };
 
-/* What pointers lead to follows the command, in the order of its fields. */
+/* Payloads follow the command in field order. */
 struct rdmo_command {
 	uint64_t type;
 	union {
@@ -47,7 +47,7 @@ struct rdmo_command {
 
 _Static_assert(sizeof(struct rdmo_command) == 56, "as it travels");
 
-/* Behind that of CLIENT_INIT lies the address of the plugin's UCX worker. */
+/* The address of the plugin's UCX worker follows the notification of CLIENT_INIT. */
 struct rdmo_notification {
 	uint64_t type;
 	union {
@@ -70,7 +70,7 @@ enum rdmo_operation {
 
 #define RDMO_FENCE 1u
 
-/* The header of an active message to the plugin; its payload is the data. */
+/* Header of an active message to the plugin; the payload is the data. */
 struct rdmo_header {
 	uint64_t id;
 	uint32_t operation;
@@ -94,7 +94,7 @@ struct rdmo_header {
 #define RDMO_APPEND_HEADER 40
 #define RDMO_SCATTER_HEADER 24
 
-/* In the payload of a scatter, each with its data behind it. */
+/* Part of a scatter's payload; its data follows. */
 struct rdmo_iov {
 	uint64_t addr;
 	uint64_t rkey;
@@ -103,7 +103,7 @@ struct rdmo_iov {
 
 _Static_assert(sizeof(struct rdmo_iov) == 24, "as it travels");
 
-/* The header of the answer to a flush, which has no payload. */
+/* Header of a flush's answer, without payload. */
 struct __attribute__((packed)) rdmo_response {
 	uint32_t id;
 	uint64_t flush_id;

@@ -1,6 +1,6 @@
 /*
- * A host that is ready to be mistreated: a service that runs, and what makes workers, commands and
- * domains on it. Which service that is says the environment.
+ * A running service for misuse tests, and helpers that make workers, commands and domains. The
+ * environment selects the service.
  */
 #ifndef TESTS_RIG_H
 #define TESTS_RIG_H
@@ -14,7 +14,6 @@ struct rig {
 	uint64_t plugin;
 };
 
-/* A service that runs, with a plugin of this name. */
 static inline void set_up(struct rig *rig, const char *plugin)
 {
 	const struct doca_urom_service_plugin_info *info;
@@ -41,7 +40,7 @@ static inline struct doca_urom_worker *running_worker(const struct rig *rig, str
 	return run_worker(rig->host.service, pe, &settings);
 }
 
-/* A loopback command of the graph plugin, not submitted. */
+/* A loopback command of the graph plugin, not yet submitted. */
 static inline struct doca_urom_worker_cmd_task *
 loopback(const struct rig *rig, struct doca_urom_worker *worker, uint64_t data,
 	 doca_urom_worker_cmd_task_completion_cb_t done)
@@ -56,7 +55,6 @@ loopback(const struct rig *rig, struct doca_urom_worker *worker, uint64_t data,
 	return task;
 }
 
-/* Progresses until a call gives something but 0, and returns that. */
 static inline uint8_t next_event(struct doca_pe *pe)
 {
 	uint8_t event;
@@ -67,7 +65,6 @@ static inline uint8_t next_event(struct doca_pe *pe)
 	return event;
 }
 
-/* An all-gather of one participant. */
 static inline doca_error_t gather_alone(void *sbuf, void *rbuf, size_t msglen, void *coll_info,
 					void **req)
 {

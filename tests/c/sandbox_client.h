@@ -1,5 +1,4 @@
-/* The host's half of worker_sandbox: sends its three commands and hands their answers to functions.
- */
+/* Host side of worker_sandbox: sends its three commands and passes their answers to functions. */
 #ifndef TESTS_SANDBOX_CLIENT_H
 #define TESTS_SANDBOX_CLIENT_H
 
@@ -7,20 +6,20 @@
 #include "sandbox_protocol.h"
 
 /*
- * Called once for each command that was submitted. `context` is the command's. What follows is 0
+ * Called once for each submitted command with its `context`. The values after `context` are 0
  * unless the result is SUCCESS. `status` is UCX's.
  */
 typedef void (*sandbox_mem_map_done)(doca_error_t result, union doca_data cookie, uint64_t context,
 				     uint64_t memh_id);
 typedef void (*sandbox_tag_send_done)(doca_error_t result, union doca_data cookie, uint64_t context,
 				      int status);
-/* `buffer` is where `count` bytes are, until the function returns, or NULL when they are in
- * registered memory. */
+/* `buffer` has `count` bytes and is valid during the call; NULL if they are in registered
+ * memory. */
 typedef void (*sandbox_tag_recv_done)(doca_error_t result, union doca_data cookie, uint64_t context,
 				      const void *buffer, uint64_t count, uint64_t sender_tag,
 				      int status);
 
-/* What waits in the task for its end. */
+/* Stored in the task until completion. */
 struct sandbox_call {
 	union doca_data cookie;
 	uint64_t context;
@@ -33,8 +32,8 @@ struct sandbox_call {
 
 _Static_assert(sizeof(struct sandbox_call) <= 32, "a task has 32 bytes for its owner");
 
-/* A task's call, and its result: when that is SUCCESS, the notification was copied and more bytes
- * may be behind it. */
+/* Returns a task's call and result. If the result is SUCCESS, the notification was copied, and more
+ * bytes may follow it. */
 static inline doca_error_t sandbox_answer(struct doca_urom_worker_cmd_task *task,
 					  struct sandbox_call *call,
 					  struct sandbox_notification *answer, const void **more,
@@ -70,7 +69,7 @@ static inline void sandbox_mem_map_completed(struct doca_urom_worker_cmd_task *t
 
 	(void)task_data;
 	(void)ctx_data;
-	/* There are plugins that answer with the type of a send. */
+	/* Some plugins answer with the type of a send. */
 	if (result == DOCA_SUCCESS && (answer.type > SANDBOX_TAG_SEND || length != 0))
 		result = DOCA_ERROR_INVALID_VALUE;
 	MUST(doca_urom_worker_cmd_task_release(task));
@@ -117,11 +116,10 @@ static inline void sandbox_tag_recv_completed(struct doca_urom_worker_cmd_task *
 				   came->status);
 	else
 		call.done.tag_recv(result, call.cookie, call.context, NULL, 0, 0, 0);
-	/* The bytes are the task's, so it goes last. */
+	/* Released last: the task owns the bytes. */
 	MUST(doca_urom_worker_cmd_task_release(task));
 }
 
-/* Sends a command and the bytes behind it. After an error the function in `call` is not called. */
 static inline doca_error_t sandbox_submit(struct doca_urom_worker *worker, uint64_t plugin,
 					  const struct sandbox_command *command, const void *more,
 					  size_t length, const struct sandbox_call *call,
@@ -145,7 +143,7 @@ static inline doca_error_t sandbox_submit(struct doca_urom_worker *worker, uint6
 	return submit(task, done);
 }
 
-/* Registers memory: the plugin's own, or the host's, whose exported handle has `exported_length`
+/* Registers memory of the plugin, or of the host by an exported handle of `exported_length`
  * bytes. */
 static inline doca_error_t sandbox_task_mem_map(struct doca_urom_worker *worker, uint64_t plugin,
 						union doca_data cookie, uint64_t context,
@@ -165,8 +163,8 @@ static inline doca_error_t sandbox_task_mem_map(struct doca_urom_worker *worker,
 			      sandbox_mem_map_completed);
 }
 
-/* Sends `count` bytes to a member of the domain: those at `buffer`, which are in registered memory
- * unless `memh_id` is 0. */
+/* Sends `count` bytes at `buffer` to a domain member. With a nonzero `memh_id` they are in
+ * registered memory. */
 static inline doca_error_t sandbox_task_tag_send(struct doca_urom_worker *worker, uint64_t plugin,
 						 union doca_data cookie, uint64_t context,
 						 uint64_t dest, const void *buffer, uint64_t count,
@@ -189,7 +187,7 @@ static inline doca_error_t sandbox_task_tag_send(struct doca_urom_worker *worker
 			      sandbox_tag_send_completed);
 }
 
-/* Receives into the answer, or to `buffer` in registered memory unless `memh_id` is 0. */
+/* Receives into the answer, or to `buffer` in registered memory if `memh_id` is not 0. */
 static inline doca_error_t sandbox_task_tag_recv(struct doca_urom_worker *worker, uint64_t plugin,
 						 union doca_data cookie, uint64_t context,
 						 uint64_t buffer, uint64_t count, uint64_t tag,

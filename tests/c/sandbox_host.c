@@ -1,6 +1,6 @@
 /*
- * A host program for the sandbox plugin: has two workers of a domain send messages to each other,
- * and says what it saw. Arguments: the device, "mlx5_0" unless given.
+ * A host for the sandbox plugin: two workers of a domain exchange messages, and the host prints its
+ * observations. Argument: the device, by default "mlx5_0".
  */
 #include "domain.h"
 #include "sandbox_client.h"
@@ -8,18 +8,16 @@
 #define TASKS 64
 #define ALL UINT64_MAX
 #define MOST_DATA 4000
-/* What the host calls the first byte of registered memory. */
+/* The host's address of registered memory. */
 #define NAME UINT64_C(0x10000)
 #define LARGE (16 * MOST_DATA)
 
-/* The two workers, which are members 0 and 1. */
 struct pair {
 	struct host host;
 	struct doca_urom_worker *workers[2];
 	uint64_t plugin;
 };
 
-/* One command, and what came of it. */
 struct call {
 	bool done;
 	doca_error_t result;
@@ -28,7 +26,6 @@ struct call {
 	unsigned char data[MOST_DATA];
 };
 
-/* Bytes that tell their place. */
 static unsigned char pattern(size_t at)
 {
 	return (unsigned char)(at % 251 ^ at >> 8);
@@ -111,7 +108,6 @@ static void wait_for(struct pair *pair, const struct call *call)
 	progress_until(pair->host.pe, &call->done);
 }
 
-/* Sends from one worker to the other, and insists that it went. */
 static void send(struct pair *pair, int from, const void *data, size_t length, uint64_t tag)
 {
 	struct call call;
@@ -128,7 +124,7 @@ static void receive(struct pair *pair, int at, uint64_t count, uint64_t tag, uin
 	wait_for(pair, call);
 }
 
-/* Waits until everything sent before has arrived: messages between two workers keep their order. */
+/* Waits until all earlier messages have arrived: messages between two workers keep their order. */
 static void settle(struct pair *pair, int from)
 {
 	struct call call;
@@ -155,8 +151,8 @@ static void messages(struct pair *pair)
 	for (int from = 0; from < 2; from++) {
 		say("from worker %d to worker %d", from, !from);
 		begin_receive(pair, !from, 100, 0x1234, 0xffff, &call);
-		/* A worker takes the commands of one host in their order, so this one waits before
-		 * the message is there. */
+		/* Commands of one host keep their order, so the receive begins before the message
+		 * is sent. */
 		settle(pair, from);
 		INSIST(!call.done);
 		send(pair, from, hello, sizeof(hello), 0x51234);
@@ -239,7 +235,6 @@ static uint64_t map(struct pair *pair, int at, struct sandbox_map_params params,
 	return call.memh_id;
 }
 
-/* Sends or receives registered bytes. */
 static void move(struct pair *pair, int at, bool out, uint64_t address, uint64_t count,
 		 uint64_t tag, uint64_t memh_id, struct call *call)
 {
@@ -277,7 +272,6 @@ static void registered(struct pair *pair)
 	map(pair, 0, theirs, data, 40, "an exported handle that is none");
 	map(pair, 0, theirs, NULL, 0, "nothing");
 
-	/* The host's bytes into the memory of worker 1, in pieces. */
 	for (size_t at = 0; at < LARGE; at += MOST_DATA) {
 		fill(data, at, MOST_DATA);
 		move(pair, 1, false, NAME + at, MOST_DATA, 0x200 + at, memh_ids[1], &call);
@@ -285,13 +279,11 @@ static void registered(struct pair *pair)
 		wait_for(pair, &call);
 		INSIST(call.result == DOCA_SUCCESS && call.status == 0 && call.count == MOST_DATA);
 	}
-	/* All of it from worker 1 to worker 0. */
 	move(pair, 0, false, NAME, LARGE, 0x300, memh_ids[0], &call);
 	move(pair, 1, true, NAME, LARGE, 0x300, memh_ids[1], &other);
 	wait_for(pair, &other);
 	wait_for(pair, &call);
 	say_received("between registered memory", &call);
-	/* And back to the host. */
 	for (size_t at = 0; at < LARGE; at += MOST_DATA) {
 		move(pair, 0, true, NAME + at, MOST_DATA, 0x400 + at, memh_ids[0], &other);
 		receive(pair, 1, MOST_DATA, 0x400 + at, ALL, &call);
@@ -312,7 +304,7 @@ static void registered(struct pair *pair)
 	say("a handle of nothing: %s", name_of(call.result));
 }
 
-/* ---- What goes wrong ---- */
+/* ---- Errors ---- */
 
 static void bad_commands(struct pair *pair)
 {

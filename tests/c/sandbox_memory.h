@@ -1,6 +1,6 @@
 /*
- * Registered memory of the sandbox plugin in C, under numbers that mean nothing but an entry of a
- * list: the plugin's own, and that of a host which exported it to an RDMA device.
+ * Registered memory of the sandbox plugin in C, identified by list numbers: memory of the plugin,
+ * and memory that a host exported to an RDMA device.
  */
 #ifndef TESTS_SANDBOX_MEMORY_H
 #define TESTS_SANDBOX_MEMORY_H
@@ -16,7 +16,7 @@ _Static_assert((int)UCP_MEM_MAP_PARAM_FIELD_LENGTH == (int)SANDBOX_MAP_HAS_LENGT
 _Static_assert((int)UCP_MEM_MAP_ALLOCATE == (int)SANDBOX_MAP_FLAG_ALLOCATE,
 	       "this UCX has other flags");
 
-/* All registrations of a worker together, which last as long as it. */
+/* Limits of a worker for all its registrations. */
 #define SANDBOX_MOST_MEMORY (UINT64_C(1) << 30)
 #define SANDBOX_MOST_REGISTRATIONS 1024
 
@@ -48,11 +48,11 @@ static inline doca_error_t memory_map(struct memories *memories, ucp_context_h c
 	ucp_mem_attr_t attributes = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
 	struct memory *memory;
 
-	/* This context has no exported handles: with that feature it would have no endpoints
-	 * without an RDMA device. */
+	/* This context lacks the exported memory feature: without an RDMA device, the feature would
+	 * prevent endpoints. */
 	if (command->exported_memh_buffer_len != 0)
 		return DOCA_ERROR_DRIVER;
-	/* An address alone is one of the host's, which means nothing here. */
+	/* A host's address is meaningless in this process. */
 	if ((wanted->field_mask & SANDBOX_MAP_HAS_LENGTH) == 0 ||
 	    (wanted->field_mask & SANDBOX_MAP_HAS_FLAGS) == 0 ||
 	    (wanted->flags & SANDBOX_MAP_FLAG_ALLOCATE) == 0 || wanted->length == 0)
@@ -73,7 +73,7 @@ static inline doca_error_t memory_map(struct memories *memories, ucp_context_h c
 		free(memory);
 		return DOCA_ERROR_DRIVER;
 	}
-	/* Another plugin's bytes may have been here. */
+	/* Zeroed: UCX may return memory of another plugin. */
 	memset(attributes.address, 0, wanted->length);
 	memory->owner = owner;
 	memory->address = (wanted->field_mask & SANDBOX_MAP_HAS_ADDRESS) != 0 ? wanted->address : 0;
@@ -87,7 +87,6 @@ static inline doca_error_t memory_map(struct memories *memories, ucp_context_h c
 	return DOCA_SUCCESS;
 }
 
-/* Adds memory that UCX knows. */
 static inline doca_error_t memory_add(struct memories *memories, ucp_context_h context,
 				      uint64_t owner, const struct sandbox_map_params *wanted,
 				      ucp_mem_h handle, uint64_t *memh_id)
@@ -115,7 +114,6 @@ static inline doca_error_t memory_add(struct memories *memories, ucp_context_h c
 	return DOCA_SUCCESS;
 }
 
-/* Gives UCX an exported handle. */
 static inline doca_error_t memory_import(struct memories *memories, ucp_context_h context,
 					 uint64_t owner, const struct sandbox_mem_map *command,
 					 const void *exported, uint64_t *memh_id)
@@ -133,8 +131,8 @@ static inline doca_error_t memory_import(struct memories *memories, ucp_context_
 	return memory_add(memories, context, owner, &command->params, handle, memh_id);
 }
 
-/* The memory in which `length` bytes at the host's `address` are, and where that is; NULL when it
- * is no such memory. */
+/* Finds memory that contains `length` bytes at the host's `address`, and their local address;
+ * returns NULL if not found. */
 static inline const struct memory *memory_find(const struct memories *memories, uint64_t owner,
 					       uint64_t id, uint64_t address, uint64_t length,
 					       void **bytes)

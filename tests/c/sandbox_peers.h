@@ -1,8 +1,7 @@
 /*
- * How the sandbox plugin in C reaches those of other workers.
+ * Endpoints between sandbox plugins in C.
  *
- * A look-up gives an address without its length, so this plugin puts it in front: what it finds is
- * its own kind's.
+ * A look-up returns an address without its length, so this plugin puts the length first.
  */
 #ifndef TESTS_SANDBOX_PEERS_H
 #define TESTS_SANDBOX_PEERS_H
@@ -10,15 +9,15 @@
 #include "plugin.h"
 #include "ucx.h"
 
-/* What the worker tells others as the address of this plugin: this, and as many bytes of UCX's. */
+/* The plugin's address: this header and `length` bytes of UCX's address. */
 struct address {
 	uint64_t length;
 };
 
-/* A worker of UCX's has far less to say. */
+/* UCX's worker addresses are far shorter. */
 #define MOST_ADDRESS (UINT64_C(1) << 20)
 
-/* An endpoint, by the address it leads to: an id may mean another worker in the next domain. */
+/* An endpoint, identified by its address: an id may be another worker in the next domain. */
 struct peer {
 	ucs_list_link_t entry;
 	ucp_ep_h endpoint;
@@ -26,7 +25,7 @@ struct peer {
 	unsigned char ucx[];
 };
 
-/* Copies the plugin's address if there is room, and says how long it is. */
+/* Copies the plugin's address if it fits; sets its length. */
 static inline doca_error_t own_address(ucp_worker_h worker, void *place, size_t *length)
 {
 	const size_t room = *length;
@@ -46,7 +45,6 @@ static inline doca_error_t own_address(ucp_worker_h worker, void *place, size_t 
 	return room >= *length ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
-/* The endpoint to a member of the domain. */
 static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_t *peers,
 				     ucp_worker_h worker, uint64_t dest, ucp_ep_h *endpoint)
 {
@@ -59,9 +57,9 @@ static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_
 
 	if (code != DOCA_SUCCESS)
 		return code;
-	/* It may lie anywhere. */
+	/* The address may be unaligned. */
 	memcpy(&address, found, sizeof(address));
-	/* That of another plugin with this name. */
+	/* An address of another plugin with this name. */
 	if (address.length > MOST_ADDRESS)
 		return DOCA_ERROR_INVALID_VALUE;
 	ucx = (const unsigned char *)found + sizeof(address);
@@ -87,7 +85,7 @@ static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_
 	return DOCA_SUCCESS;
 }
 
-/* The endpoints end with their UCX worker. */
+/* UCX destroys the endpoints with their worker. */
 static inline void free_peers(ucs_list_link_t *peers)
 {
 	while (!ucs_list_is_empty(peers)) {

@@ -1,10 +1,10 @@
 /*
- * The sandbox plugin in C: sends and receives tagged messages between the workers of a domain, on
- * UCX of its own.
+ * The sandbox plugin in C: sends and receives tagged messages between a domain's workers with its
+ * own UCX.
  *
- * Whatever UCX does not do at once is an operation, which owns its command and its answer until UCX
- * is done with both. So no command holds up another, a message may be there before its receive, and
- * nothing is left when the worker stops.
+ * A command that UCX does not complete at once becomes an operation, which owns the command and its
+ * answer. So commands do not block each other, a message may arrive before its receive, and a
+ * stopped worker leaves nothing behind.
  */
 #include <time.h>
 
@@ -16,9 +16,9 @@
 
 DOCA_LOG_REGISTER(TESTS::SANDBOX);
 
-/* No answer is longer: it is the largest message there can be. */
+/* Longest answer: the largest message limit. */
 #define MOST_INLINE ((UINT64_C(1) << 24) - 1)
-/* How long messages have to leave when the worker stops. */
+/* Time for messages to leave when the worker stops. */
 #define LEAVE_NANOSECONDS INT64_C(500000000)
 
 struct sandbox {
@@ -30,7 +30,6 @@ struct sandbox {
 	ucs_list_link_t answers; /* for the next progress() */
 };
 
-/* A command on its way. */
 struct operation {
 	ucs_list_link_t entry;
 	struct sandbox *sandbox;
@@ -85,7 +84,7 @@ static void finish(struct operation *operation, doca_error_t status)
 /* ---- Memory ---- */
 
 #ifdef SANDBOX_BELIEVES_ITS_HOSTS
-/* As DOCA's sample does it: UCX gets what came, and crashes for an exported handle that is none. */
+/* Like DOCA's sample: passes any bytes to UCX, which crashes on an invalid exported handle. */
 #define FEATURES (UCP_FEATURE_TAG | UCP_FEATURE_EXPORTED_MEMH)
 #else
 #define FEATURES UCP_FEATURE_TAG
@@ -110,7 +109,7 @@ static doca_error_t mem_map(struct operation *operation)
 
 /* ---- Send ---- */
 
-/* The data may change again, whether or not it was received. */
+/* The sender may now reuse the data, even if it was not received. */
 static void sent(struct operation *operation, ucs_status_t status)
 {
 	notification_of(operation)->tag_sent.status = (int8_t)status;
@@ -148,7 +147,7 @@ static doca_error_t tag_send(struct urom_worker_ctx *ctx, struct operation *oper
 		params.memh = memory->handle;
 	}
 	operation->request = ucp_tag_send_nbx(endpoint, bytes, send->count, send->tag, &params);
-	/* Without a request there is no callback. */
+	/* UCX calls the callback only for a request. */
 	if (!UCS_PTR_IS_PTR(operation->request))
 		sent(operation, UCS_PTR_STATUS(operation->request));
 	return DOCA_ERROR_IN_PROGRESS;
@@ -166,7 +165,7 @@ static void received(struct operation *operation, ucs_status_t status,
 		answer->count = info->length;
 		answer->sender_tag = info->sender_tag;
 	}
-	/* After an error UCX may name the length of what was sent, which there was no room for. */
+	/* After an error, UCX may return a length that exceeds the buffer. */
 	if (answer->buffer != 0)
 		operation->answer->worker_notif.len =
 			sizeof(struct sandbox_notification) + answer->count;
@@ -180,7 +179,6 @@ static void receive_completed(void *request, ucs_status_t status, const ucp_tag_
 	ucp_request_free(request);
 }
 
-/* Makes room behind the answer. */
 static doca_error_t make_room(struct operation *operation, uint64_t count)
 {
 	struct urom_worker_notif_desc *larger;
@@ -195,7 +193,7 @@ static doca_error_t make_room(struct operation *operation, uint64_t count)
 	       sizeof(struct sandbox_notification));
 	free(operation->answer);
 	operation->answer = larger;
-	/* Any number but 0: the host finds the bytes behind the answer. */
+	/* Nonzero: the bytes follow the answer. */
 	notification_of(operation)->tag_received.buffer = 1;
 	return DOCA_SUCCESS;
 }
@@ -230,7 +228,7 @@ static doca_error_t tag_recv(struct operation *operation)
 	}
 	operation->request = ucp_tag_recv_nbx(operation->sandbox->worker, bytes, receive->count,
 					      receive->tag, receive->tag_mask, &params);
-	/* The message was there already: then UCX fills in `info` and calls nobody. */
+	/* The message had already arrived: UCX fills in `info` and does not call the callback. */
 	if (!UCS_PTR_IS_PTR(operation->request))
 		received(operation, UCS_PTR_STATUS(operation->request), &info);
 	return DOCA_ERROR_IN_PROGRESS;
@@ -238,7 +236,7 @@ static doca_error_t tag_recv(struct operation *operation)
 
 /* ---- Commands ---- */
 
-/* Runs a command. IN_PROGRESS when the operation ends by itself, or has already. */
+/* Runs a command. IN_PROGRESS: the operation has ended or will end by itself. */
 static doca_error_t run(struct urom_worker_ctx *ctx, struct operation *operation)
 {
 	const struct urom_worker_cmd *bytes = &operation->descriptor->worker_cmd;
@@ -256,7 +254,7 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct operation *operation
 		inline_length = command->mem_map.exported_memh_buffer_len;
 	else if (command->type == SANDBOX_TAG_SEND && command->tag_send.memh_id == 0)
 		inline_length = command->tag_send.count;
-	/* What the lengths say, and what came. */
+	/* The payload must match the lengths in the command. */
 	if (bytes->len - sizeof(*command) != inline_length)
 		return DOCA_ERROR_INVALID_VALUE;
 	switch (command->type) {
@@ -338,7 +336,7 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* Lets what was reported as sent leave, but not for ever. */
+/* Flushes sent messages, for a limited time. */
 static void let_leave(const struct sandbox *sandbox)
 {
 	const ucp_request_param_t params = {0};
@@ -349,7 +347,7 @@ static void let_leave(const struct sandbox *sandbox)
 		return;
 	while (ucp_request_check_status(request) == UCS_INPROGRESS && now() < end)
 		ucp_worker_progress(sandbox->worker);
-	/* One that is not over yet is freed when it is. */
+	/* UCX frees an unfinished request after its completion. */
 	ucp_request_free(request);
 }
 
@@ -361,8 +359,8 @@ static void sandbox_close(struct urom_worker_ctx *ctx)
 	if (sandbox == NULL)
 		return;
 	let_leave(sandbox);
-	/* A receive that is cancelled ends inside the call; sends end with the worker. Nobody waits
-	 * for their answers. */
+	/* A cancelled receive ends inside the call; sends end with the UCX worker. Their answers
+	 * are discarded. */
 	for (entry = sandbox->running.next; entry != &sandbox->running; entry = next) {
 		struct operation *operation = (struct operation *)entry;
 

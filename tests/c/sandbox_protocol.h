@@ -1,4 +1,4 @@
-/* The messages of worker_sandbox, version 1: memory, tag send, tag receive. */
+/* Messages of worker_sandbox, version 1: memory, tag send, tag receive. */
 #ifndef TESTS_SANDBOX_PROTOCOL_H
 #define TESTS_SANDBOX_PROTOCOL_H
 
@@ -14,7 +14,7 @@ enum sandbox_type {
 	SANDBOX_TAG_RECV = 2,
 };
 
-/* UCX's ucp_mem_map_params_t, of which these bits of the mask say what counts. */
+/* UCX's ucp_mem_map_params_t; the plugin reads these bits of the mask. */
 struct sandbox_map_params {
 	uint64_t field_mask;
 	uint64_t address; /* what later commands call the first byte */
@@ -33,13 +33,12 @@ enum {
 	SANDBOX_MAP_FLAG_ALLOCATE = 2,
 };
 
-/* `exported_memh_buffer_len` bytes follow. */
 struct sandbox_mem_map {
 	struct sandbox_map_params params;
 	uint64_t exported_memh_buffer_len;
 };
 
-/* `count` bytes follow when memh_id is 0; else they lie at `buffer` in that memory. */
+/* If memh_id is 0, `count` bytes follow; otherwise they are at `buffer` in that memory. */
 struct sandbox_tag_send {
 	uint64_t dest; /* a member of the domain */
 	uint64_t buffer;
@@ -48,7 +47,7 @@ struct sandbox_tag_send {
 	uint64_t memh_id;
 };
 
-/* The bytes go into the answer when memh_id is 0; else to `buffer` in that memory. */
+/* If memh_id is 0, the bytes go into the answer; otherwise to `buffer` in that memory. */
 struct sandbox_tag_recv {
 	uint64_t buffer;
 	uint64_t count;
@@ -80,7 +79,7 @@ struct sandbox_mem_mapped {
 	uint64_t memh_id;
 };
 
-/* A status is UCX's, which is one byte. */
+/* `status` is UCX's, one byte. */
 struct sandbox_tag_sent {
 	int8_t status;
 	uint8_t padding[7];

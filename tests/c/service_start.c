@@ -1,6 +1,6 @@
 /*
- * Starts a service on the device named by the first argument, and prints its plugins and the files
- * that are mapped: what the tests of an installed prefix look at.
+ * Starts a service on the device of the first argument; prints its plugins and the mapped files for
+ * the tests of an installed prefix.
  */
 #include <stdio.h>
 #include <string.h>

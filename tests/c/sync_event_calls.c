@@ -1,7 +1,7 @@
 /*
- * Sync events without a service: every function in good order and in bad, threads that wait, and
- * two processes that share events. The environment: UROM_DEVICE=virtual0. A second process is this
- * program with two exported events as arguments, in hexadecimal digits.
+ * Sync events without a service: every function, waiting threads, and two processes that share
+ * events. Environment: UROM_DEVICE=virtual0. The second process is this program with two exported
+ * events in hexadecimal as arguments.
  */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ static void *waits(void *argument)
 	return NULL;
 }
 
-/* Each kind of wait, ended by each kind of change, from another thread. */
+/* Each kind of wait, ended by each kind of change in another thread. */
 static void waits_of_threads(struct doca_dev *dev)
 {
 	static struct {
@@ -94,7 +94,6 @@ static struct doca_sync_event *event_of(const char *hex, struct doca_dev *dev)
 	return event;
 }
 
-/* Counts up one event when the other was. */
 static int other_process(char **arguments, struct doca_dev *dev)
 {
 	struct doca_sync_event *asks = event_of(arguments[1], dev);
@@ -119,7 +118,7 @@ static int other_process(char **arguments, struct doca_dev *dev)
 	return 0;
 }
 
-/* Not by /proc/self/exe, which is valgrind under valgrind. */
+/* Under valgrind, /proc/self/exe is valgrind. */
 static void two_processes(struct doca_dev *dev, const char *program)
 {
 	struct doca_sync_event *asks, *answers;
@@ -171,12 +170,11 @@ int main(int argc, char **argv)
 	MUST(doca_devinfo_destroy_list(list));
 	if (argc == 3)
 		return other_process(argv, dev);
-	/* Again with what the first round left. */
+	/* The second round reuses memory of the first. */
 	for (round = 0; round < 2; round++)
 		every_sync_event_call(dev);
 	waits_of_threads(dev);
 	two_processes(dev, argv[0]);
-	/* No event has it any more. */
 	MUST(doca_dev_close(dev));
 	puts("done");
 	return conclusion();

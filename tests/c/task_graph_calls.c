@@ -1,8 +1,7 @@
 /*
- * Tasks of sync events and graphs without a service: every function in good order and in bad, a
- * graph as programs use it, and programs that sleep until a counter changes. The environment:
- * UROM_DEVICE=virtual0. A second process is this program with an exported event as argument, in
- * hexadecimal digits.
+ * Sync event tasks and graphs without a service: every function, a typical graph, and programs that
+ * sleep until a counter changes. Environment: UROM_DEVICE=virtual0. The second process is this
+ * program with an exported event in hexadecimal as argument.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -14,11 +13,11 @@
 #define INSTANCES 4
 #define TURNS 20
 
-/* ---- A graph as programs use it ----
+/*
+ * ---- A typical graph ----
  *
- * One event asks and one answers: a node adds to `asks`, a node of the program answers by another
- * event, a node waits for the answer, and a node of the program compares. Several instances run at
- * a time, again and again.
+ * A node adds to the event `asks`, a user node answers by another event, a node waits for the
+ * answer, and a user node compares it. Several instances run at once, repeatedly.
  */
 
 struct round {
@@ -65,7 +64,6 @@ static void round_failed(struct doca_graph_instance *instance, union doca_data o
 	INSIST(!"a round fails");
 }
 
-/* Sleeps on the engine's handle until it is readable. */
 static void sleep_on(struct doca_pe *pe)
 {
 	struct pollfd bell = {.events = POLLIN};
@@ -151,7 +149,7 @@ struct changer {
 	int begin[2];
 };
 
-/* Waits until the other thread is about to sleep. */
+/* Changes the event when the other thread is about to sleep. */
 static void *change(void *argument)
 {
 	struct changer *changer = argument;
@@ -167,7 +165,7 @@ static void *change(void *argument)
 	return NULL;
 }
 
-/* A program that sleeps wakes for each change that it waits for, and for no other. */
+/* A sleeping program wakes for each awaited change and for no other. */
 static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_store)
 {
 	static uint64_t counter;
@@ -193,7 +191,7 @@ static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_st
 		MUST(doca_sync_event_task_wait_eq_alloc_init(event, 0, EVERY_BIT, number(3),
 							     &tasks[at]));
 	for (turn = 1; turn <= TURNS; turn++) {
-		/* One for this change, and one for a number that never comes. */
+		/* One task for this change, and one for a value that never comes. */
 		doca_sync_event_task_wait_eq_set_wait_val(tasks[0], turn);
 		doca_sync_event_task_wait_eq_set_wait_val(tasks[1], UINT64_MAX);
 		MUST(doca_task_submit((void *)tasks[0]));
@@ -207,7 +205,7 @@ static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_st
 		MUST(doca_pe_clear_notification(pe, bell.fd));
 		ends(pe, tasks[0], DOCA_SUCCESS, 3);
 	}
-	/* A change between the submit and the request, and a change before the submit. */
+	/* A change between submit and request, and a change before the submit. */
 	doca_sync_event_task_wait_eq_set_wait_val(tasks[0], TURNS + 1);
 	MUST(doca_task_submit((void *)tasks[0]));
 	__atomic_store_n(&counter, TURNS + 1, __ATOMIC_RELEASE);
@@ -216,14 +214,12 @@ static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_st
 	MUST(doca_task_submit((void *)tasks[0]));
 	sleep_on(pe);
 	ends(pe, tasks[0], DOCA_SUCCESS, 3);
-	/* A task that is submitted after the request. */
 	MUST(doca_pe_request_notification(pe));
 	doca_sync_event_task_wait_eq_set_wait_val(tasks[0], TURNS + 2);
 	MUST(doca_task_submit((void *)tasks[0]));
 	INSIST(poll(&bell, 1, 60000) == 1);
 	MUST(doca_pe_clear_notification(pe, bell.fd));
 	IS(0, doca_pe_progress(pe));
-	/* A stop ends both. */
 	IS(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop(doca_sync_event_as_ctx(event)));
 	sleep_on(pe);
 	IS(1, doca_pe_progress(pe));
@@ -262,7 +258,7 @@ static int other_process(const char *hex, struct doca_dev *dev)
 	return 0;
 }
 
-/* Not by /proc/self/exe, which is valgrind under valgrind. */
+/* Under valgrind, /proc/self/exe is valgrind. */
 static void sleeps_until_a_process_changes_it(struct doca_dev *dev, const char *program)
 {
 	struct doca_sync_event_task_wait_eq *task;
@@ -319,7 +315,7 @@ int main(int argc, char **argv)
 	MUST(doca_devinfo_destroy_list(list));
 	if (argc == 2)
 		return other_process(argv[1], dev);
-	/* The second round uses the memory of the first. */
+	/* The second round reuses memory of the first. */
 	for (round = 0; round < 2; round++) {
 		every_task_call(dev);
 		every_graph_call(dev);
@@ -328,7 +324,6 @@ int main(int argc, char **argv)
 	sleeps_until_a_thread_changes_it(dev, 0);
 	sleeps_until_a_thread_changes_it(dev, 1);
 	sleeps_until_a_process_changes_it(dev, argv[0]);
-	/* Nothing has it any more. */
 	MUST(doca_dev_close(dev));
 	puts("done");
 	return conclusion();

@@ -1,5 +1,5 @@
 /*
- * What the troublesome plugin is asked for: the first 8 bytes of a command; the 8 behind them are a
+ * Commands of the troublesome plugin: the first 8 bytes of a command. The next 8 bytes are a
  * number.
  */
 #ifndef TESTS_TROUBLE_H
@@ -32,7 +32,6 @@ enum trouble {
 	TROUBLE_CRASH_PACK,     /* answers, and crashes when that is packed */
 };
 
-/* How the look-ups of a member's address ended. */
 struct sought {
 	uint64_t found, missed, other;
 };

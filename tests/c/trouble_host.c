@@ -1,6 +1,6 @@
 /*
- * A host that has a troublesome plugin beside a good one, in two workers, and sees what becomes of
- * each. Its argument says which trouble.
+ * A host with a troublesome plugin and a good plugin in two workers; it checks the effects on each.
+ * The argument selects the trouble.
  */
 #include "rig.h"
 
@@ -13,7 +13,7 @@ static struct rig rig;
 static struct doca_pe *pe;
 static uint64_t graph, trouble;
 
-/* The workers of this test: 1 is mistreated, 2 is beside it. */
+/* Worker 1 is mistreated; worker 2 must not be affected. */
 static struct doca_urom_worker *worker_of(uint64_t id, uint64_t plugins)
 {
 	const struct settings settings = {.id = id, .plugins = plugins, .tasks = 16};
@@ -29,8 +29,7 @@ static void ask(struct doca_urom_worker *worker, enum trouble what, uint64_t num
 	submit_raw(worker, trouble, words, sizeof(words), raw);
 }
 
-/* Progresses until a command is over, which ends so and with so many bytes; -1 without an answer.
- */
+/* Waits for a command's result and answer length; -1 without an answer. */
 static void ends(struct raw *raw, doca_error_t status, long length)
 {
 	IS(1, progress_until(pe, &raw->done) <= 1);
@@ -40,7 +39,6 @@ static void ends(struct raw *raw, doca_error_t status, long length)
 		IS(length, raw->length);
 }
 
-/* Both plugins of a worker work. */
 static void works(struct doca_urom_worker *worker)
 {
 	const uint64_t words[2] = {0, 5};
@@ -73,8 +71,8 @@ static void fails(struct doca_urom_worker *worker, enum trouble what, uint64_t n
 	works(worker);
 }
 
-/* Worker 1 dies of a command: what is in flight there ends with an error, and nothing else is hurt.
- */
+/* A command kills worker 1: its pending commands end with an error, and nothing else is
+ * affected. */
 static void crash(enum trouble how)
 {
 	struct doca_urom_worker *worker = worker_of(1, graph | trouble),
@@ -107,8 +105,7 @@ static void crash(enum trouble how)
 	MUST(doca_urom_worker_destroy(other));
 }
 
-/* A plugin that dies when it is closed takes nobody along, and its worker's host does not notice.
- */
+/* A plugin that crashes when it is closed affects neither other workers nor the worker's host. */
 static void crash_at_close(void)
 {
 	struct doca_urom_worker *worker = worker_of(1, graph | trouble),
@@ -126,7 +123,7 @@ static void crash_at_close(void)
 	end_worker(other, pe);
 }
 
-/* A worker that cannot start says why, and others can. */
+/* A worker whose start fails reports the reason; other workers can start. */
 static void no_start(const char *words)
 {
 	const struct settings settings = {.id = 1, .plugins = graph | trouble, .tasks = 16};
@@ -152,7 +149,6 @@ static void no_start(const char *words)
 	end_worker(other, pe);
 }
 
-/* Commands that are never answered end when the worker is stopped. */
 static void never(void)
 {
 	struct doca_urom_worker *worker = worker_of(1, graph | trouble);
@@ -180,8 +176,7 @@ static void forged(void)
 	end_worker(worker, pe);
 }
 
-/* A plugin returns an error with commands behind the one that failed: all of them come to an end.
- */
+/* A plugin returns an error while later commands are queued: all commands end. */
 static void undrained(void)
 {
 	static const enum trouble what[] = {TROUBLE_NONE,          TROUBLE_FAIL, TROUBLE_NONE,
@@ -222,8 +217,8 @@ static void unpackable(void)
 	end_worker(worker, pe);
 }
 
-/* A plugin blocks its worker for longer than a silent peer is waited for, 200 ms at a time: nobody
- * is given up. */
+/* A plugin blocks its worker in steps of 200 ms for longer than the timeout for a silent peer: no
+ * connection is dropped. */
 static void slow(void)
 {
 	struct doca_urom_worker *worker = worker_of(1, graph | trouble),
@@ -245,7 +240,6 @@ static void slow(void)
 	end_worker(joined, pe);
 }
 
-/* Threads of a plugin look a member up while its domain comes and goes. */
 static void seek(void)
 {
 	struct doca_urom_worker *worker = worker_of(1, graph | trouble);
@@ -283,7 +277,7 @@ static void seek(void)
 	end_worker(worker, pe);
 }
 
-/* One name too long to be served: the others are. */
+/* A plugin whose name is too long is not served; the others are. */
 static void names(void)
 {
 	IS(2, rig.host.plugin_count);

@@ -1,6 +1,5 @@
 /*
- * A plugin that gets everything wrong, on request. Compiled with one of these, it does so without
- * being asked:
+ * A plugin that misbehaves on request, or always if one of these macros is defined:
  *
  *   OPEN_CRASHES, CLOSE_CRASHES
  *   OPEN_FAILS    with its state left in the context
@@ -29,7 +28,7 @@ struct state {
 
 static void crash(void)
 {
-	/* Volatile: or the compiler may think that it never happens. */
+	/* Volatile: the compiler may otherwise drop this access. */
 	*(volatile int *)8 = 1;
 }
 
@@ -46,7 +45,7 @@ static doca_error_t trouble_open(struct urom_worker_ctx *ctx)
 	state->ctx = ctx;
 	ctx->plugin_ctx = state;
 #ifdef OPEN_FAILS
-	/* What the context is left with is no memory any more. */
+	/* Leaves a dangling pointer in the context. */
 	free(state);
 	return DOCA_ERROR_DRIVER;
 #endif
@@ -111,7 +110,7 @@ static void *seek(void *argument)
 			++state->missed;
 		else
 			++state->other;
-		/* Or these threads, which never wait, keep whom they are about from getting on. */
+		/* These busy threads would otherwise starve the worker. */
 		sched_yield();
 	}
 	return NULL;
@@ -122,7 +121,7 @@ static void queue(struct state *state, struct urom_worker_notif_desc *answer)
 	ucs_list_add_tail(&state->ready, &answer->entry);
 }
 
-/* Answers a command with its own bytes; what trouble there is to come is noted in the answer. */
+/* Answers a command with its own bytes; `note` marks later trouble in the answer. */
 static struct urom_worker_notif_desc *echo(const struct urom_worker_cmd_desc *command,
 					   uint32_t note)
 {
@@ -195,7 +194,6 @@ static doca_error_t run(struct state *state, const struct urom_worker_cmd_desc *
 		for (at = 0; at < SEEKERS; ++at)
 			if (pthread_create(&state->seekers[at], NULL, seek, state) != 0)
 				abort();
-		/* A busy machine may start them late. */
 		while (atomic_load(&state->missed) == 0)
 			sched_yield();
 		break;
@@ -237,7 +235,7 @@ static doca_error_t trouble_worker_cmd(struct urom_worker_ctx *ctx, ucs_list_lin
 	return DOCA_SUCCESS;
 }
 
-/* Spins for 200 ms, as a plugin does that waits for something inside progress. */
+/* Spins for 200 ms, like a plugin that waits inside progress. */
 static void dawdle(void)
 {
 	struct timespec begin, now;

@@ -1,4 +1,4 @@
-/* UCX's headers, which do not compile with -Wextra wherever they are not a system's. */
+/* UCX's headers; they fail with -Wextra unless they are system headers. */
 #ifndef TESTS_UCX_H
 #define TESTS_UCX_H
 

@@ -1,4 +1,4 @@
-/* Calls UCX besides DOCA: prints the version of the one it was loaded with. */
+/* Uses UCX and DOCA: prints the version of the loaded UCX. */
 #include <stdio.h>
 
 #include <doca_error.h>

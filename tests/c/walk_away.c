@@ -1,7 +1,6 @@
 /*
- * A host that goes without cleaning up, the way UCC's client does: it stops and destroys service
- * and engine with its worker still running, logs what that gives, and leaves. With an argument it
- * leaves in another way.
+ * A host that exits without cleanup, like UCC's client: it stops and destroys service and engine
+ * while its worker is running, and checks the errors. The argument selects another way to exit.
  */
 #include "rig.h"
 
@@ -22,7 +21,7 @@ int main(int argc, char **argv)
 
 	set_up(&rig, "worker_graph");
 	if (!strcmp(how, "starting")) {
-		/* Workers that are about to start, some of them. */
+		/* Some of these workers are still starting at the exit. */
 		for (at = 0; at < 8; ++at) {
 			worker = new_worker(&rig, rig.host.pe, 20 + at);
 			GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start,
@@ -44,7 +43,6 @@ int main(int argc, char **argv)
 		GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_urom_worker_as_ctx(worker));
 		return conclusion();
 	}
-	/* The domain still goes in order. */
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_domain_as_ctx(domain));
 	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
 	GIVES(DOCA_ERROR_IN_USE, doca_ctx_stop, doca_urom_service_as_ctx(rig.host.service));

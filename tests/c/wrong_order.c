@@ -1,7 +1,6 @@
 /*
- * A host that does everything in the wrong order, also inside its callbacks: it gets errors, and
- * everything goes on. With the argument "exchanges" it is a domain's out-of-band functions that do
- * so.
+ * A host that makes calls in the wrong order, also in callbacks: the calls fail and everything
+ * continues. With the argument "exchanges", a domain's out-of-band functions misbehave.
  */
 #include "rig.h"
 
@@ -12,7 +11,6 @@ static struct doca_urom_worker *the_worker;
 static unsigned int completions;
 static doca_error_t last_status;
 
-/* Everything a callback must not do, and that it is refused. */
 static void rude_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
 		      union doca_data ctx_data)
 {
@@ -50,7 +48,6 @@ static void kept_done(struct doca_urom_worker_cmd_task *task, union doca_data ta
 	last_status = doca_task_get_status(doca_urom_worker_cmd_task_as_task(task));
 }
 
-/* Sends itself once more. */
 static void again_done(struct doca_urom_worker_cmd_task *task, union doca_data task_data,
 		       union doca_data ctx_data)
 {
@@ -89,7 +86,7 @@ static void wrong_order_of_tasks(struct rig *rig)
 	IS(3, completions);
 	GIVES(DOCA_SUCCESS, doca_urom_worker_cmd_task_release, task);
 
-	/* Stopped with tasks in every stage: the context waits for all of them to be released. */
+	/* Stops with tasks in every stage: the context waits for the release of all tasks. */
 	task = loopback(rig, worker, 3, kept_done);
 	other = loopback(rig, worker, 4, stopping_done);
 	GIVES(DOCA_SUCCESS, doca_task_submit, doca_urom_worker_cmd_task_as_task(other));
@@ -103,8 +100,8 @@ static void wrong_order_of_tasks(struct rig *rig)
 	IS(1, progress_while(pe, ctx, DOCA_CTX_STATE_STOPPING));
 	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, worker);
 
-	/* Stopped with a command under way: it ends with an error, without an answer, and is still
-	 * the caller's. */
+	/* Stops with a pending command: it fails without an answer, and the caller still owns
+	 * it. */
 	worker = running_worker(rig, pe, 1);
 	ctx = doca_urom_worker_as_ctx(worker);
 	task = loopback(rig, worker, 5, kept_done);
@@ -142,7 +139,7 @@ static void wrong_order_of_contexts(struct rig *rig)
 	GIVES(DOCA_ERROR_IN_USE, doca_pe_destroy, pe);
 	GIVES(DOCA_ERROR_IN_USE, doca_dev_close, rig->host.device);
 
-	/* A domain whose worker goes first: its stop still ends. */
+	/* A domain whose worker is stopped first: its stop still completes. */
 	end_worker(worker, pe);
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, ctx);
@@ -151,21 +148,20 @@ static void wrong_order_of_contexts(struct rig *rig)
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, ctx);
 	GIVES(DOCA_SUCCESS, doca_urom_domain_destroy, domain);
 
-	/* Idle workers do not keep a service from stopping, but from being destroyed. */
+	/* Idle workers do not prevent the service's stop, only its destruction. */
 	GIVES(DOCA_SUCCESS, doca_ctx_stop, doca_urom_service_as_ctx(service));
 	GIVES(DOCA_ERROR_IN_USE, doca_urom_service_destroy, service);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_ctx_start, doca_urom_worker_as_ctx(idle));
 	IS(DOCA_CTX_STATE_IDLE, state_of(doca_urom_worker_as_ctx(idle)));
 	GIVES(DOCA_SUCCESS, doca_ctx_start, doca_urom_service_as_ctx(service));
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_start, doca_urom_worker_as_ctx(idle));
-	/* Stopped before it ran. */
 	GIVES(DOCA_ERROR_IN_PROGRESS, doca_ctx_stop, doca_urom_worker_as_ctx(idle));
 	IS(1, progress_while(pe, doca_urom_worker_as_ctx(idle), DOCA_CTX_STATE_STOPPING));
 	GIVES(DOCA_SUCCESS, doca_urom_worker_destroy, idle);
 	IS(0, nonzero_when_quiet(pe));
 }
 
-/* ---- Callbacks that change what they are told of ---- */
+/* ---- Callbacks that change their own context ---- */
 
 static doca_error_t (*destroy)(void *object);
 static unsigned int changes;
@@ -184,7 +180,7 @@ static doca_error_t destroy_domain(void *object)
 	return doca_urom_domain_destroy(object);
 }
 
-/* Destroys as soon as that may be, and stops before: at every change. */
+/* Tries to destroy the context at every change; succeeds once it is idle. */
 static void destroy_when_idle(const union doca_data data, struct doca_ctx *ctx,
 			      enum doca_ctx_states before, enum doca_ctx_states after)
 {
@@ -207,7 +203,7 @@ static void stop_when_running(const union doca_data data, struct doca_ctx *ctx,
 		RETURNS(doca_ctx_stop, ctx);
 }
 
-/* A worker that is stopped when it starts, and started when it stops. */
+/* A worker that is stopped when it starts and started when it stops. */
 static void contrary(const union doca_data data, struct doca_ctx *ctx, enum doca_ctx_states before,
 		     enum doca_ctx_states after)
 {
@@ -342,7 +338,7 @@ static void exchanges_that_stop(struct rig *rig)
 	while (!requests)
 		progress(pe);
 	IS(0, nonzero_when_quiet(pe));
-	/* It was idle when its request was freed, so that destroyed it. */
+	/* The domain was idle when its request was freed, so the callback destroyed it. */
 	IS(1, freed);
 	IS(1, destroyed);
 

@@ -1,4 +1,4 @@
-//! Exchanges and domains of processes, whichever all-gather they have.
+//! Exchanges and domains between processes, over any all-gather.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -8,7 +8,6 @@ use urom_host::gather::AllGather;
 use urom_host::{ContextState, Service};
 use urom_tests::PluginDirectory;
 
-/// The blocks of all processes.
 pub(crate) fn exchange(gather: &mut impl AllGather, block: &[u8]) -> Result<Vec<u8>> {
     gather.begin(block).map_err(|error| anyhow!(error))?;
     let mut blocks = vec![0; block.len() * gather.participants() as usize];
@@ -18,7 +17,6 @@ pub(crate) fn exchange(gather: &mut impl AllGather, block: &[u8]) -> Result<Vec<
     Ok(blocks)
 }
 
-/// Blocks of many lengths. The `largest` may take more than one round.
 pub(crate) fn exchanges(gather: &mut impl AllGather, largest: usize) -> Result<()> {
     for (length, round) in [8, 0, 1, largest, 4097, 0].into_iter().zip(0..) {
         let block = |index: u32| {
@@ -31,7 +29,7 @@ pub(crate) fn exchanges(gather: &mut impl AllGather, largest: usize) -> Result<(
     Ok(())
 }
 
-/// A domain of one worker for each process, in a service of each process's own.
+/// Starts a domain of one worker for each process, each in its own service.
 pub(crate) fn domain(gather: impl AllGather + 'static) -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let service = Service::builder().load_plugins_from(plugins.variable()).connect()?;

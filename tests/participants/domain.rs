@@ -1,8 +1,8 @@
-//! One process of a domain: puts in two workers and a buffer, and reads the buffers of all.
+//! One process of a domain: adds two workers and a buffer, and reads the buffers of all processes.
 //!
-//! `UROM_DOCA_LIBRARY` names the library. Arguments: where the service is (`address:...` or
-//! `embedded:...`), where the processes meet (see `Participants`), this one's index, and how many
-//! there are.
+//! `UROM_DOCA_LIBRARY` selects the library. Arguments: the service (`address:...` or
+//! `embedded:...`), the rendezvous (see `Participants`), this process's index, and the number of
+//! processes.
 
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -81,7 +81,7 @@ fn main() -> Result<()> {
         ensure!(error.code() == DocaError::NOT_FOUND, "{error}");
     }
 
-    // Everybody has read everything.
+    // A barrier: all processes have read all buffers.
     exchange(&gather, &[])?;
     domain.stop()?;
     for worker in workers {
@@ -99,12 +99,11 @@ fn meet(meeting: &str, index: u32, participants: u32) -> Result<Rendezvous> {
     Ok(Rendezvous::host(listener, participants, LIMIT)?)
 }
 
-/// Ids in the domain are not those of the service.
+/// Ids in the domain differ from the service's.
 fn member(worker: u64) -> u64 {
     worker + 100
 }
 
-/// What is in the buffer of a process.
 fn pattern(index: u32) -> Vec<u8> {
     (0..LENGTH).map(|at| (at * 31 + at / 251) as u8 ^ index as u8).collect()
 }
@@ -120,7 +119,7 @@ fn exchange(gather: &Rc<RefCell<Rendezvous>>, block: &[u8]) -> Result<Vec<u8>> {
     Ok(blocks)
 }
 
-/// A thread that has the buffer, and moves what others read of it.
+/// A thread that owns the buffer and serves remote reads of it.
 struct Owner {
     buffer: Buffer,
     quit: Arc<AtomicBool>,
@@ -138,7 +137,6 @@ impl Owner {
             let memory = Memory::map(&context, pattern(index))?;
             let (address, length) = (memory.address(), memory.len());
             let key = memory.remote_key()?;
-            // As the plugin reads it.
             let place = [address, length as u64].map(u64::to_le_bytes).concat();
             let memory_handle = [&place, worker.address()?.as_bytes()].concat();
             let _ = told.send(Buffer { address, length, memory_handle, key });

@@ -1,5 +1,5 @@
-//! A host program as it is on a host with a BlueField: it is told nothing about its service but by
-//! the environment, and asks for nothing that DOCA's interface does not have.
+//! A host as on a machine with a BlueField: it finds its service by the environment and uses only
+//! DOCA's interface.
 //!
 //! Argument: the device. Its library must be `UROM_DOCA_LIBRARY`'s, without our extensions.
 
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What went wrong has a code, and a sentence that is not empty of sense.
+/// Every error has a code and a meaningful message.
 fn refusals(service: &Service) -> Result<()> {
     let (graph, faulty) = (service.plugin::<Graph>()?, service.plugin::<Faulty>()?);
     let other = service.worker().id(3).plugin(&faulty).start().wait().map(drop);

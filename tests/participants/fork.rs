@@ -1,5 +1,5 @@
-//! A host that forks after it has connected. Its argument names a scenario; the environment names
-//! service and library. The exit status is 0 if every check holds.
+//! A host that forks after it has connected. The argument selects a scenario; the environment
+//! selects service and library. The exit status is 0 if every check holds.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -22,7 +22,6 @@ use urom_host::{
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The longest time for a call that must not wait.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 const CHILDREN: u64 = 4;
@@ -48,7 +47,7 @@ struct Connected {
 }
 
 fn connect() -> Result<Connected> {
-    // A library without extensions demands a device; others take one.
+    // A library without extensions requires a device; others accept one.
     let service = Service::builder().device("mlx5_0").connect()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let worker = block_on_for(LIMIT, service.worker().plugin(&graph).start())??;
@@ -56,7 +55,6 @@ fn connect() -> Result<Connected> {
 }
 
 impl Connected {
-    /// Sends commands, and checks that each gets its own answer.
     fn works(&self, seed: u64) -> Result<()> {
         for data in seed * 1000..seed * 1000 + 100 {
             let answer = self.graph.task_loopback(&self.worker, data).submit()?;
@@ -66,7 +64,7 @@ impl Connected {
     }
 }
 
-/// Runs a child that ends with `exit`, which runs the handlers for that.
+/// Runs a child that ends with `exit`, including exit handlers.
 fn start_child(run: impl FnOnce() -> Result<()>) -> Result<i32> {
     // SAFETY: the library's other threads leave nothing in a state that harms the child.
     match unsafe { libc::fork() } {
@@ -94,7 +92,6 @@ fn in_child(run: impl FnOnce() -> Result<()>) -> Result<()> {
     wait_for(start_child(run)?)
 }
 
-/// Checks the error of a call on an object of the parent.
 fn refused<T>(what: &str, result: Result<T, impl Into<Error>>) -> Result<()> {
     let Err(error) = result else { bail!("{what} goes through in a child") };
     let error = error.into();
@@ -113,7 +110,7 @@ fn soon<T>(what: &str, run: impl FnOnce() -> T) -> Result<T> {
     Ok(value)
 }
 
-/// The parent's commands are in flight while children try to use everything.
+/// Children use every object while the parent's commands are in flight.
 fn commands() -> Result<()> {
     let host = connect()?;
     let Connected { graph, worker, service } = &host;
@@ -172,7 +169,7 @@ fn commands() -> Result<()> {
                 Ok(())
             })?
         })?;
-        // The child runs meanwhile: the commands of both would collide.
+        // The child is running now: commands on a shared connection would collide.
         for (answer, data) in answers.into_iter().zip(0..) {
             let data = round * 8 + data;
             ensure!(block_on_for(LIMIT, answer)??.data == data, "the answer is another's");
@@ -184,7 +181,6 @@ fn commands() -> Result<()> {
     Ok(())
 }
 
-/// A child drops every inherited object, and so does a child of that child.
 fn drops() -> Result<()> {
     let host = connect()?;
     for _ in 0..CHILDREN {
@@ -215,7 +211,7 @@ fn drops() -> Result<()> {
     Ok(())
 }
 
-/// Memory and counters. The parent's counter is waited for in both.
+/// Memory and counters. Parent and child wait for the parent's counter.
 fn memory() -> Result<()> {
     let host = connect()?;
     let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
@@ -224,7 +220,6 @@ fn memory() -> Result<()> {
     let buffer = inventory.take(&map, ..64)?;
     let event = SyncEvent::new()?;
     let exported = event.export()?;
-    // The thread that watches counters runs now.
     let other = event.wait_until_greater(100);
     let mut watched = std::pin::pin!(event.wait_until_greater(0));
     ensure!(block_on_for(Duration::from_millis(1), &mut watched).is_err());
@@ -254,7 +249,6 @@ fn memory() -> Result<()> {
             drop((other, buffer, map));
             anyhow::Ok(())
         })??;
-        // A counter that the child opens or makes works.
         let (of_parent, own) = (SyncEvent::import(&exported)?, SyncEvent::new()?);
         ensure!(of_parent.range().memory != own.range().memory);
         of_parent.add(1)?;
@@ -276,7 +270,6 @@ fn memory() -> Result<()> {
     host.works(3)
 }
 
-/// Connects, and uses every kind of object once.
 fn everything_works(seed: u64) -> Result<()> {
     let host = connect()?;
     host.works(seed)?;
@@ -287,7 +280,6 @@ fn everything_works(seed: u64) -> Result<()> {
         let map = Mmap::allocate(4096, access)?;
         match block_on_for(LIMIT, map.share_from(&host.worker, path))? {
             Ok(shared) => block_on_for(LIMIT, shared.unshare())??,
-            // A library without extensions.
             Err(error) => ensure!(error.code() == DocaError::NOT_SUPPORTED, "{error}"),
         }
     }
@@ -301,7 +293,6 @@ fn everything_works(seed: u64) -> Result<()> {
 }
 
 fn anew() -> Result<()> {
-    // A fork before the first connection.
     in_child(|| everything_works(1))?;
     let host = connect()?;
     for round in 0..CHILDREN {
@@ -317,7 +308,7 @@ fn anew() -> Result<()> {
     Ok(())
 }
 
-/// Threads that use the library all the time while this one forks.
+/// Threads use the library continuously while this thread forks.
 fn threads() -> Result<()> {
     let host = connect()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -371,8 +362,8 @@ fn told(error: impl Debug) -> Error {
     Error::new(DocaError::UNEXPECTED, format!("{error:?}"))
 }
 
-/// A server that connects, to see that it can, and then forks its children. Each of them connects
-/// for itself and serves requests.
+/// A server that connects and then forks its children. Each child connects itself and serves
+/// requests.
 fn prefork() -> Result<()> {
     let host = connect()?;
     let mut children = Vec::new();
@@ -412,7 +403,7 @@ fn prefork() -> Result<()> {
     host.works(6)
 }
 
-/// `daemon(3)`, before and after connecting. Each daemon reports to the process that made it.
+/// `daemon(3)`, before and after connecting. Each daemon reports to its creator.
 fn daemon() -> Result<()> {
     for connects_before in [false, true] {
         let (mut report, mut to_parent) = UnixStream::pair()?;
@@ -438,7 +429,7 @@ fn daemon() -> Result<()> {
     Ok(())
 }
 
-/// Children with programs of their own: `posix_spawn`, and `fork` with `exec`.
+/// Children that exec: `posix_spawn`, and `fork` with `exec`.
 fn programs() -> Result<()> {
     use std::os::unix::process::CommandExt;
 

@@ -1,8 +1,8 @@
-//! One process of a program that a launcher started: exchanges bytes with the others in the way
-//! that the launcher offers, and starts two domains.
+//! One process of a launched program: exchanges bytes through the launcher's rendezvous, and starts
+//! two domains.
 //!
-//! Arguments: `absent=RANK` does not meet the others, and waits to be killed; `seconds=N` is the
-//! timeout.
+//! Arguments: with `absent=RANK`, this rank does not join and waits to be killed; `seconds=N` is
+//! the timeout.
 
 mod all_gather;
 
@@ -34,10 +34,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A forked child cannot use PMIx, and its end leaves the parent's connection to the launcher
-/// alone.
+/// A forked child cannot use PMIx, and its exit does not affect the parent's connection to the
+/// launcher.
 fn forked_child_ends() -> Result<()> {
-    // SAFETY: the child takes no lock that another thread of this process may hold.
+    // SAFETY: the child does not take a lock that another thread of this process may hold.
     match unsafe { libc::fork() } {
         0 => {
             let error = Rendezvous::by_pmix(Duration::from_secs(20)).err();

@@ -1,10 +1,9 @@
-//! A host that shares memory with a worker and has a command use it, and does to that memory or to
-//! itself what it is told.
+//! A host whose memory a worker's command uses; on orders it changes the memory or ends.
 //!
-//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id or
-//! `new`, the first path to try, and what the command does (see `Churn`). It prints which path was
-//! taken when the command is at work. Then it reads orders, a line each, and answers each by a
-//! line. What its library logs at the level info goes to standard error.
+//! `UROM_DOCA_LIBRARY` selects the library. Arguments: the daemon's address, the worker's id or
+//! `new`, the first path to try, and the command's operation (see `Churn`). It prints the path once
+//! the command is running. It answers each line of standard input with a line. Its library logs to
+//! standard error at level info.
 
 use std::io::{BufRead, stdin};
 use std::ptr;
@@ -48,8 +47,8 @@ fn main() -> Result<()> {
             "unmap" => {
                 let start = at.memory.view().as_ptr().cast();
                 let gone = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-                // SAFETY: nobody but the worker's plugin uses these bytes from now on. Nothing
-                // takes their place: to other memory there, the worker would write.
+                // SAFETY: only the worker's plugin uses these bytes from now on. The range stays
+                // reserved, so the worker cannot write to other memory there.
                 unsafe { mmap_anonymous(start, LEN, ProtFlags::empty(), gone) }?;
                 match path {
                     MemoryPath::MAPPED => {
@@ -72,7 +71,7 @@ fn main() -> Result<()> {
             "finish" => {
                 drop(churn.take());
                 while at.churning()? != 0 {}
-                // A write that was given up may be on its way still: a read comes behind it.
+                // A cancelled write may still be in progress; this read follows it.
                 let read = || at.plugin.task_read(&at.worker, at.shared.range(), 72, 8);
                 read().submit()?.wait()?;
                 at.memory.view().set(9, 4711_u64)?;
@@ -91,16 +90,16 @@ impl Memory {
     }
 }
 
-/// Pages of their own, which can be unmapped.
+/// Allocates separate pages, which can be unmapped.
 fn allocate(path: MemoryPath) -> Result<Mmap> {
     let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
     if path == MemoryPath::MAPPED {
         return Ok(Mmap::allocate(LEN, access)?);
     }
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-    // SAFETY: a new mapping at a place of the kernel's choice.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let start = unsafe { mmap_anonymous(ptr::null_mut(), LEN, protection, flags) }?;
-    // SAFETY: these bytes, of which there are references nowhere. Whoever unmaps them does so to
-    // see what that costs.
+    // SAFETY: these bytes are valid, and references to them do not exist. Only "unmap" unmaps
+    // them, to test the consequences.
     Ok(unsafe { Mmap::from_raw(start.cast(), LEN, access) }?)
 }

@@ -1,7 +1,7 @@
-//! Counts the descriptors and mappings of this process and of a worker before and after a thousand
-//! shares on each path, and after hosts have left. Shares as many memories as a host may.
+//! Counts the descriptors and mappings of this process and of a worker, before and after a thousand
+//! shares on each path and after hosts have left. Also shares the maximum number of memories.
 //!
-//! Its arguments are those of `Participants`; `UROM_DOCA_LIBRARY` names the library.
+//! Takes the arguments of `Participants`; `UROM_DOCA_LIBRARY` selects the library.
 
 #[path = "../tests/whole_path/paths.rs"]
 mod paths;
@@ -19,10 +19,8 @@ use urom_host::{DocaError, Host, Service, ServiceBuilder, Worker, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the ends of connections may take.
 const SETTLED: Duration = Duration::from_secs(10);
 
-/// One after the other, and at once.
 const SHARES: (usize, usize) = (300, 700);
 
 const MOST_OF_HOST: usize = 4096;
@@ -33,7 +31,6 @@ struct Reached {
     _service: Service,
 }
 
-/// What a process has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counts {
     descriptors: usize,
@@ -51,7 +48,7 @@ fn main() -> Result<()> {
     println!("nowhere");
     let at = Reached::new(builder()?.connect()?, None)?;
     let process = at.plugin.task_process(&at.worker).submit()?.wait()?.value;
-    // What is made once, and kept.
+    // Warm-up: some resources are created once and kept.
     for path in PATHS {
         at.share_at_once(path, 50)?;
     }
@@ -75,7 +72,7 @@ fn main() -> Result<()> {
     }
     at.share_as_many_as_may_be()?;
     settle("as many as may be")?;
-    // An embedded service is another one for each connection.
+    // An embedded service is a new service for each connection.
     if place.starts_with("address:") {
         for _ in 0..5 {
             at.leave(builder()?.connect()?)?;
@@ -103,7 +100,7 @@ impl Reached {
     }
 
     fn share_at_once(&self, path: MemoryPath, count: usize) -> Result<()> {
-        // A memfd has a descriptor as long as it lives.
+        // A memfd keeps its descriptor open.
         let at_once = if path == MemoryPath::MAPPED { count.min(350) } else { count };
         for _ in 0..count / at_once {
             let memories = (0..at_once)
@@ -142,7 +139,7 @@ impl Reached {
         ensure!(error.code() == DocaError::FULL && error.to_string().contains("4096"), "{error}");
         shared.pop().context("there are some")?.unshare().wait()?;
         shared.push(last.share_from(&self.worker, path).wait()?);
-        // Their ends are not waited for, and all at once.
+        // Ends all shares at once without waiting.
         drop(shared);
         for mut memory in memories {
             let start = Instant::now();
@@ -154,7 +151,7 @@ impl Reached {
         Ok(())
     }
 
-    /// Another host shares memory and leaves, while a command of it runs.
+    /// Another host shares memory and leaves while its command runs.
     fn leave(&self, service: Service) -> Result<()> {
         let other = Reached::new(service, Some(self.worker.id()))?;
         for path in PATHS {
@@ -175,7 +172,7 @@ impl Counts {
         let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
         Ok(Counts {
             descriptors: fs::read_dir(format!("/proc/{process}/fd"))?.count(),
-            // Others come and go with the heap.
+            // Other mappings change with the heap.
             mappings: maps.lines().filter(|line| line.contains("urom-memory")).count(),
         })
     }

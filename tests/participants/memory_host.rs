@@ -1,7 +1,7 @@
-//! A host whose worker sends from its memory, and receives into it, when it is killed.
+//! A host that is killed while its worker sends from its memory and receives into it.
 //!
-//! Arguments: where the service is (`address:...`), and then as for all participants; and the
-//! variable `MEMORY_PATH`, a number. It says `here` when both commands are with the worker.
+//! Arguments: the service (`address:...`), then as for all participants. The variable `MEMORY_PATH`
+//! is a number. It prints `here` when the worker has both commands.
 
 #[path = "../tests/whole_path/paths.rs"]
 #[allow(dead_code, reason = "this host takes one path")]

@@ -10,7 +10,7 @@ use urom_host::mpi::topology::{Communicator, SimpleCommunicator};
 use urom_host::mpi::{self, Threading};
 
 fn main() -> Result<()> {
-    // As little as MPI can be asked for: everything happens on this thread.
+    // The lowest thread level: all MPI calls are on this thread.
     let (universe, _) =
         mpi::initialize_with_threading(Threading::Single).context("MPI is initialised already")?;
     let world = universe.world();
@@ -40,7 +40,7 @@ fn refusals(gather: &mut Mpi) -> Result<()> {
     Ok(())
 }
 
-/// MPI ends a program that calls it after its end; an all-gather does not let it come to that.
+/// MPI aborts a program that calls it after finalization; the all-gather returns an error first.
 fn too_late(mut left_over: Mpi) -> Result<()> {
     ensure!(code(left_over.begin(b"a")) == Some(DocaError::BAD_STATE), "MPI is finalized");
     let world = SimpleCommunicator::world();

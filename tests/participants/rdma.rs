@@ -1,9 +1,9 @@
-//! A host with an RDMA instance, which does one thing for ever, until it is killed.
+//! A host with an RDMA instance that repeats one operation until it is killed.
 //!
-//! `UROM_DOCA_LIBRARY` names the library. Arguments: the daemon's address, the worker's id, and
-//! what to do: `idle`, `send`, `receive`, `write`, `read`, `add`, or `unconnected`. It prints the
-//! details of its instance and of its memory, reads those of the other end, and prints `ready` when
-//! it is at work. Bytes are lines of JSON.
+//! `UROM_DOCA_LIBRARY` selects the library. Arguments: the daemon's address, the worker's id, and
+//! the operation: `idle`, `send`, `receive`, `write`, `read`, `add`, or `unconnected`. It prints
+//! the details of its instance and its memory, reads the other end's details, and prints `ready`
+//! when the operation runs. Bytes are lines of JSON.
 
 use std::io::stdin;
 
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
             _ => Ok(()),
         }
     };
-    // Nobody sends what is received here, or receives what is sent.
+    // The other end neither sends nor receives.
     let _receives: Vec<_> =
         (0..8).filter(|_| what == "receive").map(|_| rdma.receive(short())).collect();
     let _sends: Vec<_> = (0..8).filter(|_| what == "send").map(|_| rdma.send(short())).collect();

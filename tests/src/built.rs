@@ -1,11 +1,11 @@
-//! Finds what the same cargo build put beside the running test.
+//! Finds artifacts of the same cargo build as the running test.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// The directory of the running program's profile, such as `target/debug`.
+/// Directory of the running program's profile, such as `target/debug`.
 pub fn profile_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut directory = program.parent().context("this program's file has no directory")?;
@@ -25,14 +25,14 @@ pub fn built(name: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// A directory for `UROM_PLUGIN_PATH` with a test's plugins, under the names of the service.
+/// A directory for `UROM_PLUGIN_PATH` with plugins, named as for the service.
 #[derive(Debug)]
 pub struct PluginDirectory {
     directory: tempfile::TempDir,
 }
 
 impl PluginDirectory {
-    /// Links each plugin, named as its file without `.so`, into a new directory.
+    /// Links each plugin, given as its file name without `.so`, into a new directory.
     pub fn with(plugins: &[&str]) -> Result<PluginDirectory> {
         let directory = PluginDirectory { directory: tempfile::tempdir()? };
         for plugin in plugins {
@@ -41,7 +41,7 @@ impl PluginDirectory {
         Ok(directory)
     }
 
-    /// Links one more plugin, a file that has its name already, such as one in C.
+    /// Links a plugin file under its own name, such as a C plugin.
     pub fn add(&mut self, plugin: &Path) -> Result<()> {
         let name = plugin
             .file_stem()
@@ -59,7 +59,7 @@ impl PluginDirectory {
         self.directory.path()
     }
 
-    /// The value of `UROM_PLUGIN_PATH` for this directory alone.
+    /// The value of `UROM_PLUGIN_PATH` for only this directory.
     pub fn variable(&self) -> OsString {
         self.path().as_os_str().to_owned()
     }

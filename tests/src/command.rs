@@ -1,12 +1,12 @@
-//! Commands that must succeed, and what they find in the environment.
+//! Commands that must succeed, and their environment.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Removes the variables that name services, plugins and libraries, and that say how long a peer
-/// may be silent.
+/// Removes the variables that select services, plugins and libraries, and the timeout for silent
+/// peers.
 pub fn without_service(command: &mut Command) -> &mut Command {
     for name in [
         "DOCA_UROM_SERVICE_FILE",
@@ -23,7 +23,6 @@ pub fn without_service(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Runs a command that must succeed, and returns its standard output.
 pub fn run(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| {
         format!("cannot start {command:?}: `cargo xtask setup` installs what tests need")
@@ -35,8 +34,8 @@ pub fn run(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} prints no UTF-8"))
 }
 
-/// Copies a program that a test runs. `cp` writes it: with `fs::copy`, a process that another
-/// thread forks meanwhile inherits the descriptor, and `exec` of the copy fails with `ETXTBSY`.
+/// Copies a program for a test with `cp`: with `fs::copy`, a process forked by another thread
+/// inherits the descriptor, and `exec` of the copy fails with `ETXTBSY`.
 pub fn copy_program(from: &Path, to: &Path) -> Result<()> {
     run(Command::new("cp").arg("--preserve=mode").args([from, to])).map(drop)
 }

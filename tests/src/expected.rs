@@ -1,6 +1,5 @@
-//! What the hosts in C print of any plugin of a protocol, wherever it runs: a transcript.
+//! Transcripts of the C hosts, the same for every plugin of a protocol.
 
-/// What a host prints of the graph plugin.
 pub const GRAPH: &str = "\
 C: the service runs when its start returns
 plugin worker_graph, version 1
@@ -46,7 +45,7 @@ C: the same context again: worker 6
 C: the service is idle when its stop returns
 ";
 
-/// What a host prints of the sandbox plugin. A status is UCX's: -9 is `UCS_ERR_MESSAGE_TRUNCATED`.
+/// Output of the sandbox plugin's host. UCX's status -9 is `UCS_ERR_MESSAGE_TRUNCATED`.
 pub const SANDBOX: &str = "\
 C: the service runs when its start returns
 plugin worker_sandbox, version 1
@@ -93,7 +92,7 @@ the workers are stopped
 C: the service is idle when its stop returns
 ";
 
-/// Fails unless a host printed exactly this. The message begins with the first line that differs.
+/// Fails unless the output equals `expected`. The message begins with the first different line.
 pub fn check(output: &crate::c::Output, expected: &str) {
     let other =
         output.stdout.lines().zip(expected.lines()).find(|(found, expected)| found != expected);

@@ -1,4 +1,4 @@
-//! Open MPI's launcher, and places where processes without one meet.
+//! Open MPI's launcher, and rendezvous addresses for processes without a launcher.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -9,20 +9,19 @@ use anyhow::{Context, Result};
 
 use crate::command::without_service;
 
-/// `mpirun` of this many processes on this machine; the program follows. Each test gives a
-/// `directory` of its own for Open MPI's files. In a common one, an `mpirun` that ends removes the
-/// files of another that starts.
+/// `mpirun` of this many processes on this machine; the program follows. Each test needs its own
+/// `directory`: a finishing `mpirun` removes files that another `mpirun` needs.
 pub fn mpirun(processes: u32, directory: &Path) -> Command {
     let mut command = Command::new("mpirun");
     without_service(&mut command).env("OMPI_MCA_orte_tmpdir_base", directory);
-    // The time limit ends a group that lacks a participant: MPI itself waits for ever.
+    // The timeout ends a group that lacks a participant: MPI would wait forever.
     command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
     command.args(["--timeout", "300", "-np", &processes.to_string()]);
     command
 }
 
-/// An address that was free a moment ago. Its port is below the ports that the kernel hands out,
-/// because UCX of other processes takes those all the time.
+/// Returns an address that was free. Its port is below the kernel's ephemeral ports, which UCX
+/// uses.
 pub fn free_place() -> Result<String> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = std::process::id() as u16;

@@ -1,5 +1,5 @@
-//! What the end-to-end tests and the benchmark share: the programs and plugins that were built
-//! beside them, and a `uromd` of their own.
+//! Shared code of the end-to-end tests and the benchmark: finds the built programs and plugins, and
+//! starts `uromd`.
 #![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 mod built;

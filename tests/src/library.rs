@@ -13,20 +13,19 @@ macro_rules! names {
     };
 }
 
-/// This project's extensions, each with a NUL behind it.
+/// This project's extensions, NUL-terminated.
 const EXTENSIONS: &[&str] = urom_abi::host_extensions!(names);
 
-/// The `libdoca_urom.so` of the prefix beside the running test.
 pub fn doca_library() -> Result<PathBuf> {
     Ok(prefix()?.lib().join("libdoca_urom.so"))
 }
 
-/// The same library without this project's extensions, which is what any other libdoca_urom is;
-/// made in `directory`, with all of its functions in the one file.
+/// Makes the library without this project's extensions, like DOCA's, in `directory`, with all
+/// functions in one file.
 pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
     const NAME: &[u8] = b"liburom_doca.so\0";
     let mut bytes = std::fs::read(prefix()?.lib().join("liburom_doca.so"))?;
-    // No other copy in the process has its name, so the loader does not take one for another.
+    // A unique name: the loader treats equal names as the same library.
     static MADE: AtomicU32 = AtomicU32::new(0);
     let other = format!("lib{:04}_doca.so\0", MADE.fetch_add(1, Ordering::Relaxed));
     let at = bytes.windows(NAME.len()).position(|bytes| bytes == NAME);
@@ -38,7 +37,7 @@ pub fn plain_doca_library(directory: &Path) -> Result<PathBuf> {
             && let Some(name) =
                 EXTENSIONS.iter().position(|name| bytes[at..].starts_with(name.as_bytes()))
         {
-            // Nobody finds a symbol that has another name.
+            // Renamed symbols cannot be found.
             bytes[at] = b'x';
             found[name] = true;
         }

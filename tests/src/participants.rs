@@ -1,4 +1,4 @@
-//! Several processes of one parallel application, as a launcher without MPI starts them.
+//! Starts the processes of a parallel application without MPI.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -8,23 +8,23 @@ use anyhow::{Context, Result, ensure};
 
 use crate::built::built;
 
-/// Processes that were started together. Dropping them kills those that are left.
+/// Processes started together. Drop kills the remaining processes.
 #[derive(Debug)]
 pub struct Participants {
     children: Vec<Child>,
-    // Kept open: a process whose output nobody holds would get a signal for writing to it.
+    // Kept open: otherwise a process that writes gets SIGPIPE.
     _output: Option<BufReader<ChildStdout>>,
 }
 
 impl Participants {
-    /// Starts `count` processes of an example of this package. Its arguments are `argument`, where
-    /// the processes meet, its index, and the count. The first is told to meet at `here`; it
-    /// listens on a port of its choice and prints the address as its first line.
+    /// Starts `count` processes of an example. Arguments: `argument`, the rendezvous, its index,
+    /// and the count. The first process gets `here` as rendezvous; it listens on any port and
+    /// prints the address as its first line.
     pub fn start(example: &str, argument: &OsStr, count: u32) -> Result<Participants> {
         Participants::start_with(example, argument, count, |command| command)
     }
 
-    /// The same, after `set` has added variables to each.
+    /// Like `start`, after `set` has added variables to each.
     pub fn start_with(
         example: &str,
         argument: &OsStr,
@@ -57,7 +57,6 @@ impl Participants {
         Ok(participants)
     }
 
-    /// Waits until all have ended; they have limits of their own.
     pub fn finish(mut self) -> Result<()> {
         let mut bad = Vec::new();
         for (child, index) in std::mem::take(&mut self.children).into_iter().zip(0..) {
@@ -75,7 +74,6 @@ impl Participants {
 impl Drop for Participants {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // It may have ended already; either way nothing of it is left.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! Programs of examples that a test starts, and an end for every process.
+//! Example programs with time limits.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -12,27 +12,25 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::built::PluginDirectory;
 
-/// Longer than anything takes that ends at all, on a busy machine.
+/// Longer than any test program runs, even on a busy machine.
 pub const LONG: Duration = Duration::from_secs(100);
-/// The time within which a process notices the death of the other process.
+/// Time within which a process notices its peer's death.
 pub const SOON: Duration = Duration::from_secs(10);
 
-/// `program` with these plugins for embedded services, and nothing of the test's own surroundings.
+/// Starts `program` with plugins for embedded services, without the test's environment.
 pub fn program(program: impl AsRef<OsStr>, plugins: &PluginDirectory) -> Command {
     let mut command = Command::new(program);
     command.env_remove("DOCA_UROM_SERVICE_FILE").env("UROM_PLUGIN_PATH", plugins.variable());
     command
 }
 
-/// A process that is killed when the test is over.
 #[derive(Debug)]
 pub struct Running(Option<Child>);
 
-/// How a process ended.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
-    /// Standard output, without log lines of UCX.
+    /// Standard output without UCX's log lines.
     pub lines: Vec<String>,
     pub errors: String,
 }
@@ -51,20 +49,19 @@ impl Running {
         Ok(kill_process(self.pid()?, signal)?)
     }
 
-    /// Reads standard error up to a line that contains `text`; it is not in the [`Ended::errors`].
+    /// Reads standard error up to a line with `text`; excluded from [`Ended::errors`].
     pub fn says(&mut self, text: &str) -> Result<()> {
         let child = self.0.as_mut().context("it is waited for")?;
         read_to(child.stderr.as_mut().context("it is piped")?, text).map(drop)
     }
 
-    /// Reads standard output up to a line that contains `text`, and returns that line. The
-    /// [`Ended::lines`] begin behind it.
+    /// Reads standard output up to a line with `text` and returns that line. [`Ended::lines`] begin
+    /// after it.
     pub fn prints(&mut self, text: &str) -> Result<String> {
         let child = self.0.as_mut().context("it is waited for")?;
         read_to(child.stdout.as_mut().context("it is piped")?, text)
     }
 
-    /// Waits until it ends, but not for ever.
     pub fn end(mut self, limit: Duration) -> Result<Ended> {
         let pid = self.pid()?;
         let child = self.0.take().context("it is waited for")?;
@@ -83,7 +80,7 @@ impl Running {
     }
 }
 
-/// Byte by byte, so that what follows the line stays in the pipe.
+/// Reads byte by byte, so that later bytes stay in the pipe.
 fn read_to(pipe: impl Read, text: &str) -> Result<String> {
     let mut pipe = BufReader::with_capacity(1, pipe);
     let mut said = String::new();
@@ -97,7 +94,7 @@ fn read_to(pipe: impl Read, text: &str) -> Result<String> {
     }
 }
 
-/// UCX logs to standard output, for instance when it loses a peer while it connects.
+/// UCX logs to standard output, for example when it loses a connecting peer.
 fn is_of_ucx(line: &str) -> bool {
     line.starts_with('[') && line.contains(" UCX  ")
 }
@@ -105,7 +102,6 @@ fn is_of_ucx(line: &str) -> bool {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -113,7 +109,6 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// The lines that it printed. Panics unless it ended with success.
     pub fn succeeded(self) -> Vec<String> {
         assert_eq!(self.code, Some(0), "{:?} {}", self.lines, self.errors);
         self.lines

@@ -1,8 +1,8 @@
-//! Transcripts in Markdown: a shell runs each line that begins with `$`, with those that begin with
-//! `>` behind it, and what it prints is compared with the lines that follow.
+//! Transcripts in Markdown: a shell runs each line that begins with `$`, with its continuation
+//! lines that begin with `>`. The output is compared with the following lines.
 //!
-//! Standard output comes first, then standard error behind a `!`, without logs and times, then the
-//! exit code behind a `?`, unless it is 0. `SNAPSHOTS=overwrite` accepts what is printed.
+//! Standard output comes first, then standard error after `!`, without logs and times, then a
+//! nonzero exit code after `?`. `SNAPSHOTS=overwrite` accepts the output.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -21,8 +21,8 @@ const KIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const CARGO: &str =
     r#"cargo() { if [ "$1" = urom ]; then "$TOOL" "$@"; else command cargo "$@"; fi; }"#;
 
-/// A shell's directory, which is empty, and its variables. `KIT` is this project's workspace, and
-/// `TOOL` the program `cargo-urom`.
+/// An empty directory and variables for the shell. `KIT` is this project's workspace, `TOOL` the
+/// program `cargo-urom`.
 #[derive(Debug)]
 pub struct Transcript {
     directory: tempfile::TempDir,
@@ -42,12 +42,12 @@ impl Transcript {
         self.directory.path()
     }
 
-    /// Sets a variable, whose value stands in transcripts as its name in brackets.
+    /// Sets a variable; transcripts show its value as its name in brackets.
     pub fn set(&mut self, name: &'static str, value: impl AsRef<OsStr>) {
         self.variables.insert(name, value.as_ref().to_owned());
     }
 
-    /// Runs a script, in which `cargo urom` is the program of the variable `TOOL`.
+    /// Runs a script; `cargo urom` runs `TOOL`.
     pub fn run(&self, script: &str) -> Result<Output> {
         let mut shell = Command::new("bash");
         shell.args(["-c", &format!("{CARGO}\n{script}")]);
@@ -58,7 +58,7 @@ impl Transcript {
     fn says(&self, script: &str) -> Result<String> {
         let said = self.run(script)?;
         let [out, err] = [&said.stdout, &said.stderr].map(|text| String::from_utf8_lossy(text));
-        // A line of a log begins with the time in brackets.
+        // Log lines begin with the time in brackets.
         let varies = |line: &&str| line.starts_with('[') || line.contains("Answered in ");
         let err = err.lines().filter(|line| !varies(line)).map(|line| format!("! {line}"));
         let code = said.status.code().context("a signal ended the shell")?;
@@ -67,7 +67,6 @@ impl Transcript {
         Ok(lines.map(|line| format!("{}\n", line.trim_end())).collect())
     }
 
-    /// Runs what a file says and fails unless it prints what stands there.
     pub fn check(&self, file: impl AsRef<Path>) -> Result<()> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
         let expected = fs::read_to_string(&file).with_context(|| file.display().to_string())?;

@@ -1,4 +1,4 @@
-//! A `uromd` process of a test's own, on a port of its own.
+//! A `uromd` process of a test on its own port.
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitStatus, Stdio};
@@ -9,18 +9,18 @@ use urom_os::test_daemon::TestDaemon;
 
 use crate::built::built;
 
-/// A running daemon. Dropping it kills it; [`stop`](Uromd::stop) ends it in order.
+/// A running daemon. Drop kills it; [`stop`](Uromd::stop) shuts it down.
 #[derive(Debug)]
 pub struct Uromd(TestDaemon);
 
 impl Uromd {
-    /// Starts a daemon that serves the plugins of one path. What it logs is part of the running
-    /// test's output, which is shown when the test fails.
+    /// Starts a daemon with the plugins of one path. Its log is part of the test's output, which is
+    /// shown on failure.
     pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_with(plugin_path, |command| command)
     }
 
-    /// The same, after `set` has added arguments and variables, or has sent its log elsewhere.
+    /// Like `start`, after `set` has changed the command.
     pub fn start_with(
         plugin_path: impl AsRef<OsStr>,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -31,12 +31,12 @@ impl Uromd {
         Uromd::start_command(command, plugin_path)
     }
 
-    /// Starts `command`, which is some `uromd`, on a port of its own.
+    /// Starts `command`, some `uromd`, on its own port.
     pub fn start_command(command: Command, plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         Uromd::start_at(command, "127.0.0.1:0", plugin_path)
     }
 
-    /// Starts `command`, which is some `uromd`, to listen at an address.
+    /// Starts `command`, some `uromd`, on an address.
     pub fn start_at(
         command: Command,
         listen: &str,
@@ -47,7 +47,6 @@ impl Uromd {
         Ok(Uromd(started.with_context(|| format!("cannot start {}", program.display()))?))
     }
 
-    /// Where it listens: `127.0.0.1:PORT`.
     pub fn address(&self) -> &str {
         &self.0.address
     }
@@ -60,7 +59,7 @@ impl Uromd {
         Ok(kill_process(self.pid(), signal)?)
     }
 
-    /// Ends it in order, with SIGTERM, and waits.
+    /// Shuts it down with SIGTERM and waits.
     pub fn stop(self) -> Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         self.wait()

@@ -1,4 +1,4 @@
-//! What a plugin's file says of itself, however cargo built it; it is never loaded.
+//! Descriptions in plugin files that cargo built in various ways; the files are never loaded.
 
 use std::env;
 use std::fs;
@@ -17,7 +17,7 @@ const PLUGINS: [(&str, &Protocol); 3] = [
     ("worker_sandbox", sandbox_protocol::Protocol::DESCRIPTION),
 ];
 
-/// Builds the plugins in release mode in a directory of their own.
+/// Builds the plugins in release mode in a separate directory.
 fn released(rustc: &[&str]) -> Result<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("description");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -32,7 +32,7 @@ fn released(rustc: &[&str]) -> Result<PathBuf> {
     Ok(target.join("release"))
 }
 
-/// The description in a file, and whether the file has names of symbols that only debuggers want.
+/// Returns a file's description, and whether the file has debug symbol names.
 fn look(file: &Path) -> Result<(Description, bool)> {
     let bytes = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     let elf = object::File::parse(&*bytes)?;

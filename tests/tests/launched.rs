@@ -1,5 +1,4 @@
-//! Programs that a launcher started: PMIx under a real `mpirun`, a rendezvous of variables, and
-//! launchers that do not hold their promises.
+//! Launched programs: PMIx under a real `mpirun`, a rendezvous by variables, and faulty launchers.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -36,7 +35,6 @@ fn two_processes_form_a_domain_through_a_library_that_is_loaded() -> Result<()> 
     launched(2, Some(&doca_library()?))
 }
 
-/// Runs a program that must fail; returns what it prints to standard error.
 fn fails(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     assert!(!output.status.success(), "{command:?} succeeds");
@@ -62,8 +60,7 @@ fn ranks_of_two_jobs_at_once_meet_those_of_their_own() -> Result<()> {
     })
 }
 
-/// Kills a launcher as soon as its two processes run, and expects both ends of the meeting to give
-/// up by themselves.
+/// Kills a launcher once its two processes run; the waiting process must time out by itself.
 #[test]
 fn a_process_ends_though_its_launcher_dies_in_the_middle() -> Result<()> {
     for absent in [0, 1] {
@@ -82,7 +79,8 @@ fn a_process_ends_though_its_launcher_dies_in_the_middle() -> Result<()> {
         let processes = processes.collect::<Result<Vec<_>>>()?;
         launcher.kill()?;
         launcher.wait()?;
-        // The one that is absent stays. A process of a launcher that is gone is nobody's child.
+        // The absent process stays. Orphans of the launcher are not this test's children, hence the
+        // pidfds.
         let mut handles: Vec<_> =
             processes.iter().map(|process| PollFd::new(process, PollFlags::IN)).collect();
         let limit = Timespec { tv_sec: 30, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! All-gathers over MPI, and domains that start with them, under a real `mpirun`.
+//! All-gathers over MPI, and domains over them, under a real `mpirun`.
 
 use std::path::Path;
 

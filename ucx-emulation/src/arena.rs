@@ -1,7 +1,6 @@
-//! The arena: the memory of this process that others can map, and who has what of it.
-//!
-//! `malloc` works on it, so each failure is an error value, not a panic. This library allocates its
-//! own tables from the C library: see [`malloc`](crate::malloc).
+//! The arena: memory that other processes can map, and its block table. `malloc` uses it, so
+//! failures are error values, not panics. The table comes from the C library: see
+//! [`malloc`](crate::malloc).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
@@ -16,33 +15,31 @@ use crate::note::fatal;
 use crate::runs::{GRANULE, Given, NoRun, RELEASE, Run, Runs};
 use crate::slot::{self, SLOT_SIZE};
 
-/// Granules of the header: a whole page, on kernels with pages of 64 KiB, too.
+/// Granules of the header: one page of 64 KiB, the largest page size.
 pub(crate) const FIRST: u32 = 16;
 
-/// So many granules become accessible at a time, 64 MiB: one that locks all its memory has to pay
-/// for these, not for the whole arena.
+/// Granules made accessible at a time (64 MiB). A process with `mlockall` pays only for these.
 const STEP: u32 = 16 << 10;
 
-/// An arena of less is none.
+/// Minimum size of an arena in bytes.
 const LEAST: usize = 64 << 20;
 
-/// This process's arena.
 pub(crate) static ARENA: Arena = Arena {
     base: AtomicUsize::new(0),
     size: AtomicUsize::new(0),
-    // Where a process is that was not forked, or was told so.
+    // Null until the arena opens.
     alive: AtomicPtr::new(ptr::null_mut()),
     gives_back: AtomicBool::new(true),
     state: Lock::new(None),
 };
 
 pub(crate) struct Arena {
-    /// 0 until there is one.
+    /// 0 while the arena is closed.
     base: AtomicUsize,
     size: AtomicUsize,
-    /// What the kernel makes false in a forked child. See [`Arena::is_usable`].
+    /// The kernel clears it in a forked child. See [`Arena::is_usable`].
     alive: AtomicPtr<AtomicBool>,
-    /// Whether the system takes memory back, as emulators of processors only say.
+    /// Whether `MADV_REMOVE` frees memory. CPU emulators may ignore it.
     gives_back: AtomicBool,
     pub(crate) state: Lock<Option<ArenaState>>,
 }
@@ -50,19 +47,18 @@ pub(crate) struct Arena {
 pub(crate) struct ArenaState {
     pub(crate) runs: Runs,
     pub(crate) shared: SharedFile,
-    /// This process's, and that of the processes it forked until they exec.
+    /// Held by this process and, until they exec, its forked children.
     _slot: slot::AddressSlot,
 }
 
-/// What other processes need to find an arena.
+/// An arena's file. Other processes open it.
 pub(crate) struct SharedFile {
-    /// None in a child that could not be given a copy of its own.
+    /// `None` in a child whose copy failed.
     pub(crate) memfd: Option<OwnedFd>,
     pub(crate) file: File,
     pub(crate) cookie: [u8; 16],
 }
 
-/// An arena as its handles name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) base: usize,
@@ -73,20 +69,20 @@ pub(crate) struct Identity {
 }
 
 impl Arena {
-    /// Makes the arena. Called once, before the process has threads.
+    /// Opens the arena. Must be called once, before the process has threads.
     ///
     /// # Errors
-    /// The kernel's. There is none then, and all memory is the C library's.
+    /// An error of the kernel. All memory then comes from the C library.
     pub(crate) fn open(&self) -> Result<(), Errno> {
         let size = affordable();
         if size < LEAST {
             return Err(Errno::NOMEM);
         }
         let alive = reserve(None, 4096, ProtFlags::READ | ProtFlags::WRITE)?;
-        // SAFETY: it is a page that was mapped above and is never unmapped.
+        // SAFETY: the page was mapped above and is never unmapped.
         unsafe { rustix::mm::madvise(alive, 4096, rustix::mm::Advice::LinuxWipeOnFork) }?;
         let alive = alive.cast::<AtomicBool>();
-        // SAFETY: the page is there, zero, and that is a valid value.
+        // SAFETY: the page is mapped and zero, and zero is a valid `AtomicBool`.
         unsafe { &*alive }.store(true, Ordering::Relaxed);
 
         let pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
@@ -105,14 +101,13 @@ impl Arena {
             self.alive.store(alive, Ordering::Relaxed);
             self.size.store(size, Ordering::Relaxed);
             self.gives_back.store(takes_back(base)?, Ordering::Relaxed);
-            // From here on malloc uses it.
             self.base.store(base, Ordering::Release);
             return Ok(());
         }
         Err(Errno::ADDRINUSE)
     }
 
-    /// Where it is, or 0.
+    /// Returns the base address, or 0 before the arena opens.
     pub(crate) fn base(&self) -> usize {
         self.base.load(Ordering::Acquire)
     }
@@ -121,32 +116,30 @@ impl Arena {
         self.size.load(Ordering::Relaxed)
     }
 
-    /// Whether an address lies in it.
     pub(crate) fn has(&self, address: usize) -> bool {
         let base = self.base();
         base != 0 && address.wrapping_sub(base) < self.size()
     }
 
-    /// Whether this process may take and give memory. Not one that was forked past `pthread_atfork`
-    /// by a bare system call: it has the parent's arena, and a copy of the table that the parent
-    /// does not see.
+    /// Returns whether this process may allocate and free. A child of a bare system call (without
+    /// `pthread_atfork`) may not: its copy of the table is separate from the parent's.
     pub(crate) fn is_usable(&self) -> bool {
         let alive = self.alive.load(Ordering::Acquire);
-        // SAFETY: it is null or leads to a page that is never unmapped.
+        // SAFETY: the pointer is null or points to a page that is never unmapped.
         self.base() != 0 && unsafe { alive.as_ref() }.is_some_and(|it| it.load(Ordering::Relaxed))
     }
 
-    /// In a forked child that has an arena of its own now.
+    /// Enables the arena in a forked child that has its own copy.
     pub(crate) fn revive(&self) {
         let alive = self.alive.load(Ordering::Acquire);
-        // SAFETY: as above; it is there, because the arena is.
+        // SAFETY: as in `is_usable`.
         if let Some(alive) = unsafe { alive.as_ref() } {
             alive.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Memory for `size` bytes at a multiple of `align`, a power of two; all zero if `zero`. None
-    /// when there is no room.
+    /// Allocates `size` bytes at a multiple of `align`, a power of two. `None` if the arena is
+    /// full.
     pub(crate) fn allocate(&self, size: usize, align: usize, zero: bool) -> Option<NonNull<u8>> {
         if !self.is_usable() {
             return None;
@@ -164,31 +157,30 @@ impl Arena {
         if zero && !taken.clean {
             let run = Run { start: taken.start, len };
             if len < RELEASE || !self.release(run) {
-                // SAFETY: the granules are the arena's, accessible, and this call's own.
+                // SAFETY: the granules are in the arena, accessible, and owned by this call.
                 unsafe { ptr::write_bytes(start.as_ptr(), 0, len as usize * GRANULE) };
             }
         }
         Some(start)
     }
 
-    /// Takes memory back. `address` lies in the arena.
+    /// Frees the block at `address`, which must lie in the arena.
     pub(crate) fn free(&self, address: usize) {
         if !self.is_usable() {
-            // It is the parent's, too.
+            // The block is shared with the parent.
             return;
         }
         self.give(self.start_of(address));
     }
 
-    /// How many bytes the block has. `address` lies in the arena.
+    /// Returns the size of a block in bytes. `address` must lie in the arena.
     pub(crate) fn usable_size(&self, address: usize) -> usize {
         let start = self.start_of(address);
         let len = self.with(|state| state.runs.len(start).ok());
         len.unwrap_or_else(|| no_block()) as usize * GRANULE
     }
 
-    /// Makes a block longer or shorter where it is, if that is possible. `address` lies in the
-    /// arena.
+    /// Resizes a block in place if possible. `address` must lie in the arena.
     pub(crate) fn resize(&self, address: usize, size: usize) -> bool {
         let (Some(len), true) = (granules(size), self.is_usable()) else { return false };
         let start = self.start_of(address);
@@ -207,7 +199,7 @@ impl Arena {
         done
     }
 
-    /// How its handles name it, if others can find it.
+    /// Returns the arena's identity if other processes can open the arena.
     pub(crate) fn identity(&self) -> Option<Identity> {
         if !self.is_usable() {
             return None;
@@ -216,7 +208,7 @@ impl Arena {
         self.with(|state| {
             let SharedFile { memfd, file, cookie } = &state.shared;
             let memfd = memfd.as_ref()?;
-            // A program may have closed it, and have another file under the same number.
+            // The program may have closed the descriptor and opened another file under its number.
             let stat = rustix::fs::fstat(memfd).ok()?;
             let fd = std::os::fd::AsRawFd::as_raw_fd(memfd);
             (File::of(&stat) == *file).then_some(Identity {
@@ -235,7 +227,7 @@ impl Arena {
             match given {
                 Ok(Given::Kept) => return,
                 Ok(Given::Release(run)) => {
-                    // Without the lock: UCX watches this call, and may call malloc for that.
+                    // Without the lock: UCX intercepts madvise and may call malloc.
                     let clean = self.release(run);
                     given = self.with(|state| state.runs.give(run.start, clean, clean));
                 }
@@ -244,9 +236,9 @@ impl Arena {
         }
     }
 
-    /// Gives the memory of a run back to the system. Whether all of it is zero now.
+    /// Returns a run's memory to the system. True if all of it is zero now.
     fn release(&self, run: Run) -> bool {
-        // SAFETY: it asks for a number.
+        // SAFETY: `sysconf` only returns a number.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16);
         let start = self.base() + run.start as usize * GRANULE;
         let end = start + run.len as usize * GRANULE;
@@ -256,8 +248,8 @@ impl Arena {
         }
         let whole = (first, last) == (start, end);
         let first = ptr::with_exposed_provenance_mut(first);
-        // By the C library and not by a system call of our own: UCX forgets registrations then.
-        // SAFETY: the pages are the arena's, and of a run that this thread alone has.
+        // The C library's function instead of a raw system call: UCX then drops its registrations.
+        // SAFETY: the pages are in the arena, in a run that this thread alone owns.
         whole & (unsafe { libc::madvise(first, last - first.addr(), libc::MADV_REMOVE) } == 0)
     }
 
@@ -273,13 +265,12 @@ impl Arena {
         ptr::with_exposed_provenance_mut(self.base() + start as usize * GRANULE)
     }
 
-    /// Only where the arena is open.
+    /// The arena must be open.
     fn with<R>(&self, f: impl FnOnce(&mut ArenaState) -> R) -> R {
         self.state.with(|state| f(state.as_mut().unwrap_or_else(|| no_block())))
     }
 }
 
-/// Makes more of the arena accessible, at least so many granules.
 fn extend(base: usize, size: usize, runs: &mut Runs, least: u32) -> Option<()> {
     let end = runs.end();
     let all = u32::try_from(size / GRANULE).ok()?;
@@ -287,7 +278,7 @@ fn extend(base: usize, size: usize, runs: &mut Runs, least: u32) -> Option<()> {
     let more = wanted.checked_sub(end).filter(|more| *more >= least)?;
     let start = ptr::with_exposed_provenance_mut(base);
     let read_write = MprotectFlags::READ | MprotectFlags::WRITE;
-    // SAFETY: that is the arena's beginning, where all but the end is accessible already.
+    // SAFETY: the range is the start of the arena; all of it but the end is already accessible.
     unsafe { rustix::mm::mprotect(start, wanted as usize * GRANULE, read_write) }.ok()?;
     runs.extend(more);
     Some(())
@@ -300,8 +291,7 @@ fn granules(size: usize) -> Option<u32> {
         .map(|len| len.max(1))
 }
 
-/// The largest arena that this process's limits allow: a quarter of its addresses, and a file that
-/// does not end it by a signal.
+/// Returns the largest size within this process's limits: RLIMIT_AS / 4 and RLIMIT_FSIZE.
 fn affordable() -> usize {
     use rustix::process::{Resource, getrlimit};
     let limit = |resource, part: u64| getrlimit(resource).current.map_or(u64::MAX, |it| it / part);
@@ -310,26 +300,25 @@ fn affordable() -> usize {
     size - size % LEAST
 }
 
-/// Whether pages of an arena that nobody uses yet are zero after they were given back.
+/// Returns whether `MADV_REMOVE` zeroes pages. The arena must still be unused.
 fn takes_back(base: usize) -> Result<bool, Errno> {
     let len = FIRST as usize * GRANULE;
     let pages: *mut libc::c_void = ptr::with_exposed_provenance_mut(base + len);
     let word = pages.cast::<u64>();
-    // SAFETY: the arena is longer, and has been mapped there.
+    // SAFETY: the arena is mapped here and longer than this.
     unsafe { rustix::mm::mprotect(pages, len, MprotectFlags::READ | MprotectFlags::WRITE) }?;
-    // SAFETY: it is accessible, and nobody else's.
+    // SAFETY: the page is accessible and not in use.
     unsafe { word.write_volatile(1) };
-    // SAFETY: `mprotect` above made these pages accessible, and no block lies there before the
-    // arena starts.
+    // SAFETY: `mprotect` above made these pages accessible, and the arena does not yet have blocks.
     let answer = unsafe { libc::madvise(pages, len, libc::MADV_REMOVE) };
     // SAFETY: `mprotect` made the page readable, and a hole in a memfd reads as zeros.
     let left = unsafe { word.read_volatile() };
-    // SAFETY: `mprotect` made the page writable, and no block lies there yet.
+    // SAFETY: `mprotect` made the page writable, and it is not in a block yet.
     unsafe { word.write_volatile(0) };
     Ok(answer == 0 && left == 0)
 }
 
-/// Memory without a file, somewhere or exactly there.
+/// Reserves anonymous memory, anywhere or exactly at `at`.
 fn reserve(at: Option<usize>, len: usize, access: ProtFlags) -> Result<*mut libc::c_void, Errno> {
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     let (start, fixed) = match at {
@@ -337,18 +326,18 @@ fn reserve(at: Option<usize>, len: usize, access: ProtFlags) -> Result<*mut libc
         None => (0, MapFlags::empty()),
     };
     let wanted = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: it replaces nothing.
+    // SAFETY: the mapping does not replace another (`FIXED_NOREPLACE`, or no address).
     let found = unsafe { rustix::mm::mmap_anonymous(wanted, len, access, flags | fixed) }?;
     if start != 0 && found != wanted {
-        // Kernels before 4.17 take the address for a wish.
-        // SAFETY: it was mapped above.
+        // Kernels before 4.17 treat the address as a hint.
+        // SAFETY: the range was mapped above.
         unsafe { rustix::mm::munmap(found, len) }?;
         return Err(Errno::EXIST);
     }
     Ok(found)
 }
 
-/// Maps an arena's file, or its beginning, in place of what this process has there.
+/// Maps an arena's file, or its beginning, over this process's mapping at `base`.
 pub(crate) fn map(
     base: usize,
     len: usize,
@@ -358,7 +347,7 @@ pub(crate) fn map(
 ) -> Result<(), Errno> {
     let base = ptr::with_exposed_provenance_mut(base);
     let flags = kind | MapFlags::FIXED | MapFlags::NORESERVE;
-    // SAFETY: what is there is the arena's own, which the file stands for.
+    // SAFETY: the arena already owns this range, and the file replaces its content.
     unsafe { rustix::mm::mmap(base, len, access, flags, memfd, 0) }.map(drop)
 }
 

@@ -1,9 +1,6 @@
-//! `fork`: the child has a copy of the arena as it was, at the same address, and nothing that it
-//! writes there is seen by its parent or by workers.
-//!
-//! The copy is made before the fork, so that the parent cannot change what is copied: pages that
-//! exist, of blocks in use. `vfork` and `posix_spawn`, and with them `system` and `popen`, call
-//! nothing here. A child that execs loses everything with its old program.
+//! `fork`: gives the child a private copy of the arena at the same address. The parent copies the
+//! pages of used blocks before the fork, so they cannot change. `vfork`, `posix_spawn`, `system`
+//! and `popen` do not call these handlers. An exec discards the arena.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,15 +16,14 @@ use crate::memfd::{self, File};
 use crate::note::{fatal, warn};
 use crate::runs::GRANULE;
 
-/// Between the handlers of one fork. The arena's lock is held for all of that time, and by that
-/// this one is nobody else's.
+/// The copy, between the handlers of one fork. The arena's lock protects it all that time.
 static COPY: Lock<Option<SharedFile>> = Lock::new(None);
 
-/// Whether the lock is held: not when the arena cannot be used.
+/// Whether the arena's lock is held. False if the arena is not usable.
 static HELD: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn watch() -> Result<(), Errno> {
-    // SAFETY: the functions are there as long as this library, which stays until the process ends.
+    // SAFETY: the functions are in this library, which is never unloaded.
     match unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) } {
         0 => Ok(()),
         error => Err(Errno::from_raw_os_error(error)),
@@ -40,7 +36,7 @@ extern "C" fn before() {
     }
     ARENA.state.lock();
     HELD.store(true, Ordering::Relaxed);
-    // SAFETY: it was locked above.
+    // SAFETY: this thread locked it above.
     let state = unsafe { ARENA.state.held() };
     let made = state.as_mut().and_then(|state| copy(state).ok());
     COPY.with(|copy| *copy = made);
@@ -49,7 +45,7 @@ extern "C" fn before() {
 extern "C" fn in_parent() {
     if HELD.swap(false, Ordering::Relaxed) {
         COPY.with(|copy| *copy = None);
-        // SAFETY: `before` locked it, on this thread.
+        // SAFETY: `before` locked it on this thread.
         unsafe { ARENA.state.unlock() };
     }
 }
@@ -58,7 +54,7 @@ extern "C" fn in_child() {
     if !HELD.swap(false, Ordering::Relaxed) {
         return;
     }
-    // SAFETY: `before` locked it, on the thread that this one is a copy of.
+    // SAFETY: `before` locked it on the thread that forked.
     let state = unsafe { ARENA.state.held() };
     if let Some(state) = state {
         let copy = COPY.with(Option::take);
@@ -80,7 +76,6 @@ extern "C" fn in_child() {
     unsafe { ARENA.state.unlock() };
 }
 
-/// Another arena's file with the content of all blocks.
 fn copy(state: &ArenaState) -> Result<SharedFile, Errno> {
     let base = ARENA.base();
     let (new, file, cookie) = memfd::create(base, ARENA.size())?;
@@ -96,10 +91,8 @@ fn copy(state: &ArenaState) -> Result<SharedFile, Errno> {
     Ok(SharedFile { memfd: Some(new), file, cookie })
 }
 
-/// Copies what exists between two offsets; everything where the file itself is gone.
-///
-/// `data` is what was found to exist, which may reach beyond the end: to look for a hole takes time
-/// in proportion to its distance, so each is looked for once.
+/// Copies a range's existing pages, or all pages if the file is closed. `data` caches the last
+/// extent found, which may exceed the range: a search for a hole takes time by its distance.
 fn copy_range(
     old: Option<&OwnedFd>,
     new: &OwnedFd,
@@ -117,7 +110,7 @@ fn copy_range(
                         let hole = rustix::fs::seek(old, SeekFrom::Hole(first))?;
                         offset(first)..offset(hole)
                     }
-                    // Nothing but holes behind it.
+                    // Only holes follow.
                     Err(Errno::NXIO) => usize::MAX..usize::MAX,
                     Err(error) => return Err(error),
                 };
@@ -129,9 +122,9 @@ fn copy_range(
             stop = data.end.min(end);
         }
         let source = std::ptr::with_exposed_provenance::<u8>(base + at);
-        // Other threads may write to it meanwhile. What the child sees of that is undefined in any
-        // program that forks while they do; the kernel reads bytes, whatever they are.
-        // SAFETY: a block in use is accessible, and stays so under the lock.
+        // Other threads may write to the block during the copy. Any forking program has that race,
+        // and the kernel copies the bytes without interpreting them.
+        // SAFETY: a block in use is accessible, and remains so under the lock.
         let bytes = unsafe { std::slice::from_raw_parts(source, stop - at) };
         match rustix::io::pwrite(new, bytes, at as u64)? {
             0 => return Err(Errno::IO),
@@ -145,9 +138,8 @@ fn offset(found: u64) -> usize {
     usize::try_from(found).unwrap_or(usize::MAX)
 }
 
-/// Puts a copy, or the parent's own file without a way back, in place of the arena.
-///
-/// By system calls alone: what watches the C library's may wait for a thread of the parent.
+/// Replaces the arena by the copy, or by a private mapping of the parent's file. Only raw system
+/// calls: hooks of the C library may wait for a thread of the parent.
 fn replace(state: &mut ArenaState, copy: Option<SharedFile>) -> Result<(), Errno> {
     let (base, size) = (ARENA.base(), ARENA.size());
     let used = state.runs.end() as usize * GRANULE;
@@ -156,7 +148,7 @@ fn replace(state: &mut ArenaState, copy: Option<SharedFile>) -> Result<(), Errno
         let memfd = copy.memfd.as_ref().ok_or(Errno::BADF)?.as_fd();
         map(base, size, ProtFlags::empty(), MapFlags::SHARED, memfd)?;
         map(base, used, read_write, MapFlags::SHARED, memfd)?;
-        // Closes the parent's, unless a program has closed it already.
+        // Closes the parent's file unless the program already closed it.
         let old = std::mem::replace(&mut state.shared, copy);
         drop_if_own(old);
         return Ok(());
@@ -168,7 +160,7 @@ fn replace(state: &mut ArenaState, copy: Option<SharedFile>) -> Result<(), Errno
     Ok(())
 }
 
-/// A descriptor whose file a program has replaced is the program's.
+/// If the program has reused the descriptor, it stays open.
 fn drop_if_own(shared: SharedFile) {
     let Some(memfd) = shared.memfd else { return };
     let is_own = rustix::fs::fstat(&memfd).is_ok_and(|stat| File::of(&stat) == shared.file);

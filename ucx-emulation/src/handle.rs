@@ -1,4 +1,4 @@
-//! The bytes of an exported memory handle: where a range is, and whose arena it lies in.
+//! The bytes of an exported memory handle: the range and its arena.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -6,12 +6,12 @@ use crate::arena::Identity;
 use crate::memfd::File;
 use crate::slot::is_slot;
 
-/// What the bytes begin with. The first is not zero: UCX takes zeros for a handle of nothing.
+/// Magic bytes. The first is not zero: UCX treats zeros as an empty handle.
 pub(crate) const MARK: [u8; 8] = *b"UROMxgvm";
 
 const VERSION: u32 = 1;
 
-/// How many bytes a handle has. UCC has room for two in 1024.
+/// Size of a handle in bytes. Two must fit in UCC's 1024 bytes.
 pub(crate) const HANDLE_LEN: usize = size_of::<Packed>();
 
 #[repr(C)]
@@ -29,12 +29,10 @@ struct Packed {
     pid: u32,
     fd: i32,
     cookie: [u8; 16],
-    /// Of all bytes before it. It finds what was cut off or mixed up; the cookie is what nobody
-    /// can guess.
+    /// Checksum of all bytes before it. It detects corruption; the cookie authenticates.
     sum: u64,
 }
 
-/// An exported range of some process's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub(crate) address: usize,
@@ -65,10 +63,8 @@ impl Handle {
         bytemuck::cast(packed)
     }
 
-    /// The handle in these bytes.
-    ///
     /// # Errors
-    /// They are none, and why.
+    /// Why the bytes are not a valid handle.
     pub(crate) fn unpack(bytes: &[u8]) -> Result<Handle, &'static str> {
         if !bytes.starts_with(&MARK) {
             return Err("the bytes are not a handle that this emulation exported");

@@ -24,9 +24,9 @@ fn a_handle_is_what_was_packed_whatever_follows_it() {
     assert_eq!(Handle::unpack(&bytes), Ok(handle()));
     bytes.extend([0xff; 100]);
     assert_eq!(Handle::unpack(&bytes), Ok(handle()));
-    // Two are in 1024 bytes of a work buffer.
+    // Two handles must fit in UCC's work buffer of 1024 bytes.
     const { assert!(2 * HANDLE_LEN <= 1024) };
-    // UCX takes these for an empty handle.
+    // UCX treats zeros as an empty handle.
     assert_ne!(bytes[..3], [0; 3]);
 }
 
@@ -43,7 +43,6 @@ fn a_handle_that_was_cut_off_or_changed_is_refused() {
     let bytes = handle().pack();
     for len in MARK.len()..HANDLE_LEN {
         assert!(Handle::unpack(&bytes[..len]).is_err(), "{len}");
-        // Cut off, and something else behind it.
         let mut followed = bytes;
         followed[len..].fill(0);
         if followed != bytes {

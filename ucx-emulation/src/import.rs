@@ -1,7 +1,5 @@
-//! Other processes' arenas in this one, each mapped once and as long as a handle is in use.
-//!
-//! A handle comes from a host, which may be anybody. Nothing is opened for use before it is known
-//! to be an arena of this process's own user with the cookie that the handle has.
+//! Other processes' arenas, each mapped once while a handle uses it. Handles are untrusted: the
+//! arena must belong to this process's user and have the cookie.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,10 +14,9 @@ use crate::arena::{ARENA, Identity};
 use crate::handle::Handle;
 use crate::memfd::{File, Header, SEALS, has_header};
 
-/// The arenas that are mapped, and how many handles use each.
 static MAPPED: Mutex<Vec<Mapping>> = Mutex::new(Vec::new());
 
-/// The imports of each registration of UCX, which may give two of one range the same handle.
+/// Imports by UCX handle. UCX may return the same handle for two registrations of a range.
 static IMPORTED: Mutex<BTreeMap<usize, Vec<Import>>> = Mutex::new(BTreeMap::new());
 
 #[derive(Debug)]
@@ -28,10 +25,10 @@ struct Mapping {
     users: usize,
 }
 
-/// A range that is there, until this is dropped.
+/// An accessible range. Dropping the import releases it.
 #[derive(Debug)]
 pub(crate) struct Import {
-    /// None if it is this process's own memory.
+    /// `None` for this process's own memory.
     base: Option<usize>,
 }
 
@@ -39,7 +36,7 @@ impl Import {
     /// Makes a handle's range accessible at its own address.
     ///
     /// # Errors
-    /// Why that is not possible.
+    /// Why the import failed.
     pub(crate) fn new(handle: &Handle) -> Result<Import, String> {
         if is_own(&handle.arena) {
             return Ok(Import { base: None });
@@ -52,7 +49,7 @@ impl Import {
                 mapped.len() - 1
             }
         };
-        // From here on dropping it gives the mapping up.
+        // From here on, dropping the import releases the mapping.
         mapped[at].users += 1;
         let import = Import { base: Some(handle.arena.base) };
         drop(mapped);
@@ -60,13 +57,11 @@ impl Import {
         Ok(import)
     }
 
-    /// Keeps it until the registration ends.
     pub(crate) fn keep(self, memh: *mut std::ffi::c_void) {
         let mut imported = IMPORTED.lock().unwrap_or_else(PoisonError::into_inner);
         imported.entry(memh.addr()).or_default().push(self);
     }
 
-    /// What was kept for a registration.
     pub(crate) fn of(memh: *mut std::ffi::c_void) -> Option<Import> {
         let mut imported = IMPORTED.lock().unwrap_or_else(PoisonError::into_inner);
         let imports = imported.get_mut(&memh.addr())?;
@@ -86,19 +81,19 @@ impl Drop for Import {
         mapped[at].users -= 1;
         if mapped[at].users == 0 {
             let Identity { base, size, .. } = mapped.swap_remove(at).arena;
-            // The C library's, so that UCX notices.
-            // SAFETY: it was mapped for handles, of which none is left.
+            // The C library's function, which UCX intercepts.
+            // SAFETY: the range was mapped for handles, and the last handle was dropped.
             unsafe { libc::munmap(ptr::with_exposed_provenance_mut(base), size) };
         }
     }
 }
 
-/// Whether it is this process's own arena: of an embedded service, above all.
+/// Returns whether it is this process's own arena, as in an embedded service.
 fn is_own(arena: &Identity) -> bool {
     ARENA.identity().is_some_and(|own| is_same(&own, arena))
 }
 
-/// Whether both name one arena, by whatever descriptor.
+/// Compares two identities without the descriptor.
 fn is_same(one: &Identity, other: &Identity) -> bool {
     Identity { fd: other.fd, ..*one } == *other
 }
@@ -108,8 +103,8 @@ fn map(handle: &Handle) -> Result<Mapping, String> {
     let memfd = open(handle)?;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
     let wanted = ptr::with_exposed_provenance_mut(base);
-    // Nothing is accessible yet: a plugin that misses its range does not hit the host's memory.
-    // SAFETY: it replaces nothing.
+    // Inaccessible at first: a plugin's access outside its range must not reach the host's memory.
+    // SAFETY: the mapping does not replace another.
     let found =
         unsafe { rustix::mm::mmap(wanted, size, ProtFlags::empty(), flags, memfd.as_fd(), 0) };
     let found = found.map_err(|error| match error {
@@ -119,20 +114,19 @@ fn map(handle: &Handle) -> Result<Mapping, String> {
         error => format!("its arena cannot be mapped: {error}"),
     })?;
     if found != wanted {
-        // Kernels before 4.17 take the address for a wish.
-        // SAFETY: it was mapped above.
+        // Kernels before 4.17 treat the address as a hint.
+        // SAFETY: the range was mapped above.
         unsafe { libc::munmap(found, size) };
         return Err(format!("something else is at {base:#x} in this process"));
     }
     for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
-        // It is about other processes and dumps; this one can do without.
-        // SAFETY: it was mapped above, and its content stays as it is.
+        // Ignores errors: the advice affects only dumps and forked children.
+        // SAFETY: the range was mapped above, and the advice does not change its content.
         let _ = unsafe { rustix::mm::madvise(wanted, size, advice) };
     }
     Ok(Mapping { arena: handle.arena, users: 0 })
 }
 
-/// Opens an arena by the descriptor of its process.
 fn open(handle: &Handle) -> Result<OwnedFd, String> {
     let Identity { base, size, fd, file, cookie } = handle.arena;
     let gone = |error: Errno| {
@@ -141,7 +135,7 @@ fn open(handle: &Handle) -> Result<OwnedFd, String> {
     };
     let own = rustix::process::geteuid().as_raw();
     let path = format!("/proc/{}/fd/{fd}", handle.pid);
-    // As a path first: opening a descriptor of anything else may do something.
+    // O_PATH first: opening a device or FIFO may have side effects.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let there = rustix::fs::open(path, flags, Mode::empty()).map_err(gone)?;
     let stat = rustix::fs::fstat(&there).map_err(gone)?;
@@ -167,13 +161,13 @@ fn open(handle: &Handle) -> Result<OwnedFd, String> {
     Ok(memfd)
 }
 
-/// Makes the pages of a range accessible, which stay so as long as their arena is mapped.
+/// Makes a range's pages accessible until the arena is unmapped.
 fn open_range(handle: &Handle) -> Result<(), Errno> {
     let page = rustix::param::page_size();
     let start = handle.address - handle.address % page;
     let end = (handle.address + handle.length).next_multiple_of(page);
     let access = MprotectFlags::READ | MprotectFlags::WRITE;
     let pages = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: the range is in the arena, which is mapped and used by the caller's import.
+    // SAFETY: the range is in the arena, which the caller's import keeps mapped.
     unsafe { rustix::mm::mprotect(pages, end - start, access) }
 }

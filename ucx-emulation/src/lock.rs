@@ -1,5 +1,5 @@
-//! A mutex for `malloc`: it allocates nothing, uses no thread-local variables, and can be held
-//! across `fork`. `std::sync::Mutex` has no way to unlock in the child.
+//! A mutex for `malloc`: it does not allocate or use thread-local variables, and stays valid across
+//! `fork`. `std::sync::Mutex` cannot be unlocked in the child.
 
 use std::cell::UnsafeCell;
 
@@ -8,7 +8,7 @@ pub(crate) struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is only used by the thread that holds the mutex.
+// SAFETY: only the thread that holds the mutex uses the value.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
@@ -19,10 +19,10 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Calls `f` with the value. `f` must not use the lock.
+    /// `f` must not use the lock.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.lock();
-        // SAFETY: this thread has just locked it, and no reference outlives the closure.
+        // SAFETY: this thread holds the lock, and no reference outlives the closure.
         let result = f(unsafe { &mut *self.value.get() });
         // SAFETY: this thread locked it above.
         unsafe { self.unlock() };
@@ -31,20 +31,19 @@ impl<T> Lock<T> {
 
     /// Locks until [`unlock`](Lock::unlock).
     pub(crate) fn lock(&self) {
-        // SAFETY: the mutex is initialised and stays where it is: the arena's lock is a static.
+        // SAFETY: the mutex is initialised and never moves: the arena's lock is a static.
         unsafe { libc::pthread_mutex_lock(self.mutex.get()) };
     }
 
     /// # Safety
-    /// This thread, or the one that it was forked from, holds the lock.
+    /// This thread, or the thread it was forked from, holds the lock.
     pub(crate) unsafe fn unlock(&self) {
         // SAFETY: the caller holds the lock, in this process or in the parent before the fork.
         unsafe { libc::pthread_mutex_unlock(self.mutex.get()) };
     }
 
     /// # Safety
-    /// This thread, or the one that it was forked from, holds the lock, and has no other reference
-    /// to the value.
+    /// As for [`unlock`](Lock::unlock), and this thread does not hold another reference.
     #[expect(clippy::mut_from_ref, reason = "the lock is what makes it unique")]
     pub(crate) unsafe fn held(&self) -> &mut T {
         // SAFETY: the caller holds the lock, which excludes every other reference to the value.

@@ -1,8 +1,6 @@
-//! `malloc` and its relatives: large blocks from the arena, all others from the C library.
-//!
-//! Each function has the contract of the C library's. They run before `main`, in any thread and at
-//! any moment. They use no thread-local variables of their own, and do not panic. Their own memory,
-//! such as the arena's table of blocks, comes from the C library.
+//! `malloc` and its relatives: large blocks from the arena, all others from the C library. Each
+//! function has the C library's contract. They run before `main`, on any thread, at any time, so
+//! they must not panic or use thread-local variables. Their own memory comes from the C library.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_void};
@@ -12,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::arena::ARENA;
 use crate::real;
 
-/// Blocks of at least so many bytes come from the arena; none until there is one.
+/// Minimum size of arena blocks in bytes. `MAX` until the arena is open.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 unsafe extern "C" {
@@ -23,15 +21,14 @@ unsafe extern "C" {
     fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
 }
 
-/// Rust's own allocations: from the C library, because the arena allocates under its lock.
+/// Rust's own allocator: the C library, because the arena allocates under its lock.
 struct OfCLibrary;
 
 #[cfg(not(test))]
 #[global_allocator]
 static ALLOCATOR: OfCLibrary = OfCLibrary;
 
-// SAFETY: the C library's allocator keeps the contract, and `__libc_memalign` takes any power of
-// two.
+// SAFETY: the C library keeps the contract, and `__libc_memalign` accepts any power of two.
 unsafe impl GlobalAlloc for OfCLibrary {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any values are allowed.
@@ -39,17 +36,16 @@ unsafe impl GlobalAlloc for OfCLibrary {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the caller has it from `alloc`.
+        // SAFETY: the block is from `alloc`.
         unsafe { __libc_free(block.cast()) };
     }
 }
 
-/// From now on blocks of this size come from the arena.
 pub(crate) fn use_arena_from(threshold: usize) {
     THRESHOLD.store(threshold, Ordering::Relaxed);
 }
 
-/// A block of the arena, or null: the size is too small, or there is no room.
+/// Allocates in the arena. Returns null if the size is too small or the arena is full.
 fn allocate(size: usize, align: usize, zero: bool) -> *mut c_void {
     if size < THRESHOLD.load(Ordering::Relaxed) || !align.is_power_of_two() {
         return ptr::null_mut();
@@ -58,16 +54,16 @@ fn allocate(size: usize, align: usize, zero: bool) -> *mut c_void {
 }
 
 fn set_errno(code: c_int) {
-    // SAFETY: it is always there.
+    // SAFETY: the function can always be called.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: it is this thread's own.
+    // SAFETY: errno belongs to this thread.
     unsafe { place.write(code) };
 }
 
 fn errno() -> c_int {
-    // SAFETY: it is always there.
+    // SAFETY: the function can always be called.
     let place = unsafe { libc::__errno_location() };
-    // SAFETY: it is this thread's own.
+    // SAFETY: errno belongs to this thread.
     unsafe { place.read() }
 }
 
@@ -100,7 +96,7 @@ pub(crate) unsafe extern "C" fn free(block: *mut c_void) {
         ARENA.free(block.addr());
         set_errno(kept);
     } else {
-        // SAFETY: the caller's, and it is not the arena's.
+        // SAFETY: the caller's block is outside the arena, so it is the C library's.
         unsafe { __libc_free(block) };
     }
 }
@@ -112,8 +108,8 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
     }
     let is_own = ARENA.has(block.addr());
     if is_own && size == 0 {
-        // As the C library does it.
-        // SAFETY: the program gives up a block of this allocator.
+        // Like the C library.
+        // SAFETY: the program frees a block of this allocator.
         unsafe { free(block) };
         return ptr::null_mut();
     }
@@ -121,7 +117,7 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
     if is_own && is_large && ARENA.resize(block.addr(), size) {
         return block;
     }
-    // A block of the C library stays there unless the arena has a larger one.
+    // A C library block moves only if the arena takes the larger one.
     let moved = if is_own { malloc(size) } else { allocate(size, 1, false) };
     if moved.is_null() {
         // SAFETY: the program's block is outside the arena, so it is the C library's.
@@ -129,9 +125,9 @@ pub(crate) unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut
     }
     // SAFETY: the program's block is live until it is freed below.
     let old = unsafe { malloc_usable_size(block) };
-    // SAFETY: both are so long, and the new one is nobody else's.
+    // SAFETY: both blocks have at least this length, and the new one is not shared.
     unsafe { ptr::copy_nonoverlapping(block.cast::<u8>(), moved.cast(), old.min(size)) };
-    // SAFETY: the program gives the block up, and it was copied.
+    // SAFETY: the program no longer uses the old block, and its content was copied.
     unsafe { free(block) };
     moved
 }
@@ -143,7 +139,7 @@ pub(crate) unsafe extern "C" fn reallocarray(
     size: usize,
 ) -> *mut c_void {
     match count.checked_mul(size) {
-        // SAFETY: the program gives a live block of this allocator, as C demands.
+        // SAFETY: the program passes a live block of this allocator, as C demands.
         Some(bytes) => unsafe { realloc(block, bytes) },
         None => {
             set_errno(libc::ENOMEM);
@@ -182,7 +178,7 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     if block.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: the program gives a place for a pointer, as C demands.
+    // SAFETY: the program passes a valid pointer, as C demands.
     unsafe { place.write(block) };
     0
 }
@@ -213,13 +209,13 @@ pub(crate) unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize 
         return ARENA.usable_size(block.addr());
     }
     match real::malloc_usable_size() {
-        // SAFETY: the caller's, and it is not the arena's.
+        // SAFETY: the caller's block is outside the arena, so it is the C library's.
         Some(function) => unsafe { function(block) },
         None => 0,
     }
 }
 
 fn page_size() -> usize {
-    // SAFETY: it asks for a number.
+    // SAFETY: `sysconf` only returns a number.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16)
 }

@@ -1,4 +1,4 @@
-//! The memory that is shared: a sparse, sealed memfd with a header that nobody can guess.
+//! Shared memory: a sparse, sealed memfd with a random cookie in its header.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -6,26 +6,24 @@ use bytemuck::{Pod, Zeroable};
 use rustix::fs::{MemfdFlags, SealFlags, Stat};
 use rustix::io::Errno;
 
-/// Nobody changes the size of such a file, which would kill others by SIGBUS, or its seals.
+/// Seals the size and the seals: truncation would cause SIGBUS in other processes.
 pub(crate) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 const MARK: [u8; 16] = *b"UROM emulation\0\x01";
 
-/// Descriptors from here on are used last, and rarely closed or replaced by programs.
+/// Programs rarely close or replace descriptors from this number on.
 pub(crate) const HIGH: i32 = 900;
 
-/// The first bytes of the file.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Header {
     mark: [u8; 16],
-    /// Random: who knows it has seen a handle of this arena.
+    /// Random. Only handles of this arena contain it.
     cookie: [u8; 16],
     base: u64,
     size: u64,
 }
 
-/// How long the header is.
 pub(crate) const HEADER_LEN: usize = size_of::<Header>();
 
 impl Header {
@@ -34,7 +32,6 @@ impl Header {
     }
 }
 
-/// Which file it is, whatever number its descriptor has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct File {
     pub(crate) dev: u64,
@@ -47,11 +44,11 @@ impl File {
     }
 }
 
-/// A memfd that is `size` bytes long for ever, closed when a program is executed.
+/// Creates a memfd with a fixed size, close-on-exec.
 pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, File, [u8; 16]), Errno> {
     let name = c"urom-ucx-emulation";
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Older kernels do not know the flag, and some newer ones are told to insist on it.
+    // Older kernels do not support `NOEXEC_SEAL`; some newer kernels require it.
     let memfd = match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
         Err(Errno::INVAL) => rustix::fs::memfd_create(name, flags)?,
         result => result?,
@@ -72,7 +69,6 @@ pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, File, [u8; 16
     Ok((memfd, File::of(&stat), cookie))
 }
 
-/// Whether a descriptor is that of an arena with this header.
 pub(crate) fn has_header(memfd: impl AsFd, expected: &Header) -> bool {
     let mut found = Header::zeroed();
     let read = rustix::io::pread(memfd, bytemuck::bytes_of_mut(&mut found), 0);

@@ -1,7 +1,5 @@
-//! Reading memory that may end anywhere: UCX's functions get pointers without lengths.
-//!
-//! The kernel copies the bytes into a pipe, and answers where reading would be a fault. It needs no
-//! rights, unlike `process_vm_readv`, which containers may forbid.
+//! Reads memory of unknown length: UCX's functions take pointers without lengths. The kernel copies
+//! the bytes into a pipe. Containers may forbid `process_vm_readv`.
 
 use std::ffi::c_void;
 use std::os::fd::AsRawFd;
@@ -9,13 +7,13 @@ use std::os::fd::AsRawFd;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 
-/// A fault can only begin at a multiple of this, on all kernels.
+/// The smallest page size; a fault can only begin at a multiple of it.
 const PAGE: usize = 4096;
 
-/// Copies up to `bytes.len()` bytes from an address, at most 4096. Returns how many could be read.
+/// Copies up to `bytes.len()` bytes from an address, at most 4096. Returns the readable length.
 ///
 /// # Errors
-/// There is no pipe to be had, because this process has too many descriptors.
+/// Creating the pipe failed: the process has too many descriptors.
 pub(crate) fn peek(address: usize, bytes: &mut [u8]) -> Result<usize, Errno> {
     let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let to_boundary = (PAGE - address % PAGE).min(bytes.len());
@@ -25,7 +23,7 @@ pub(crate) fn peek(address: usize, bytes: &mut [u8]) -> Result<usize, Errno> {
             break;
         };
         let source = std::ptr::with_exposed_provenance::<c_void>(start);
-        // Not rustix's, which takes a slice: there may be no such memory.
+        // libc's `write`, because rustix's takes a slice, and the memory may not exist.
         // SAFETY: the kernel checks the address.
         let written = unsafe { libc::write(writer.as_raw_fd(), source, part.len()) };
         let whole = usize::try_from(written) == Ok(part.len());
@@ -48,15 +46,14 @@ mod tests {
         assert_eq!(peek(bytes.as_ptr().addr() + 3, &mut found), Ok(300));
         assert_eq!(found, bytes[3..303]);
 
-        // A page, and behind it one that nobody may read.
         let flags = rustix::mm::MapFlags::PRIVATE;
         let access = rustix::mm::ProtFlags::READ;
-        // SAFETY: it replaces nothing.
+        // SAFETY: the mapping does not replace another.
         let page =
             unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), 2 * PAGE, access, flags) };
         let page = page.expect("two pages");
         let behind = page.wrapping_byte_add(PAGE);
-        // SAFETY: it is the second of the two.
+        // SAFETY: the address is the second of the two pages.
         unsafe { rustix::mm::mprotect(behind, PAGE, rustix::mm::MprotectFlags::empty()) }
             .expect("it is there");
         assert_eq!(peek(behind.addr() - 100, &mut found), Ok(100));
@@ -65,7 +62,7 @@ mod tests {
             assert_eq!(peek(address, &mut found), Ok(0), "{address:x}");
         }
         assert_eq!(peek(bytes.as_ptr().addr(), &mut []), Ok(0));
-        // SAFETY: it was mapped above.
+        // SAFETY: the range was mapped above.
         unsafe { rustix::mm::munmap(page, 2 * PAGE) }.expect("it is there");
     }
 }

@@ -1,4 +1,4 @@
-//! The functions that this library stands in front of.
+//! The functions that this library intercepts.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::ucp_types::{Attributes, MapParams, PackParams, Status};
 
-/// Makes functions that find another one, if the process has it.
+/// Defines functions that look up the next definition of a symbol.
 macro_rules! real {
     ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
         $(
@@ -15,7 +15,7 @@ macro_rules! real {
                 static FOUND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
                 let name = concat!(stringify!($name), "\0").as_bytes();
                 let found = find(&FOUND, CStr::from_bytes_with_nul(name).ok()?)?;
-                // SAFETY: that is what the C header declares under this name.
+                // SAFETY: the C header declares this signature under this name.
                 Some(unsafe {
                     std::mem::transmute::<
                         *mut c_void,
@@ -38,16 +38,16 @@ real! {
     ucp_request_release(*mut c_void);
 }
 
-/// What comes behind this library under a name. What is not there may be loaded later.
+/// Caches only successes: the library may be loaded later.
 fn find(found: &AtomicPtr<c_void>, name: &CStr) -> Option<NonNull<c_void>> {
     if let Some(function) = NonNull::new(found.load(Ordering::Acquire)) {
         return Some(function);
     }
     let function = next(libc::RTLD_NEXT, name).or_else(|| {
-        // UCX came with a library that shares its names with nobody.
+        // UCX was loaded by `dlopen` with RTLD_LOCAL.
         let file: *const c_char = c"libucp.so.0".as_ptr();
         let how: c_int = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
-        // SAFETY: nothing is loaded, so no code of its runs.
+        // SAFETY: NOLOAD does not load the library or run its code.
         let ucp = NonNull::new(unsafe { libc::dlopen(file, how) })?;
         next(ucp.as_ptr(), name)
     })?;
@@ -56,7 +56,7 @@ fn find(found: &AtomicPtr<c_void>, name: &CStr) -> Option<NonNull<c_void>> {
 }
 
 fn next(whose: *mut c_void, name: &CStr) -> Option<NonNull<c_void>> {
-    // The loader looks at who calls it: as the last thing here, the call would be the caller's.
+    // `black_box` prevents a tail call: `dlsym` inspects its return address.
     // SAFETY: the name is a C string.
     black_box(NonNull::new(unsafe { libc::dlsym(whose, name.as_ptr()) }))
 }

@@ -1,85 +1,75 @@
-//! The allocator: runs of granules, the shortest that fits, neighbours coalesced.
-//!
-//! The memory itself holds no bookkeeping: others write to it, and untouched memory must stay a
-//! hole.
+//! The allocator: best fit over runs of granules, with coalescing. The table is outside the memory:
+//! other processes write to it, and unused pages stay holes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The bytes of a granule. Each block is a multiple of it.
+/// Bytes of a granule, the unit of all blocks.
 pub(crate) const GRANULE: usize = 4096;
 
-/// A free run gives its memory back when so many of its granules may have been used: 128 KiB.
+/// A free run with this many possibly dirty granules (128 KiB) is released.
 pub(crate) const RELEASE: u32 = 32;
 
-/// Granules that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) start: u32,
     pub(crate) len: u32,
 }
 
-/// A run for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) start: u32,
-    /// Its bytes are all zero.
     pub(crate) clean: bool,
 }
 
-/// The result of giving a run back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Given {
     Kept,
-    /// The caller gives this run's memory back to the system, and then the run again.
+    /// The caller must release this run's memory and then give the run again.
     Release(Run),
 }
 
-/// No run in use begins there.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoRun;
 
 #[derive(Debug, Clone, Copy)]
 struct RunEntry {
     len: u32,
-    /// How many granules of a free run may have other content than zeros, at most; nothing of a run
-    /// in use.
+    /// Upper bound of the nonzero granules in a free run; `None` for a used run.
     dirty: Option<u32>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Runs {
-    /// All runs by their first granules.
+    /// All runs by first granule.
     runs: BTreeMap<u32, RunEntry>,
-    /// Lengths and first granules of the free ones.
+    /// Length and first granule of each free run.
     free: BTreeSet<(u32, u32)>,
     /// Granules from here on are not managed yet.
     end: u32,
 }
 
 impl Runs {
-    /// Manages nothing yet. Granules before `first` are never handed out.
     pub(crate) fn new(first: u32) -> Runs {
         Runs { runs: BTreeMap::new(), free: BTreeSet::new(), end: first }
     }
 
-    /// How many granules there are, those before the first included.
     pub(crate) fn end(&self) -> u32 {
         self.end
     }
 
-    /// Manages so many more, whose bytes are zero.
+    /// Adds granules, all zero.
     pub(crate) fn extend(&mut self, more: u32) {
         let start = self.end;
         self.end += more;
         self.join(start, more, 0);
     }
 
-    /// A run of `len` granules that begins at a multiple of `align`, a power of two.
+    /// Takes a run of `len` granules aligned to `align`, a power of two.
     pub(crate) fn take(&mut self, len: u32, align: u32) -> Option<Taken> {
         let wanted = len.checked_add(align - 1)?;
         let (all, first) = *self.free.range((wanted, 0)..).next()?;
         let dirty = self.remove(first)?.dirty?;
-        // There is one, because so many granules more are free.
+        // An aligned start exists: the run has `align - 1` granules more.
         let start = first.next_multiple_of(align);
         let before = start - first;
         let behind = all - before - len;
@@ -89,8 +79,7 @@ impl Runs {
         Some(Taken { start, clean: dirty == 0 })
     }
 
-    /// Takes a run back, whose bytes are zero if it is `clean`. `may_release` if the caller is
-    /// ready to give memory back.
+    /// Frees a run. `clean`: its bytes are zero. `may_release`: the caller can release memory.
     pub(crate) fn give(
         &mut self,
         start: u32,
@@ -107,7 +96,6 @@ impl Runs {
         Ok(Given::Release(joined))
     }
 
-    /// The length of a run in use.
     pub(crate) fn len(&self, start: u32) -> Result<u32, NoRun> {
         match self.runs.get(&start) {
             Some(RunEntry { len, dirty: None }) => Ok(*len),
@@ -115,7 +103,7 @@ impl Runs {
         }
     }
 
-    /// Makes two runs in use of one, the first of `len` granules. Returns where the second begins.
+    /// Splits a used run after `len` granules. Returns the start of the second part.
     pub(crate) fn split(&mut self, start: u32, len: u32) -> Result<u32, NoRun> {
         let all = self.len(start)?;
         self.put(start, len, None);
@@ -123,7 +111,6 @@ impl Runs {
         Ok(start + len)
     }
 
-    /// Makes a run in use longer, if the run behind it is free and long enough.
     pub(crate) fn grow(&mut self, start: u32, len: u32) -> Result<bool, NoRun> {
         let old = self.len(start)?;
         let (next, wanted) = (start + old, len - old);
@@ -141,20 +128,17 @@ impl Runs {
         Ok(true)
     }
 
-    /// All runs in use, in order.
     pub(crate) fn used(&self) -> impl Iterator<Item = Run> {
         let used = self.runs.iter().filter(|(_, entry)| entry.dirty.is_none());
         used.map(|(start, entry)| Run { start: *start, len: entry.len })
     }
 
-    /// Declares all free runs clean. A forked child needs it: the copy of the arena leaves them
-    /// out.
+    /// Marks all free runs clean, for a forked child: the copy of the arena omits them.
     pub(crate) fn all_free_is_clean(&mut self) {
         self.runs.values_mut().for_each(|entry| entry.dirty = entry.dirty.and(Some(0)));
     }
 
-    /// Makes granules free, together with free neighbours. Returns the whole, and how much of it
-    /// may be dirty.
+    /// Frees granules and merges free neighbours. Returns the merged run and its dirty bound.
     fn join(&mut self, start: u32, len: u32, dirty: u32) -> (Run, u32) {
         self.runs.remove(&start);
         let (mut whole, mut whole_dirty) = (Run { start, len }, dirty);
@@ -172,7 +156,6 @@ impl Runs {
         (whole, whole_dirty)
     }
 
-    /// Adds a run, unless it is empty, or changes a run in use.
     fn put(&mut self, start: u32, len: u32, dirty: Option<u32>) {
         if len == 0 {
             return;

@@ -4,7 +4,7 @@ use super::*;
 
 const FIRST: u32 = 3;
 
-/// The allocator, and what it should be: for each granule, whether it is in use and may be dirty.
+/// The allocator and its model: for each granule, whether it is in use and may be dirty.
 struct Checked {
     runs: Runs,
     used: Vec<Run>,
@@ -61,11 +61,10 @@ impl Checked {
             given = self.runs.give(large.start, true, true);
         }
         assert_eq!(given, Ok(Given::Kept));
-        // Twice is an error, unless something else begins there by now.
+        // A second free is an error, unless another run begins there by now.
         assert_eq!(self.runs.give(run.start, false, true), Err(NoRun));
     }
 
-    /// Free runs, as large as they can be.
     fn free(&self) -> Vec<Run> {
         let mut used = self.used.clone();
         used.sort_by_key(|run| run.start);
@@ -80,7 +79,6 @@ impl Checked {
         free
     }
 
-    /// What the allocator has is what is so.
     fn check(&mut self) {
         let mut listed = Vec::new();
         for (start, entry) in &self.runs.runs {

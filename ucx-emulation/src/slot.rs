@@ -1,33 +1,26 @@
-//! Addresses for arenas. Those of all processes are different, so that a worker can map each of
-//! them where its owner has it.
+//! Address slots for arenas, unique across processes: workers map arenas at the same address.
 
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-/// What there is for one arena.
 pub(crate) const SLOT_SIZE: usize = 32 << 30;
 
-/// Where programs and the kernel put nothing by themselves, neither on x86-64 nor on aarch64, even
-/// without a limit of the stack.
+/// Unused by programs and kernel on x86-64 and aarch64, even with an unlimited stack.
 const FIRST: usize = 0x1100_0000_0000;
 
 const COUNT: usize = 768;
 
-/// A slot, which no other process of this user takes while this exists.
 #[derive(Debug)]
 pub(crate) struct AddressSlot {
     pub(crate) base: usize,
-    /// A socket whose abstract name stands for the slot; the kernel lets go of it when the last
-    /// process does that has it.
+    /// A socket whose abstract name reserves the slot. The last process to close it frees the slot.
     _claim: Option<OwnedFd>,
 }
 
-/// The slots that are free, in the order in which a process with this id tries them.
-///
-/// Where claims are not possible, without sockets, it is its own slot alone: processes that start
-/// one after another still have different ones.
+/// Returns the free slots, starting with the slot of this process id. Without sockets, returns only
+/// that slot, so processes started in sequence still differ.
 pub(crate) fn free(pid: u32) -> impl Iterator<Item = AddressSlot> {
     (0..COUNT).filter_map(move |at| {
         let slot = (pid as usize + at) % COUNT;
@@ -40,7 +33,6 @@ pub(crate) fn free(pid: u32) -> impl Iterator<Item = AddressSlot> {
     })
 }
 
-/// Whether an arena of this size can be there.
 pub(crate) fn is_slot(base: u64, size: u64) -> bool {
     let (first, slot) = (FIRST as u64, SLOT_SIZE as u64);
     base >= first
@@ -56,7 +48,7 @@ fn claim(slot: usize) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     rustix::net::bind(&socket, &address)?;
-    // As the arena's own: out of the way.
+    // At a high number, like the arena's descriptor.
     Ok(rustix::io::fcntl_dupfd_cloexec(&socket, crate::memfd::HIGH).unwrap_or(socket))
 }
 

@@ -1,5 +1,4 @@
-//! What happens as the library is loaded: it finds out whether there is anything to emulate, and
-//! says so.
+//! Library start: detects whether emulation is needed and logs it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,39 +9,36 @@ use crate::arena::ARENA;
 use crate::note::note;
 use crate::{fork, malloc, real};
 
-/// The variable that says from which size on blocks can be exported.
+/// Environment variable with the minimum size of exportable blocks.
 pub(crate) const THRESHOLD: &str = "UROM_EMULATION_THRESHOLD";
 
-/// Where RDMA devices would be, for tests.
 const DEVICES: &str = "UROM_EMULATION_DEVICES";
 
 const DEFAULT_THRESHOLD: usize = 4096;
 
 static EMULATING: AtomicBool = AtomicBool::new(false);
 
-/// Why this process has no arena, as the kernel says it; 0 if it has one.
+/// Error number if the arena could not be opened; 0 if it is open.
 static FAILURE: AtomicI32 = AtomicI32::new(0);
 
 static SIZE: AtomicUsize = AtomicUsize::new(DEFAULT_THRESHOLD);
 
-/// The loader calls it before `main`, and after the C library is there.
+/// The loader calls it before `main`, after it has initialised the C library.
 #[cfg(not(test))]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
     extern "C" fn start() {
-        // There is nobody to tell of a panic, and nothing is emulated then.
+        // After a panic emulation stays off.
         let _ = std::panic::catch_unwind(open);
     }
     start
 };
 
-/// Whether UCX's calls are emulated; otherwise all go on to UCX as they are.
 pub(crate) fn is_emulating() -> bool {
     EMULATING.load(Ordering::Relaxed)
 }
 
-/// Blocks of at least so many bytes can be exported.
 pub(crate) fn threshold() -> usize {
     SIZE.load(Ordering::Relaxed)
 }
@@ -54,20 +50,19 @@ fn open() {
             Ok(size) => SIZE.store(size, Ordering::Relaxed),
             Err(line) => note!("{line}"),
         }
-        // The C library's function has to be known before blocks are not its own.
+        // The C library's function must be known before the arena has blocks.
         let _ = real::malloc_usable_size();
         match ARENA.open().and_then(|()| fork::watch()) {
             Ok(()) => malloc::use_arena_from(threshold()),
             Err(error) => FAILURE.store(error.raw_os_error(), Ordering::Relaxed),
         }
     }
-    // Most programs that a shell starts have nothing to do with UCX.
+    // Most programs that a shell starts do not use UCX.
     if real::ucp_init_version().is_some() {
         say_once();
     }
 }
 
-/// Says what is emulated in this process.
 pub(crate) fn say_once() {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
@@ -97,7 +92,6 @@ fn device(directory: &Path) -> Option<PathBuf> {
     Some(std::fs::read_dir(directory).ok()?.next()?.ok()?.path())
 }
 
-/// The threshold that a variable's value asks for.
 fn wanted(value: Option<OsString>) -> Result<usize, String> {
     let Some(value) = value else { return Ok(DEFAULT_THRESHOLD) };
     let size = value.to_str().and_then(|text| text.trim().parse().ok()).filter(|size| *size != 0);

@@ -1,5 +1,4 @@
-//! UCX's functions that have to do with exported memory, for contexts without an RDMA device. Each
-//! has the contract of UCX's function of its name.
+//! UCX's functions for exported memory, without an RDMA device. Each has UCX's contract.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
@@ -21,26 +20,24 @@ use crate::ucp_types::{
     UNSUPPORTED,
 };
 
-/// `ucp_params_t` begins with its mask and the features. What follows depends on the release.
+/// `ucp_params_t` begins with mask and features. The rest depends on the release.
 const PARAMS_ROOM: usize = 32;
 const PARAM_FEATURES: u64 = 1;
 pub(crate) const FEATURE_EXPORTED_MEMH: u64 = 1 << 7;
 
-/// Buffers of exported handles that were not released yet.
+/// Buffers of exported handles that are not released yet.
 static PACKED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
-/// Runs what a C function does; a panic ends in `otherwise`.
 fn guarded<R>(otherwise: R, f: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or(otherwise)
 }
 
-/// What a function returns when UCX is not loaded.
 fn no_ucx(function: &str) -> Status {
     note!("{function}: this process has no UCX; link it with libucp");
     UNSUPPORTED
 }
 
-/// UCX's, without the feature EXPORTED_MEMH.
+/// UCX's function, without the feature EXPORTED_MEMH.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_init_version(
     major: c_uint,
@@ -58,15 +55,15 @@ pub(crate) unsafe extern "C" fn ucp_init_version(
         } else {
             params
         };
-        // SAFETY: the caller's; the copy has all that there was.
+        // SAFETY: the arguments are the caller's; the copy has all of the parameters.
         unsafe { function(major, minor, params, config, context) }
     })
 }
 
-/// Makes a copy of the parameters that does not ask for exported memory. False if the copy is of no
-/// use: they do not ask for it, or for nothing else, and UCX warns of a context without features.
+/// Copies the parameters without EXPORTED_MEMH. Returns false if they do not request it, or request
+/// only it: UCX warns about a context without features.
 fn strip(params: *const c_void, copy: &mut [u64; PARAMS_ROOM]) -> bool {
-    // Releases differ in how long they are, so what follows them may be copied, too.
+    // The length depends on the release, so the copy may include bytes after the parameters.
     match peek(params.addr(), bytemuck::bytes_of_mut(copy)) {
         Ok(read) => {
             let asks = copy[0] & PARAM_FEATURES != 0 && copy[1] & FEATURE_EXPORTED_MEMH != 0;
@@ -80,7 +77,7 @@ fn strip(params: *const c_void, copy: &mut [u64; PARAMS_ROOM]) -> bool {
     }
 }
 
-/// UCX's. Packs memory of the arena for export.
+/// UCX's function. Packs memory of the arena for export.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_memh_pack(
     memh: *mut c_void,
@@ -89,7 +86,7 @@ pub(crate) unsafe extern "C" fn ucp_memh_pack(
     size: *mut usize,
 ) -> Status {
     guarded(UNSUPPORTED, || {
-        // SAFETY: the caller's: it is null or leads to parameters.
+        // SAFETY: the caller passes null or valid parameters.
         let exports = unsafe { params.as_ref() }.is_some_and(|params| {
             params.field_mask & PACK_FLAGS != 0 && params.flags & PACK_EXPORT != 0
         });
@@ -98,22 +95,22 @@ pub(crate) unsafe extern "C" fn ucp_memh_pack(
             // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
             return unsafe { function(memh, params, buffer, size) };
         }
-        // SAFETY: the program gives a handle that UCX mapped.
+        // SAFETY: the program passes a handle that UCX mapped.
         let packed = match unsafe { export(memh) } {
             Ok(packed) => packed,
             Err(status) => return status,
         };
-        // A plain block: there are programs that end it by free().
+        // A malloc block: some programs release it with free().
         let place = crate::malloc::malloc(HANDLE_LEN);
         if place.is_null() {
             return NO_MEMORY;
         }
-        // SAFETY: the block is that long, and nobody else's.
+        // SAFETY: the new block has this length and is not shared.
         unsafe { ptr::copy_nonoverlapping(packed.as_ptr(), place.cast(), HANDLE_LEN) };
         PACKED.lock().unwrap_or_else(PoisonError::into_inner).insert(place.addr());
-        // SAFETY: the program gives a place for the pointer, as UCX's header demands.
+        // SAFETY: the program passes a valid pointer for the buffer, as UCX's header demands.
         unsafe { buffer.write(place) };
-        // SAFETY: the program gives a place for the length, as UCX's header demands.
+        // SAFETY: the program passes a valid pointer for the length, as UCX's header demands.
         unsafe { size.write(HANDLE_LEN) };
         OK
     })
@@ -129,7 +126,7 @@ unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
         length: 0,
         mem_type: 0,
     };
-    // SAFETY: the program gives a handle that UCX mapped; `found` outlives the call.
+    // SAFETY: the program passes a handle that UCX mapped; `found` outlives the call.
     match unsafe { query(memh, &raw mut found) } {
         OK => {}
         status => return Err(status),
@@ -156,7 +153,6 @@ unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
     Ok(Handle { address, length, arena, pid: std::process::id() }.pack())
 }
 
-/// UCX's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_memh_buffer_release(
     buffer: *mut c_void,
@@ -164,17 +160,16 @@ pub(crate) unsafe extern "C" fn ucp_memh_buffer_release(
 ) {
     guarded((), || {
         if PACKED.lock().unwrap_or_else(PoisonError::into_inner).remove(&buffer.addr()) {
-            // SAFETY: `ucp_memh_pack` made it, and nobody has released it.
+            // SAFETY: `ucp_memh_pack` allocated it, and its first release removed it from `PACKED`.
             unsafe { crate::malloc::free(buffer) };
         } else if let Some(function) = real::ucp_memh_buffer_release() {
-            // SAFETY: the buffer is not in `PACKED`, so UCX made it, and the program gives it back
-            // once.
+            // SAFETY: the buffer is not in `PACKED`, so it is UCX's.
             unsafe { function(buffer, params) };
         }
     });
 }
 
-/// UCX's. Imports handles of this emulation, and no other bytes.
+/// UCX's function. Imports only handles of this emulation.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_mem_map(
     context: *mut c_void,
@@ -183,15 +178,15 @@ pub(crate) unsafe extern "C" fn ucp_mem_map(
 ) -> Status {
     guarded(UNREACHABLE, || {
         let Some(function) = real::ucp_mem_map() else { return no_ucx("ucp_mem_map") };
-        // Only what the mask says is there: callers of older releases have less.
-        // SAFETY: the caller's: parameters begin with the mask.
+        // Only fields in the mask exist: structures of older releases are shorter.
+        // SAFETY: the caller's parameters are null or begin with the mask.
         let mask = if params.is_null() { 0 } else { unsafe { params.cast::<u64>().read() } };
         if mask & MAP_EXPORTED == 0 || !start::is_emulating() {
             // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
             return unsafe { function(context, params, memh) };
         }
         let place = params.wrapping_byte_add(offset_of!(MapParams, exported_memh_buffer));
-        // SAFETY: the caller's; the mask says that it is there.
+        // SAFETY: by the mask, the caller's parameters have this field.
         let exported = unsafe { place.cast::<*const c_void>().read() };
         let (handle, import) = match import(exported) {
             Ok(imported) => imported,
@@ -209,7 +204,7 @@ pub(crate) unsafe extern "C" fn ucp_mem_map(
             memory_type: 0,
             exported_memh_buffer: ptr::null(),
         };
-        // SAFETY: the context and the place are the caller's; the range is accessible.
+        // SAFETY: `context` and `memh` are the caller's; the range is accessible.
         let status = unsafe { function(context, &raw const ordinary, memh) };
         if status == OK {
             // SAFETY: UCX has just written it.
@@ -228,12 +223,12 @@ fn import(exported: *const c_void) -> Result<(Handle, Import), String> {
     Ok((handle, import))
 }
 
-/// UCX's. Unmaps what was mapped for a handle, too.
+/// UCX's function. Also unmaps the range of a handle.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_mem_unmap(context: *mut c_void, memh: *mut c_void) -> Status {
     guarded(UNSUPPORTED, || {
         let Some(function) = real::ucp_mem_unmap() else { return no_ucx("ucp_mem_unmap") };
-        // Before UCX may give another registration the same address.
+        // First, because after the call UCX may reuse the address for another registration.
         let import = Import::of(memh);
         // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
         let status = unsafe { function(context, memh) };
@@ -245,8 +240,8 @@ pub(crate) unsafe extern "C" fn ucp_mem_unmap(context: *mut c_void, memh: *mut c
     })
 }
 
-/// UCX's, which does not mind a request that is none: NVIDIA's RDMO plugin releases what a close
-/// that ended at once returned.
+/// UCX's function, but it ignores null: NVIDIA's RDMO plugin releases the null request of an
+/// endpoint close that completed immediately.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
     guarded((), || {

@@ -1,8 +1,8 @@
-//! UCX's structures and codes, as its headers declare them.
+//! UCX's structures and codes, copied from its headers.
 
 use std::ffi::{c_uint, c_void};
 
-/// UCX's status: one byte, as its header packs the enumeration.
+/// UCX's status, a packed enumeration of one byte.
 pub(crate) type Status = i8;
 
 pub(crate) const NO_MEMORY: Status = -4;

@@ -1,4 +1,4 @@
-//! The error when there is no UCX: what was tried, and what helps.
+//! The error of a search without a result: the attempts and the remedies.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::search::{Search, of_target};
 use crate::{OLDEST, PINNED, VARIABLE};
 
-/// No UCX for the target. [`Display`] prints every attempt and remedy, in several lines.
+/// UCX was not found for the target. [`Display`] prints all attempts and remedies.
 #[derive(Clone, Debug)]
 pub struct NotFound {
     target: String,
@@ -20,8 +20,7 @@ impl NotFound {
         Self { target: search.target.clone(), attempts, remedies: remedies(search) }
     }
 
-    /// After a variable that ended the search: what lies elsewhere is of no use as long as it is
-    /// set.
+    /// For a variable that ended the search: only a change of the variable helps.
     pub(crate) fn of_variable(search: &Search, variable: &str, reason: String) -> Self {
         let remedies = vec![
             with_own(variable),
@@ -32,13 +31,13 @@ impl NotFound {
         Self { target: search.target.clone(), attempts: vec![reason], remedies }
     }
 
-    /// Why each place was passed over, in the order of the search.
+    /// Returns the reason why each place was skipped, in search order.
     #[must_use]
     pub fn attempts(&self) -> &[String] {
         &self.attempts
     }
 
-    /// What helps: one of these, each a line that ends with a command or a setting.
+    /// Returns alternative remedies. Each line ends with a command or a setting.
     #[must_use]
     pub fn remedies(&self) -> &[String] {
         &self.remedies
@@ -110,7 +109,6 @@ impl Display for NotFound {
 
 impl Error for NotFound {}
 
-/// As a shell takes it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=@:,".contains(&byte);

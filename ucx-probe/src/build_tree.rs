@@ -1,5 +1,4 @@
-//! Packages that set-up unpacks: `ucx/<version>-<arch>/libucx` in the build tree, or in that of the
-//! kit's clone.
+//! Finds the packages of `cargo xtask setup`, in the build tree or in the clone of the kit.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::found::{Found, Source};
 use crate::unpacked::{Unfit, look_into};
 
-/// Takes the newest one for `arch`, beside and above `place` and in the `target` directory of the
-/// kit.
+/// Returns the newest fit for `arch` beside or above `place`, or in the kit's `target` directory.
 pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, Unfit> {
     let directories = place.map(beside_and_above).into_iter().flatten();
     let directories = directories.chain([kit.join("target/ucx")]);
@@ -32,7 +30,7 @@ pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Fou
     Err(reasons.join("; ").into())
 }
 
-/// Packages with names such as `1.22.0-x86_64`, and their versions.
+/// Lists packages with names such as `1.22.0-x86_64`, and their versions.
 fn packages(directory: &Path, arch: &str) -> Vec<(Vec<u32>, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let package = |entry: fs::DirEntry| {
@@ -44,8 +42,7 @@ fn packages(directory: &Path, arch: &str) -> Vec<(Vec<u32>, PathBuf)> {
     entries.filter_map(package).collect()
 }
 
-/// The `ucx` directories of a build. Those that anybody may write to, such as in `/tmp`, are left
-/// out.
+/// Returns the `ucx` directories of a build, without shared directories such as `/tmp`.
 fn beside_and_above(place: &Path) -> Vec<PathBuf> {
     let shared = |directory: &Path| {
         fs::metadata(directory)
@@ -65,7 +62,6 @@ mod tests {
     use super::*;
     use crate::test_trees::Sample;
 
-    /// Looks into the sample's own `ucx` directory.
     fn newest(sample: &Sample, arch: &str) -> Result<Found, String> {
         search(Some(&sample.path("")), &sample.path("kit"), arch).map_err(|unfit| unfit.reason)
     }
@@ -79,7 +75,6 @@ mod tests {
             ("1.100.0-aarch64", (1, 100), "aarch64"),
             ("1.22.0-aarch64", (1, 22), "aarch64"),
             ("2.0.0-x86_64", (2, 0), "x86_64"),
-            // Passed over.
             ("1.101.0-aarch64", (1, 101), "x86_64"),
             ("1.102.0-aarch64", (1, 15), "aarch64"),
         ] {

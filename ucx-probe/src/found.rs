@@ -1,17 +1,17 @@
-//! The answer of a search.
+//! The result of a search.
 
 use std::path::{Path, PathBuf};
 
 /// Where a UCX was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// In the directory that this environment variable names.
+    /// In the directory named by this environment variable.
     Variable(String),
     /// By pkg-config.
     PkgConfig,
-    /// In Debian's directory of the target's architecture.
+    /// In Debian's directory for the target's architecture.
     Multiarch,
-    /// Unpacked in the build tree, or in that of the kit's clone.
+    /// Unpacked in the build tree or in the clone of the kit.
     BuildTree,
 }
 
@@ -21,16 +21,16 @@ pub enum Source {
 pub struct Found {
     /// Where it was found.
     pub source: Source,
-    /// Major and minor number.
+    /// Major and minor version.
     pub version: (u32, u32),
-    /// The directory of the libraries; `None` when the linker finds them by itself.
+    /// The directory of the libraries. `None` if it is on the linker's default path.
     pub directory: Option<PathBuf>,
-    /// Files whose change may change the answer.
+    /// Files that cargo must watch.
     pub(crate) files: Vec<PathBuf>,
 }
 
 impl Found {
-    /// The directory to be searched by the loader; `None` when it does so anyway.
+    /// Returns the directory for the rpath; `None` if it is on the loader's default path.
     #[must_use]
     pub fn rpath(&self) -> Option<&Path> {
         self.directory.as_deref().filter(|_| self.source != Source::Multiarch)

@@ -1,6 +1,6 @@
-//! Finds UCX 1.16 or newer for a target, without running anything of the target.
+//! Finds UCX 1.16 or newer for a target. Does not run any of the target's programs.
 //!
-//! These places are searched in this order, and the first UCX is taken:
+//! The search takes the first UCX in these places, in this order:
 //!
 //! 1. `UROM_UCX_DIR_<target>` (the triple with `_` for `-`), then `UROM_UCX_DIR`: the absolute path
 //!    of a directory with `lib/libucp.so` and `include/ucp/api/ucp_version.h`. A directory that
@@ -15,9 +15,9 @@
 //!    unpacks the PyPI package `libucx-cu12` there.
 //!
 //! # In a build script
-//! A UCX outside the loader's own path must be named by every program and every shared object that
-//! is linked with it, and a build script can do so only for its own package. So such a package has
-//! `ucx-probe` among its `[build-dependencies]` and this `build.rs`:
+//! Each program and shared object linked with UCX needs an rpath if UCX is outside the loader's
+//! default path. A build script can set it only for its own package. Such a package therefore needs
+//! `ucx-probe` in `[build-dependencies]` and this `build.rs`:
 //!
 //! ```no_run
 //! # #[expect(clippy::needless_doctest_main, reason = "it is a whole file")]
@@ -26,8 +26,8 @@
 //! }
 //! ```
 //!
-//! All build scripts of a build find the same UCX, and run again when what they looked at changes.
-//! A newer UCX that is unpacked beside one in use is seen after `cargo clean -p ucx-sys`.
+//! All build scripts of a build find the same UCX. They run again when a file or variable they read
+//! changes. They find a newer UCX unpacked beside the current one after `cargo clean -p ucx-sys`.
 //!
 //! # In a tool
 //! ```
@@ -53,13 +53,12 @@ pub use found::{Found, Source};
 pub use script::{emit_link, emit_rpath, rpath};
 pub use search::{Search, of_target};
 
-/// The oldest UCX that will do, as major and minor number. The bindings of `ucx-sys` are made from
-/// its headers.
+/// The oldest supported UCX version. `ucx-sys`'s bindings are generated from its headers.
 pub const OLDEST: (u32, u32) = (1, 16);
 
-/// The version of the PyPI package `libucx-cu12` that set-up unpacks and that messages ask for. The
-/// UCX of host and service must understand each other, so one version for both is best.
+/// The version of the PyPI package `libucx-cu12` that `cargo xtask setup` unpacks and error
+/// messages recommend. Use the same UCX version for host and service.
 pub const PINNED: &str = "1.22.0";
 
-/// The variable that names a UCX; see [`of_target`] for the one that does so for a single target.
+/// The environment variable with the path of a UCX. [`of_target`] returns its name for one target.
 pub const VARIABLE: &str = "UROM_UCX_DIR";

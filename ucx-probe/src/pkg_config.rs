@@ -1,4 +1,4 @@
-//! Asks pkg-config for UCX. The crate `pkg-config` only works in a build script, and tools ask too.
+//! Finds UCX by pkg-config. The crate `pkg-config` works only in build scripts, not in tools.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,20 +9,19 @@ use crate::found::{Found, Source};
 use crate::search::Search;
 use crate::unpacked::{Unfit, check_machine};
 
-/// What pkg-config reads itself; a variable for the target takes the place of the general one.
+/// Variables that pkg-config itself reads. The target's own variable overrides the general one.
 const SETTINGS: [&str; 3] = ["PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"];
 
 /// All variables that the search reads.
 pub(crate) const VARIABLES: [&str; 5] =
     ["PKG_CONFIG", "PKG_CONFIG_ALLOW_CROSS", SETTINGS[0], SETTINGS[1], SETTINGS[2]];
 
-/// The program with its settings for one target.
 struct PkgConfig {
     program: OsString,
     settings: Vec<(&'static str, OsString)>,
 }
 
-/// Asks whether there is a new UCX, where it is, and whether that is for the target's machine.
+/// Checks that UCX is new enough, where it is, and that it fits the target's machine.
 pub(crate) fn search(search: &Search) -> Result<Found, Unfit> {
     let pkg_config = PkgConfig::new(search)?;
     let (major, minor) = OLDEST;
@@ -36,12 +35,10 @@ pub(crate) fn search(search: &Search) -> Result<Found, Unfit> {
     let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
     let library = directory.join("libucp.so");
     if !search.foreign && pkg_config.ask(&["--libs-only-L", "ucx"])?.is_empty() {
-        // Where the linker looks by itself. The file may still have another name there, and then
-        // nothing is watched.
+        // On the linker's default path. If the file has another name there, no file is watched.
         return Ok(answer(None, Vec::from_iter(library.is_file().then_some(library))));
     }
-    // The PyPI package names the place where it was built, so the place where it is gets asked for,
-    // too.
+    // The PyPI package contains the path of its build machine, so also ask for its current path.
     let moved =
         pkg_config.ask(&["--define-prefix", "--variable=libdir", "ucx"]).ok().map(PathBuf::from);
     let mut reasons = Vec::new();
@@ -59,8 +56,7 @@ pub(crate) fn search(search: &Search) -> Result<Found, Unfit> {
 }
 
 impl PkgConfig {
-    /// Refuses a foreign target unless something says that pkg-config was set up for it: it would
-    /// tell of this machine's.
+    /// Refuses a foreign target if pkg-config is set up only for the build machine.
     fn new(search: &Search) -> Result<Self, String> {
         let Search { target, foreign, .. } = search;
         let mut has_own = false;
@@ -101,7 +97,7 @@ impl PkgConfig {
             .to_owned())
     }
 
-    /// Where a directory of the target lies on this machine.
+    /// Maps a directory of the target to its path on this machine.
     fn below_sysroot(&self, directory: &std::path::Path) -> Option<PathBuf> {
         let (_, sysroot) =
             self.settings.iter().find(|(name, _)| *name == "PKG_CONFIG_SYSROOT_DIR")?;
@@ -117,8 +113,7 @@ mod tests {
     const THIS: &str = "x86_64-unknown-linux-gnu";
     const OTHER: &str = "aarch64-unknown-linux-gnu";
 
-    /// A `pkg-config` that answers like the real one about a UCX in `libdir`, with `-L` for what is
-    /// no place of the linker's.
+    /// A fake `pkg-config` for a UCX in `libdir`. `options` are the `-L` options.
     fn fake(sample: &Sample, version: &str, libdir: &str, options: &str) -> OsString {
         let script = format!(
             "case \"$*\" in\n*--exists*) exit 0;;\n*--modversion*) echo {version};;\n\
@@ -128,7 +123,6 @@ mod tests {
         sample.program("pkg-config", &script).into()
     }
 
-    /// What is found for a target by a machine of x86_64 with these variables.
     fn found(target: &str, set: Vec<(&'static str, OsString)>) -> Result<Found, String> {
         let read = move |name: &str| set.iter().find(|(known, _)| *known == name)?.1.clone().into();
         let search = Search { foreign: target != THIS, ..Search::with(target, read) };

@@ -1,4 +1,4 @@
-//! The places of a search, and their order.
+//! The places of a search and their order.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::unpacked::{self, Unfit, failed, look_at, look_into};
 use crate::{VARIABLE, build_tree, pkg_config};
 
 impl Search {
-    /// Searches.
+    /// Returns the first UCX that fits, or an error with a reason for each place.
     pub fn find(&self) -> Result<Found, NotFound> {
         if let Err(reason) = unpacked::machine(&self.arch) {
             return Err(NotFound::new(self, vec![reason]));
@@ -37,7 +37,6 @@ impl Search {
         Err(NotFound::new(self, attempts))
     }
 
-    /// The variables that may change the answer.
     pub(crate) fn variables(&self) -> Vec<String> {
         let mut names = vec![VARIABLE.to_owned(), of_target(VARIABLE, &self.target)];
         for name in pkg_config::VARIABLES {
@@ -47,8 +46,7 @@ impl Search {
         names
     }
 
-    /// The directory that the user names; or why there is none, and the variable that ends the
-    /// search.
+    /// Checks the user's directory. An error names the variable if it ends the search.
     fn named(&self) -> Result<Found, (String, Option<String>)> {
         let own = of_target(VARIABLE, &self.target);
         if let Some(root) = self.variable(&own) {
@@ -57,7 +55,7 @@ impl Search {
         let Some(root) = self.variable(VARIABLE) else {
             return Err((format!("neither {own} nor {VARIABLE} is set"), None));
         };
-        // On a machine that builds for itself and for others, the general variable names its own.
+        // On a machine that also builds for others, the general variable is for the machine itself.
         self.in_root(VARIABLE, &root).map_err(|unfit| {
             let goes_on = unfit.is_of_other_machine && self.foreign;
             (unfit.reason, (!goes_on).then(|| VARIABLE.to_owned()))
@@ -79,7 +77,7 @@ impl Search {
             .map_err(|unfit| Unfit { reason: format!("{variable}: {}", unfit.reason), ..unfit })
     }
 
-    /// Debian's directories of one architecture, which linkers and loaders know.
+    /// Checks Debian's directories for the architecture, which linkers and loaders search.
     fn multiarch(&self) -> Result<Found, Unfit> {
         let name = format!("{}-linux-gnu", self.arch);
         let libraries = self.system.join("usr/lib").join(&name);

@@ -1,4 +1,4 @@
-//! The whole search, in made-up trees with made-up variables.
+//! Tests of the whole search with fake trees and variables.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,7 @@ use crate::test_trees::Sample;
 const THIS: &str = "x86_64-unknown-linux-gnu";
 const OTHER: &str = "aarch64-unknown-linux-gnu";
 
-/// A search for `target` by a machine of x86_64, which has nothing but what the sample and the
-/// variables have.
+/// A search for `target` on an x86_64 machine, isolated from the real system.
 fn search(sample: &Sample, target: &str, variables: &[(&str, &Path)]) -> Search {
     let mut variables: HashMap<String, OsString> = variables
         .iter()
@@ -64,7 +63,7 @@ fn a_named_one_that_does_not_fit_ends_the_search() {
                 reason.starts_with(&format!("{variable}: ")) && reason.contains(why),
                 "{reason}"
             );
-            // Nothing that is put elsewhere helps.
+            // Other remedies do not help.
             let ends = [format!("{variable}=DIR"), format!("unset {variable}")];
             assert_eq!(missing.remedies().len(), ends.len(), "{missing}");
             for (remedy, end) in missing.remedies().iter().zip(ends) {
@@ -82,7 +81,6 @@ fn a_general_variable_for_this_machine_does_not_concern_a_foreign_target() {
     let found =
         search(&sample, OTHER, &[("UROM_UCX_DIR", &own)]).find().expect("the build tree has one");
     assert_eq!(found.source, Source::BuildTree);
-    // One that was meant for the target is an error.
     let reason =
         refusal(&search(&sample, OTHER, &[("UROM_UCX_DIR_aarch64_unknown_linux_gnu", &own)]));
     assert!(reason.contains("is not for aarch64"), "{reason}");
@@ -107,7 +105,7 @@ fn debians_directory_of_the_target_needs_no_search_path() {
     let found = search(&sample, OTHER, &[]).find().expect("the system has one");
     assert_eq!(found.source, Source::Multiarch);
     assert_eq!((found.directory.as_deref(), found.rpath()), (Some(&*libraries), None));
-    // Headers of the architecture's own come first.
+    // The architecture's own headers come first.
     sample.header("system/usr/include/aarch64-linux-gnu", (1, 13));
     let reason = refusal(&search(&sample, OTHER, &[]));
     assert!(reason.contains("is of UCX 1.13"), "{reason}");

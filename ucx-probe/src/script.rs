@@ -1,4 +1,4 @@
-//! What build scripts tell cargo.
+//! The output of build scripts to cargo.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,9 @@ use crate::advice::NotFound;
 use crate::found::Found;
 use crate::search::Search;
 
-/// Lets every program, shared library and test of a package find UCX at run time where it is found
-/// now. For the package's build script. `LD_LIBRARY_PATH` comes before that place.
-///
-/// Emits nothing where the loader finds UCX by itself, or where there is none: `ucx-sys` then fails
-/// with the reasons.
+/// Adds UCX's directory to the rpath of each program, shared library and test of a package, from
+/// the package's build script. `LD_LIBRARY_PATH` overrides it. Emits nothing if UCX is on the
+/// loader's default path or was not found; in the latter case `ucx-sys` fails with the reasons.
 ///
 /// # Panics
 /// Outside a build script.
@@ -21,8 +19,8 @@ pub fn emit_rpath() {
     }
 }
 
-/// The directory that [`emit_rpath`] names, for a build script with more to tell the linker. It is
-/// watched from then on.
+/// Returns the directory that [`emit_rpath`] emits, for build scripts with more linker options.
+/// Cargo then watches the files of the search.
 ///
 /// # Panics
 /// Outside a build script.
@@ -31,8 +29,8 @@ pub fn rpath() -> Option<PathBuf> {
     searched().ok()?.rpath().map(Path::to_owned)
 }
 
-/// Links this package with UCX, or fails its build with what was tried and what to install. For
-/// `ucx-sys` alone. On docs.rs, which sets `DOCS_RS` and has no UCX, it does nothing.
+/// Links this package with UCX, or fails its build with the attempts and the remedies. Only for
+/// `ucx-sys`. Does nothing on docs.rs, which sets `DOCS_RS` and does not have UCX.
 ///
 /// # Panics
 /// Outside a build script.
@@ -61,7 +59,7 @@ fn searched() -> Result<Found, NotFound> {
     answer
 }
 
-/// What may change the answer. Otherwise cargo runs the script again only when the script changes.
+/// Without these lines cargo runs the script again only when the script changes.
 fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
     let mut lines: Vec<_> = search
         .variables()
@@ -72,16 +70,15 @@ fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
         Some(found) => lines.extend(
             found.files.iter().map(|file| format!("cargo::rerun-if-changed={}", file.display())),
         ),
-        // A file that never exists: cargo runs the script again by every build until there is a
-        // UCX.
+        // This file never exists, so cargo runs the script in every build until UCX is found.
         None => lines.push("cargo::rerun-if-changed=no-ucx-was-found".to_owned()),
     }
     lines
 }
 
 fn rpath_lines(directory: &Path) -> Vec<String> {
-    // The new kind of entry (DT_RUNPATH), which LD_LIBRARY_PATH goes before. Not every linker makes
-    // it unasked. Not as one argument of -Wl: a comma in the path would end it.
+    // DT_RUNPATH, which LD_LIBRARY_PATH overrides; some linkers default to DT_RPATH. Do not use
+    // -Wl: it splits a path at commas.
     let directory = directory.display().to_string();
     let words = ["--enable-new-dtags", "-rpath", &directory];
     words
@@ -97,13 +94,12 @@ fn link_lines(found: &Found) -> Vec<String> {
     if let Some(directory) = found.directory.as_deref() {
         lines.push(format!("cargo::rustc-link-search=native={}", directory.display()));
     }
-    // For the tests of this package; no other package sees these lines.
+    // For this package's own tests. Other packages do not get these lines.
     lines.extend(found.rpath().map(rpath_lines).unwrap_or_default());
     lines
 }
 
-/// Cargo closes the stream only when the script has ended, so a failure to write has nobody to read
-/// about it.
+/// Ignores write errors: cargo reads the stream until the script ends.
 fn emit(lines: &[String]) {
     let mut out = std::io::stdout().lock();
     for line in lines {

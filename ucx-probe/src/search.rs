@@ -1,10 +1,10 @@
-//! What a search is about: its target, the environment, and where it looks.
+//! The parameters of a search: target, environment and paths.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The name of `variable` that holds for `target` only.
+/// Returns the name of `variable` for `target` alone.
 #[must_use]
 pub fn of_target(variable: &str, target: &str) -> String {
     format!("{variable}_{}", target.replace('-', "_"))
@@ -16,20 +16,18 @@ pub(crate) type Environment = dyn Fn(&str) -> Option<OsString>;
 pub struct Search {
     pub(crate) target: String,
     pub(crate) arch: String,
-    /// Whether the target is another machine than the one this runs on.
+    /// Whether the target's architecture differs from the build machine's.
     pub(crate) foreign: bool,
     pub(crate) environment: Box<Environment>,
-    /// Beside and above this lie the build trees.
+    /// Build trees lie beside and above this path.
     pub(crate) place: Option<PathBuf>,
-    /// Cargo's target directory, if it is known.
     pub(crate) target_directory: Option<PathBuf>,
-    /// The clone of the kit, where there is one.
     pub(crate) kit: PathBuf,
     pub(crate) system: PathBuf,
 }
 
 impl Search {
-    /// A search in the environment of this process, and in no build tree but the kit's own.
+    /// Creates a search with this process's environment and only the kit's build tree.
     #[must_use]
     pub fn new(target: &str) -> Self {
         Self::with(target, |name| env::var_os(name))
@@ -50,8 +48,7 @@ impl Search {
         }
     }
 
-    /// The search of a build script: for the target that cargo names, from the directory that cargo
-    /// gave it.
+    /// Creates the search of a build script, from cargo's `TARGET` and `OUT_DIR`.
     pub(crate) fn of_build_script() -> Result<Self, String> {
         let variable = |name| {
             env::var_os(name)
@@ -64,14 +61,14 @@ impl Search {
         Ok(Self { target_directory, place: Some(out), ..Self::new(target) })
     }
 
-    /// Looks into the `ucx` directory in cargo's target directory too, and in those above it.
+    /// Also searches the `ucx` directories in cargo's target directory and above it.
     #[must_use]
     pub fn target_directory(self, directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Self { place: Some(directory.clone()), target_directory: Some(directory), ..self }
     }
 
-    /// A variable's value. An empty one counts as one that is not set.
+    /// Treats an empty variable as not set.
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
@@ -80,14 +77,14 @@ impl Search {
         self.names_of_target(name).iter().find_map(|name| self.variable(name))
     }
 
-    /// The spellings of a variable for the target that cargo's build scripts know.
+    /// The same spellings as cargo's build scripts use.
     pub(crate) fn names_of_target(&self, name: &str) -> [String; 3] {
         let target = &self.target;
         [format!("{name}_{target}"), of_target(name, target), format!("TARGET_{name}")]
     }
 }
 
-/// Cargo's target directory, from `<it>/[triple/]profile/build/package/out`.
+/// Parses cargo's target directory from `<it>/[triple/]profile/build/package/out`.
 pub(crate) fn target_directory_of(out: &Path, target: &str) -> Option<PathBuf> {
     let directory = out.ancestors().nth(4)?;
     let directory = if directory.ends_with(target) { directory.parent()? } else { directory };

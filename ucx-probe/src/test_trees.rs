@@ -1,11 +1,10 @@
-//! Made-up directory trees for the tests.
+//! Fake directory trees for the tests.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A temporary directory with UCXs in it.
 pub(crate) struct Sample(tempfile::TempDir);
 
 impl Sample {
@@ -25,7 +24,6 @@ impl Sample {
         root
     }
 
-    /// The library alone.
     pub(crate) fn library(&self, directory: impl AsRef<Path>, arch: &str) -> PathBuf {
         let directory = self.path(directory);
         fs::create_dir_all(&directory).expect("a directory");
@@ -34,7 +32,6 @@ impl Sample {
         directory
     }
 
-    /// The header alone.
     pub(crate) fn header(&self, include: impl AsRef<Path>, (major, minor): (u32, u32)) {
         let directory = self.path(include).join("ucp/api");
         fs::create_dir_all(&directory).expect("a directory");
@@ -42,20 +39,19 @@ impl Sample {
         fs::write(directory.join("ucp_version.h"), text).expect("a file");
     }
 
-    /// A program that a shell runs.
     pub(crate) fn program(&self, relative: &str, script: &str) -> PathBuf {
         let (path, text) = (self.path(relative), self.path(format!("{relative}.text")));
         fs::write(&text, format!("#!/bin/sh\n{script}\n")).expect("a file");
         fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        // Copied by another process: a file that this one writes may still be open in a child of
-        // another test's, and cannot be run until it is not.
+        // `cp` writes the program. A child of another test may inherit a file open for writing
+        // here, and the kernel refuses to run it until the child closes it.
         let copied = Command::new("cp").arg("-p").args([&text, &path]).status().expect("cp starts");
         assert!(copied.success());
         path
     }
 }
 
-/// The start of a shared library for a machine.
+/// The start of a shared library for `machine`.
 pub(crate) fn elf(machine: u16) -> Vec<u8> {
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
     bytes.resize(16, 0);

@@ -1,4 +1,4 @@
-//! A directory with UCX in it: whether its version and its machine fit.
+//! Checks version and machine of a UCX directory.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::OLDEST;
 use crate::found::{Found, Source};
 
-/// Why there is no UCX to link with.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unfit {
     pub(crate) reason: String,
@@ -20,7 +19,7 @@ impl From<String> for Unfit {
     }
 }
 
-/// What `e_machine` of an ELF file must be for programs of `arch`, or why it cannot be told.
+/// Returns the ELF `e_machine` of `arch`.
 pub(crate) fn machine(arch: &str) -> Result<u16, String> {
     match arch {
         "x86_64" => Ok(62),
@@ -31,8 +30,7 @@ pub(crate) fn machine(arch: &str) -> Result<u16, String> {
     }
 }
 
-/// Looks into the root of an installed or unpacked UCX, or into the directory around it that pip
-/// makes.
+/// Checks the root of an installed or unpacked UCX, or the directory that pip creates around it.
 pub(crate) fn look_into(source: Source, root: &Path, arch: &str) -> Result<Found, Unfit> {
     let inner = root.join("libucx");
     let root = if inner.join("include").is_dir() { &inner } else { root };
@@ -42,7 +40,7 @@ pub(crate) fn look_into(source: Source, root: &Path, arch: &str) -> Result<Found
     look_at(source, libraries, &root.join("include"), arch)
 }
 
-/// Looks at libraries and headers that need not lie together.
+/// Checks libraries and headers, which may be in different directories.
 pub(crate) fn look_at(
     source: Source,
     libraries: PathBuf,
@@ -57,7 +55,7 @@ pub(crate) fn look_at(
     }
     let library = libraries.join("libucp.so");
     check_machine(&library, arch)?;
-    // A build script names it to cargo, in one line.
+    // The build script prints the path to cargo on one line.
     if library.to_str().is_none_or(|path| path.contains('\n')) {
         return Err(format!("{} has a name that cargo cannot be told", library.display()).into());
     }
@@ -78,14 +76,13 @@ fn version(header: &Path) -> Result<(u32, u32), String> {
     version.ok_or_else(|| format!("{} has no UCP_API_MAJOR and UCP_API_MINOR", header.display()))
 }
 
-/// Whether a shared library is for programs of `arch`. Reads the first bytes and runs nothing.
+/// Checks that a shared library is for `arch`. Reads only its first bytes.
 pub(crate) fn check_machine(library: &Path, arch: &str) -> Result<(), Unfit> {
     let expected = machine(arch)?;
     let mut start = [0; 20];
     let read = File::open(library).and_then(|mut file| file.read_exact(&mut start));
     read.map_err(|error| failed("reading", library, &error))?;
-    // Four bytes of magic; 64 bits; little-endian. The machine is the second half-word after these
-    // sixteen bytes.
+    // Magic (4 bytes), 64 bits, little-endian. `e_machine` is at offset 18.
     if !start.starts_with(b"\x7fELF\x02\x01") {
         return Err(Unfit::from(format!(
             "{} is no shared library of a 64-bit little-endian machine",

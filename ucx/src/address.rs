@@ -10,29 +10,25 @@ use crate::sealed::{self, Mark};
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version, wire_compatible};
 
-/// What an address begins with.
 const MARK: Mark = *b"UWA\x03";
 
 /// Three numbers of UCX's version and the sum of the queues, each little-endian.
 const FIELDS: usize = 3 * 4 + 8;
 
-/// The shortest address of UCX's own: a head and the worker's number.
 const SHORTEST: usize = 10;
 
 /// The address of a worker: `ucp_address_t`.
 ///
-/// UCX reads an address without a length or a check, and may abort over a damaged one. So
-/// [`as_bytes`](WorkerAddress::as_bytes) adds the worker's UCX version and a checksum, by which
-/// [`from_bytes`](WorkerAddress::from_bytes) refuses what was damaged, or comes from a UCX that
-/// this one does not understand. The checksum is no signature: reading an address is `unsafe`.
+/// UCX reads an address without a length or a check, and may abort on a damaged one.
+/// [`as_bytes`](WorkerAddress::as_bytes) adds the worker's UCX version and a checksum, which
+/// [`from_bytes`](WorkerAddress::from_bytes) checks. Reading an address stays `unsafe`: it may be
+/// forged.
 ///
-/// The bytes also carry the sizes that the program set for receive queues in shared memory
-/// ([`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) does). A sender writes
-/// into its peer's queue by its own sizes, and UCX checks nothing. So workers of different sizes do
-/// not connect.
+/// The bytes also carry the receive queue sizes that the program set, as for
+/// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory): UCX does not check
+/// them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
-    /// The seal and UCX's own bytes.
     bytes: Vec<u8>,
     queues: Queues,
 }
@@ -41,16 +37,14 @@ impl WorkerAddress {
     /// Reads the [`as_bytes`](WorkerAddress::as_bytes) of a peer.
     ///
     /// # Safety
-    /// If an endpoint is made of the address, a peer that is trusted made the bytes. Damage on the
-    /// way is found. For a forged address, UCX opens the shared memory or the file that it names
-    /// and writes there, or ends the process.
+    /// If an endpoint is made from the address, a trusted peer must have made the bytes: for a
+    /// forged address, UCX writes to the shared memory or file that it names, or ends the process.
     ///
-    /// The environments of both processes set the same sizes for receive queues in shared memory,
-    /// or none: the bytes have only what the program set.
+    /// The environments of both processes must set the same receive queue sizes, or none.
     ///
     /// # Errors
-    /// `INVALID_ADDR` for bytes that are no address, or were cut or damaged; `UNREACHABLE` with
-    /// both versions if the peer's UCX and this one do not understand each other.
+    /// `INVALID_ADDR` for malformed or damaged bytes; `UNREACHABLE` if the UCX versions are
+    /// incompatible.
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         let (fields, raw) = sealed::open::<FIELDS>(MARK, "a worker address", bytes)?;
         let [major, minor, patch] = [0, 4, 8].map(|at| {
@@ -70,22 +64,21 @@ impl WorkerAddress {
         Ok(WorkerAddress::sealed(raw, peer, queues))
     }
 
-    /// The bytes to send to a peer.
+    /// Returns the bytes to send to a peer.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Reads an address as UCX makes it, without a seal: what programs in C send to each other.
+    /// Reads an address in UCX's own format, without a seal, as C programs send it.
     ///
     /// # Safety
-    /// `ucp_worker_get_address` made the bytes, at a peer that is trusted, and all of them are
-    /// here. UCX reads them without a length, and damage on the way is not found. Otherwise as
-    /// [`from_bytes`](WorkerAddress::from_bytes); the peer's UCX is one that this one understands,
-    /// and its program set no sizes for receive queues in shared memory.
+    /// A trusted peer got the bytes from `ucp_worker_get_address`, and they are complete and
+    /// undamaged. The peer's UCX is compatible with this one, and its program set no receive queue
+    /// sizes. The other rules of [`from_bytes`](WorkerAddress::from_bytes) apply too.
     ///
     /// # Errors
-    /// `INVALID_ADDR` for fewer bytes than any address has.
+    /// `INVALID_ADDR` for fewer bytes than the shortest address.
     pub unsafe fn from_raw(bytes: &[u8]) -> Result<WorkerAddress> {
         if bytes.len() < SHORTEST {
             let what = format!("reading the address of a worker of UCX, of {} bytes", bytes.len());
@@ -94,26 +87,24 @@ impl WorkerAddress {
         Ok(WorkerAddress::sealed(bytes, version(), Queues::default()))
     }
 
-    /// The address as UCX made it, without a seal: for programs in C, and for
-    /// [`from_raw`](WorkerAddress::from_raw).
+    /// Returns UCX's own bytes, for C programs and [`from_raw`](WorkerAddress::from_raw).
     #[must_use]
     pub fn raw_bytes(&self) -> &[u8] {
         &self.bytes[sealed::head(FIELDS)..]
     }
 
-    /// The worker's number, which no other worker has: `ucp_worker_address_query`. Addresses of one
-    /// worker may differ in their bytes, but not in this.
+    /// Returns the worker's unique number, the same in all its addresses:
+    /// `ucp_worker_address_query`.
     pub fn worker_uid(&self) -> Result<u64> {
         let mut attributes = sys::ucp_worker_address_attr_t::zeroed();
         attributes.field_mask = sys::UCP_WORKER_ADDRESS_ATTR_FIELD_UID.into();
-        // SAFETY: UCX only reads the address, and the mask names what it may write.
+        // SAFETY: UCX only reads the address, and the mask limits what it writes.
         let status =
             unsafe { sys::ucp_worker_address_query(self.raw().cast_mut(), &mut attributes) };
         check(status, "asking for the number of an address's worker")?;
         Ok(attributes.worker_uid)
     }
 
-    /// The sizes of the worker's queues.
     pub(crate) fn queues(&self) -> Queues {
         self.queues
     }
@@ -121,10 +112,10 @@ impl WorkerAddress {
     pub(crate) fn of(worker: sys::ucp_worker_h, queues: Queues) -> Result<WorkerAddress> {
         let mut raw = ptr::null_mut();
         let mut length = 0;
-        // SAFETY: the worker is live, both places can be written to.
+        // SAFETY: the worker is live, and both out pointers are writable.
         let status = unsafe { sys::ucp_worker_get_address(worker, &mut raw, &mut length) };
         check(status, "asking for a worker's address")?;
-        // SAFETY: UCX returned `length` bytes that stay until the release below.
+        // SAFETY: UCX returned `length` bytes that stay valid until the release below.
         let bytes = unsafe { std::slice::from_raw_parts(raw.cast::<u8>(), length) };
         let address = WorkerAddress::sealed(bytes, version(), queues);
         // SAFETY: from `ucp_worker_get_address` of this worker, released once.
@@ -155,7 +146,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Result<WorkerAddress> {
-        // SAFETY: no endpoint is made of it.
+        // SAFETY: the test makes no endpoint from it.
         unsafe { WorkerAddress::from_bytes(bytes) }
     }
 

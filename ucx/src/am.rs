@@ -13,18 +13,17 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 bitflags::bitflags! {
-    /// How an active message travels: `enum ucp_send_am_flags`. Combine with `|`.
+    /// How UCX sends an active message: `enum ucp_send_am_flags`. Combine with `|`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub struct AmFlags: u32 {
         /// UCX chooses.
         const NONE = 0;
-        /// The handler can answer, and knows the endpoint that the message came by.
+        /// The handler can answer, and gets the endpoint of the sender.
         const REPLY = sys::UCP_AM_SEND_FLAG_REPLY;
-        /// The bytes come along with the message however many they are.
+        /// UCX sends the data with the message, whatever its length.
         const EAGER = sys::UCP_AM_SEND_FLAG_EAGER;
-        /// The handler gets an announcement and fetches the bytes. `UNSUPPORTED` before UCX 1.22
-        /// with `UCX_MEM_EVENTS=n` in the environment: UCX crashes then as a peer goes away
-        /// meanwhile.
+        /// The handler gets an announcement and fetches the data. `UNSUPPORTED` before UCX 1.22
+        /// with `UCX_MEM_EVENTS=n` in the environment: UCX could crash when a peer leaves.
         const RENDEZVOUS = sys::UCP_AM_SEND_FLAG_RNDV;
     }
 }
@@ -32,18 +31,18 @@ bitflags::bitflags! {
 impl Endpoint {
     /// Sends an active message to handler `id` of the peer: `ucp_am_send_nbx`.
     ///
-    /// The header is only borrowed; it may have up to [`Worker::max_am_header`] bytes
-    /// (`INVALID_PARAM` otherwise). With `()` as data there is a header only. The request owns
-    /// `data` until UCX has read it. A short message is usually done on return:
-    /// [`Request::into_done`] gives the buffer back for the next one.
+    /// UCX copies the header, of at most [`Worker::max_am_header`] bytes (`INVALID_PARAM`
+    /// otherwise). With `()` as data, it sends a header only. The request owns `data` until UCX has
+    /// read it. A short message is usually done on return: [`Request::into_done`] returns the
+    /// buffer.
     ///
-    /// UCX keeps the order only among messages that it sends in one piece.
+    /// UCX preserves the order only among messages that it sends in one piece.
     #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
     }
 
-    /// As [`am_send`](Endpoint::am_send), with flags.
+    /// [`am_send`](Endpoint::am_send) with flags.
     #[inline]
     pub fn am_send_with<B: Buffer>(
         &self,
@@ -53,14 +52,13 @@ impl Endpoint {
         flags: AmFlags,
     ) -> Request<B> {
         match self.open() {
-            // SAFETY: the endpoint is live, and of this worker.
+            // SAFETY: the endpoint is live and belongs to this worker.
             Ok(raw) => unsafe { send(self.worker(), raw, id, header, data, flags) },
             Err(status) => Request::failed(status, data),
         }
     }
 
-    /// [`am_send_with`](Endpoint::am_send_with) and [`Request::into_done`] in one, for the hot
-    /// path: no request is made for a message that is done on return.
+    /// Sends a message, for the hot path: no request is made if it is done on return.
     ///
     /// # Errors
     /// The request, when UCX is not done with the message yet.
@@ -77,10 +75,10 @@ impl Endpoint {
             Ok(raw) => raw,
             Err(status) => return Ok((Err(status), data)),
         };
-        // SAFETY: the endpoint is live, and of this worker; the request below keeps the buffer.
+        // SAFETY: a live endpoint of this worker; the request below keeps the buffer.
         match unsafe { start(self.worker(), raw, id, header, data, flags) } {
             Ok((returned, mut data)) if returned.is_null() => {
-                // SAFETY: UCX is done with it, and it is taken once.
+                // SAFETY: UCX is done with the buffer, and this is the only take.
                 Ok((Ok(()), unsafe { data.take() }))
             }
             Ok((returned, data)) => sent_later(self.worker(), returned, data),
@@ -89,7 +87,6 @@ impl Endpoint {
     }
 }
 
-/// Makes parameters those of an active message.
 #[inline]
 pub(crate) fn flagged(
     mut params: sys::ucp_request_param_t,
@@ -104,12 +101,10 @@ pub(crate) fn flagged(
     params
 }
 
-/// Hands a message to UCX. Returns UCX's answer and the buffer, or the buffer when UCX does not get
-/// it.
+/// Returns UCX's answer and the buffer, or only the buffer if UCX was not called.
 ///
 /// # Safety
-/// `endpoint` is a live endpoint of `worker`. The buffer is not dropped before the request that UCX
-/// may have returned has ended.
+/// `endpoint` is a live endpoint of `worker`. The caller keeps the buffer until the request ends.
 #[inline]
 unsafe fn start<B: Buffer>(
     worker: &Worker,
@@ -139,8 +134,7 @@ unsafe fn start<B: Buffer>(
             &raw const own
         }
     };
-    // SAFETY: the endpoint is live, UCX copies the header, the mask names what is set, and the
-    // caller keeps the data until UCX is done with it.
+    // SAFETY: the endpoint is live, UCX copies the header, and the caller keeps the data.
     let returned = unsafe {
         sys::ucp_am_send_nbx(
             endpoint,
@@ -155,8 +149,6 @@ unsafe fn start<B: Buffer>(
     Ok((returned, data))
 }
 
-/// As [`start`], for the request.
-///
 /// # Safety
 /// `endpoint` is a live endpoint of `worker`.
 #[inline]
@@ -177,7 +169,6 @@ unsafe fn send<B: Buffer>(
     }
 }
 
-/// The rest of [`Endpoint::am_send_now`] for a message that is not done, or that failed.
 #[cold]
 #[inline(never)]
 #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
@@ -189,7 +180,7 @@ fn sent_later<B: Buffer>(
     Request::started(worker, returned, Completion::new(Status::OK), data).into_done()
 }
 
-/// An active message, for the time of its handler.
+/// An active message; valid during its handler.
 ///
 /// ```no_run
 /// # fn example(worker: &ucx::Worker) -> ucx::Result<()> {
@@ -207,15 +198,15 @@ fn sent_later<B: Buffer>(
 /// ```
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// What the sender gave as header.
+    /// The sender's header.
     pub header: &'a [u8],
-    /// What the sender gave as data.
+    /// The sender's data.
     pub data: Data<'a>,
     pub(crate) reply: Option<Reply<'a>>,
 }
 
 impl<'a> Message<'a> {
-    /// The way back, when the sender gave [`AmFlags::REPLY`].
+    /// Returns the sender's endpoint, if the sender set [`AmFlags::REPLY`].
     #[must_use]
     pub fn reply(&self) -> Option<Reply<'a>> {
         self.reply
@@ -225,9 +216,9 @@ impl<'a> Message<'a> {
 /// The data of an active message.
 #[derive(Debug)]
 pub enum Data<'a> {
-    /// The bytes, where UCX received them: no copy was made for this call.
+    /// The bytes in UCX's receive buffer, without a copy.
     Eager(&'a [u8]),
-    /// The announcement of bytes that are still at the sender.
+    /// An announcement; the bytes are still at the sender.
     Rendezvous(Rendezvous),
 }
 
@@ -248,7 +239,7 @@ impl Data<'_> {
     }
 }
 
-/// The way back to the sender, for the time of the handler. Requests made with it may last longer.
+/// The sender's endpoint during the handler. Requests made with it may outlive the handler.
 #[derive(Clone, Copy)]
 pub struct Reply<'a> {
     pub(crate) worker: &'a Worker,
@@ -256,20 +247,19 @@ pub struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// Which endpoint the answer takes: that of [`Endpoint::id`], if the worker made one for this
-    /// peer; the first, if it made several.
+    /// The [`Endpoint::id`] of the worker's (first) endpoint to this peer.
     #[must_use]
     pub fn endpoint(&self) -> EndpointId {
         EndpointId(self.endpoint.addr())
     }
 
-    /// As [`Endpoint::am_send`].
+    /// Like [`Endpoint::am_send`].
     #[inline]
     pub fn am_send<B: Buffer>(&self, id: u16, header: &[u8], data: B) -> Request<B> {
         self.am_send_with(id, header, data, AmFlags::NONE)
     }
 
-    /// As [`Endpoint::am_send_with`].
+    /// Like [`Endpoint::am_send_with`].
     #[inline]
     pub fn am_send_with<B: Buffer>(
         &self,
@@ -278,8 +268,7 @@ impl Reply<'_> {
         data: B,
         flags: AmFlags,
     ) -> Request<B> {
-        // SAFETY: UCX keeps the reply endpoint for the time of the handler, which this value cannot
-        // outlive, and endpoints that are closed in a handler stay until it has returned.
+        // SAFETY: UCX keeps the reply endpoint, even a closed one, until the handler has returned.
         unsafe { send(self.worker, self.endpoint, id, header, data, flags) }
     }
 }

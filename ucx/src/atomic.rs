@@ -13,32 +13,28 @@ use crate::rma::RemoteMemory;
 use crate::status::Status;
 use crate::version::{Version, version};
 
-/// The first UCX that ends an operation which no device can do. Others loop for ever inside the
-/// call.
+/// The first UCX that fails operations without a device. Older ones loop forever inside the call.
 const ENDS: Version = Version { major: 1, minor: 21, patch: 0 };
 
-/// The operand and the answer. The words of a vector stay in place when it moves.
+/// The operand and the answer. Moving a vector does not move its words.
 type Words = Vec<u64>;
 
 impl RemoteMemory {
-    /// Adds to the word at `offset` and yields what was there before: `UCP_ATOMIC_OP_ADD`. Overflow
-    /// wraps.
+    /// Adds to the word at `offset`; yields the value before: `UCP_ATOMIC_OP_ADD`. Overflow wraps.
     ///
-    /// On endpoints with [`ErrorMode::Peer`], operations that no device does end with an error. All
-    /// operations use words in the order of the peer's processor. `INVALID_PARAM` for a word that
-    /// is not at a multiple of eight, `OUT_OF_RANGE` for one that is not inside, `UNSUPPORTED`
-    /// without [`Features::AMO64`].
+    /// With [`ErrorMode::Peer`], an operation that no device supports ends with an error. Words are
+    /// in the peer's byte order. `INVALID_PARAM` if `offset` is not a multiple of eight,
+    /// `OUT_OF_RANGE` if the word is not inside, `UNSUPPORTED` without [`Features::AMO64`].
     pub fn fetch_add(&self, offset: u64, value: u64) -> Atomic {
         self.atomic(sys::UCP_ATOMIC_OP_ADD, offset, value, 0)
     }
 
-    /// Puts a word at `offset` and yields what was there before: `UCP_ATOMIC_OP_SWAP`.
+    /// Writes a word at `offset`; yields the value before: `UCP_ATOMIC_OP_SWAP`.
     pub fn swap(&self, offset: u64, value: u64) -> Atomic {
         self.atomic(sys::UCP_ATOMIC_OP_SWAP, offset, value, 0)
     }
 
-    /// Puts `new` at `offset` if `expected` is there, and yields what was there before:
-    /// `UCP_ATOMIC_OP_CSWAP`.
+    /// Writes `new` if the word equals `expected`; yields the value before: `UCP_ATOMIC_OP_CSWAP`.
     pub fn compare_swap(&self, offset: u64, expected: u64, new: u64) -> Atomic {
         self.atomic(sys::UCP_ATOMIC_OP_CSWAP, offset, expected, new)
     }
@@ -71,9 +67,8 @@ impl RemoteMemory {
             sys::UCP_OP_ATTR_FIELD_DATATYPE | sys::UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         params.datatype = sys::ucp_dt_make_contig(8);
         params.reply_buffer = answer.cast();
-        // SAFETY: the endpoint is live and the key was unpacked on it, the remote word is inside
-        // and aligned, the mask names what is set, and the request owns both words and the key
-        // until UCX is done with them.
+        // SAFETY: the endpoint is live with this key, the remote word is inside and aligned, and
+        // the request owns both words and the key until UCX is done.
         let returned = unsafe {
             sys::ucp_atomic_op_nbx(raw, operation, operand.cast(), 1, address, self.key(), &params)
         };
@@ -81,8 +76,7 @@ impl RemoteMemory {
     }
 }
 
-/// An atomic operation under way; it yields the word that was there before. Dropping it does not
-/// stop it.
+/// A running atomic operation; yields the word before the operation. Dropping it does not stop it.
 #[must_use = "the operation goes on by itself, but its answer is lost"]
 pub struct Atomic(Request<Words>);
 
@@ -94,15 +88,15 @@ impl Atomic {
     /// Progresses the worker until the operation has ended.
     ///
     /// # Errors
-    /// What UCX says, or why the operation was not started.
+    /// UCX's error, or the reason why the operation was not started.
     ///
     /// # Panics
-    /// As [`Request::wait`].
+    /// Like [`Request::wait`].
     pub fn wait(self) -> Result<u64, Status> {
         answer(self.0.wait())
     }
 
-    /// Whether the operation has ended.
+    /// Returns whether the operation has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.0.is_done()

@@ -1,4 +1,4 @@
-//! Memory that UCX may use for as long as a request lasts.
+//! Memory that UCX may use until a request ends.
 
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -10,33 +10,29 @@ use crate::status::{Result, Status};
 
 /// Host memory that a request can own while UCX reads it.
 ///
-/// A request moves its buffer, so the bytes must not lie in the value itself. A value that claims
-/// its bytes for itself when it is moved, as `Box` does, is fine: requests keep their buffers in
-/// `MaybeUninit`, where such claims do not count.
+/// A request moves its buffer, so the bytes must not lie in the value itself. `Box` is allowed:
+/// requests keep buffers in `MaybeUninit`, which disables its claim of unique access.
 ///
 /// # Safety
-/// From a call of [`start`](Buffer::start) until the value is dropped or taken apart, even when the
-/// value is moved:
+/// From [`start`](Buffer::start) until the value is dropped or taken apart, even if it is moved:
 ///
-/// - `start()..start() + len()` stays where it is, readable and in host memory, and both calls
-///   return the same again;
-/// - nobody writes to these bytes, unless through this value and outside of requests, or the bytes
-///   are nobody's in Rust: no reference to them exists, as with [`Outside`](crate::Outside);
-/// - the bytes lie in what [`memory`](Buffer::memory) names, which stays registered.
+/// - `start()` and `len()` are constant, and the bytes stay in place, readable, in host memory;
+/// - no other code writes to these bytes; the owner writes only through this value and outside of
+///   requests. Bytes without any Rust reference, as in [`Outside`](crate::Outside), are exempt;
+/// - the bytes lie inside [`memory`](Buffer::memory), which stays registered.
 pub unsafe trait Buffer: 'static {
-    /// The first byte. May be dangling when the length is zero.
+    /// Returns the first byte; may be dangling when the length is zero.
     fn start(&self) -> *const u8;
 
-    /// How many bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> usize;
 
-    /// Whether there are no bytes.
+    /// Returns whether the length is 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The registered memory that these bytes belong to, if any; it spares UCX the search. A worker
-    /// of another context ignores it.
+    /// Returns the registered memory of these bytes, if any. Workers of other contexts ignore it.
     fn memory(&self) -> Option<&Memory> {
         None
     }
@@ -45,22 +41,22 @@ pub unsafe trait Buffer: 'static {
 /// Host memory that a request can own while UCX writes it.
 ///
 /// # Safety
-/// As for [`Buffer`], and the bytes are writable and initialised. Nobody else in this program
-/// writes them at that time, or they are nobody's in Rust, as with
-/// [`OutsideMut`](crate::OutsideMut). Copies through raw pointers, such as
-/// [`Memory::read`](crate::Memory::read), may see any mixture of old and new bytes.
+/// The rules of [`Buffer`] apply, and the bytes are writable and initialised. No other code of this
+/// program writes them during the request. Bytes without any Rust reference, as in
+/// [`OutsideMut`](crate::OutsideMut), are exempt. Copies through raw pointers, such as
+/// [`Memory::read`](crate::Memory::read), may return any mixture of old and new bytes.
 pub unsafe trait BufferMut: Buffer {
-    /// The first byte, for writing: the same address as [`Buffer::start`].
+    /// Returns the first byte, for writing: the same address as [`Buffer::start`].
     fn start_mut(&mut self) -> *mut u8;
 }
 
 impl Memory {
-    /// Registers a buffer, which lives as long as the registration: `ucp_mem_map`.
+    /// Registers a buffer until the registration is dropped: `ucp_mem_map`.
     ///
     /// # Errors
-    /// `INVALID_PARAM` for no bytes, and UCX's others. The buffer is dropped.
+    /// `INVALID_PARAM` for an empty buffer, or UCX's error. The buffer is dropped.
     pub fn map(context: &Context, buffer: impl BufferMut) -> Result<Memory> {
-        // On the heap first, so that the pointer is taken from where the buffer stays.
+        // Move the buffer to the heap before taking the pointer to its bytes.
         let mut buffer = Box::new(buffer);
         let length = buffer.len();
         let what = || format!("registering {length} bytes of memory");
@@ -70,7 +66,7 @@ impl Memory {
     }
 }
 
-// SAFETY: no bytes at all.
+// SAFETY: the length is 0.
 unsafe impl Buffer for () {
     fn start(&self) -> *const u8 {
         std::ptr::null()
@@ -80,12 +76,11 @@ unsafe impl Buffer for () {
     }
 }
 
-/// Bytes on the heap, or static ones: with `mut` those of which the value is the only owner.
 macro_rules! buffers {
     ($($type:ty)*; mut $($unique:ty)*) => {
         $(
-            // SAFETY: the bytes live as long as the value, do not move with it, and nobody changes
-            // them while a request owns it.
+            // SAFETY: the bytes live as long as the value, in place, unchanged while a request owns
+            // it.
             unsafe impl Buffer for $type {
                 fn start(&self) -> *const u8 {
                     self.as_ptr()

@@ -1,4 +1,4 @@
-//! The context: which of UCX's features and transports a program uses.
+//! The context: the UCX features and transports that a program uses.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -18,10 +18,9 @@ use crate::status::{Result, Status, check};
 use crate::threads;
 use crate::version::{require_version, version};
 
-/// A UCX context: `ucp_context_h`. A handle that can be cloned; the context ends with the last
-/// handle, worker and registered memory made from it.
+/// A UCX context: `ucp_context_h`, kept by its handles, workers and registered memory.
 ///
-/// It belongs to one thread. Each thread that uses UCX makes its own, which takes 1 to 2 ms.
+/// A context belongs to one thread. Each thread that uses UCX makes its own, which takes 1 to 2 ms.
 #[derive(Clone)]
 pub struct Context {
     inner: Rc<ContextState>,
@@ -31,42 +30,36 @@ struct ContextState {
     raw: sys::ucp_context_h,
     features: Features,
     queues: Queues,
-    /// Whether peers may write to receive queues in its memory.
     has_queues: bool,
-    /// Which network devices its program chose, if it did.
     devices: Option<String>,
-    /// Whether it may send rendezvous messages.
     rendezvous: bool,
 }
 
 impl Drop for ContextState {
     fn drop(&mut self) {
-        // SAFETY: made by `ucp_init`; everything made from it held this structure alive, so nothing
-        // is left.
+        // SAFETY: from `ucp_init`; every object made from it holds this structure, so none is left.
         unsafe { sys::ucp_cleanup(self.raw) };
     }
 }
 
 impl Context {
-    /// Starts to describe a context with these features.
+    /// Returns a builder for a context with these features.
     pub fn builder(features: Features) -> ContextBuilder {
         ContextBuilder { features, config: Vec::new(), name: None }
     }
 
-    /// A context with these features and the configuration of the environment (`UCX_TLS` and so
-    /// on).
+    /// Makes a context with these features and the environment's configuration (`UCX_TLS` etc.).
     pub fn new(features: Features) -> Result<Context> {
         Context::builder(features).build()
     }
 
-    /// Its features.
+    /// Returns the context's features.
     #[must_use]
     pub fn features(&self) -> Features {
         self.inner.features
     }
 
-    /// An error unless the context has these features. UCX is built without the checks that would
-    /// say so.
+    /// Returns an error unless the context has these features. UCX is built without this check.
     pub(crate) fn require(&self, features: Features, what: &'static str) -> Result<()> {
         if self.inner.features.contains(features) {
             return Ok(());
@@ -79,34 +72,28 @@ impl Context {
         self.inner.raw
     }
 
-    /// Which network devices it may use, by the program or the environment; `None` for all.
+    /// Returns the network devices that the program or the environment allows; `None` means all.
     pub(crate) fn devices(&self) -> Option<&str> {
         self.inner.devices.as_deref()
     }
 
-    /// Whether a message may be announced ([`AmFlags::RENDEZVOUS`](crate::AmFlags::RENDEZVOUS)).
-    /// Some releases crash on that where UCX does not watch the program's memory
-    /// (`UCX_MEM_EVENTS=n`).
+    /// Returns whether rendezvous messages are safe: some releases crash with `UCX_MEM_EVENTS=n`.
     #[must_use]
     pub fn has_rendezvous(&self) -> bool {
         self.inner.rendezvous
     }
 
-    /// An error unless workers of this context and of one with these queues may connect.
     pub(crate) fn require_queues(&self, peer: Queues, what: impl FnOnce() -> String) -> Result<()> {
         if !self.inner.has_queues && peer.are_known() {
-            // Neither side writes to the other's memory.
             return Ok(());
         }
         self.inner.queues.require(peer, what)
     }
 
-    /// Whether its workers may have queues in shared memory.
     pub(crate) fn has_queues(&self) -> bool {
         self.inner.has_queues
     }
 
-    /// The sizes of its workers' queues.
     pub(crate) fn queues(&self) -> Queues {
         self.inner.queues
     }
@@ -114,7 +101,7 @@ impl Context {
 
 debug_fields!(Context, |it| { features: it.inner.features });
 
-/// The settings from which a [`Context`] is made.
+/// Builds a [`Context`].
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ContextBuilder {
@@ -123,68 +110,62 @@ pub struct ContextBuilder {
     name: Option<String>,
 }
 
-/// The size that files of UCX's shared memory stay below, each of some MiB.
+/// The file size limit that shared memory of UCX needs; its files have some MiB each.
 const LEAST_FILE_SIZE: u64 = 64 << 20;
 
 impl ContextBuilder {
-    /// The settings of a receive queue with
-    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory). Both ends must have the
-    /// same, because a sender writes into its peer's queue by its own, and UCX checks nothing.
+    /// The receive queue settings of
+    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory), which UCX does not check
+    /// for equality at both ends.
     pub const WATCHED_QUEUE: [(&str, &str); 3] = WATCHED_QUEUE;
 
-    /// Sets one of UCX's configuration values for this context, over the environment's. `name` is
-    /// the environment variable without `UCX_`: `config("TLS", "tcp")`.
+    /// Sets a UCX configuration value for this context, with precedence over the environment.
+    /// `name` is the environment variable without `UCX_`: `config("TLS", "tcp")`.
     ///
-    /// UCX 1.16 reads settings of a single transport from the environment only. It gets those of
-    /// `posix` (`POSIX_..`) for all transports with a receive queue in memory, and `sysv` is then
-    /// left out; it does not get those of others. Before 1.20 a setting of `posix` or `sysv` is
-    /// left out where the transport is not used.
+    /// UCX 1.16 reads settings of a single transport from the environment only. There, settings of
+    /// `posix` (`POSIX_..`) apply to all transports with a receive queue in shared memory, `sysv`
+    /// is disabled, and settings of others have no effect. Before 1.20, they need the transport in
+    /// use.
     ///
-    /// Workers whose programs set different sizes of shared memory (`FIFO_SIZE`, `FIFO_ELEM_SIZE`,
-    /// `SEG_SIZE`) do not connect. What the environment sets of them must be the same for all
-    /// processes of a machine.
+    /// Workers whose programs set different shared memory sizes (`FIFO_SIZE`, `FIFO_ELEM_SIZE`,
+    /// `SEG_SIZE`) do not connect. Values in the environment must be the same on the whole machine.
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.push((name.into(), value.into()));
         self
     }
 
-    /// Lets endpoints that notice a lost peer use shared memory, which UCX does not do by itself:
-    /// adds [`Features::AM`], and sets `POSIX_ERROR_HANDLING`, and `KEEPALIVE_INTERVAL` to half a
-    /// second. It is not set for
-    /// `sysv`, where UCX would look for the process by a number that may be of another namespace.
+    /// Enables shared memory for endpoints that detect a lost peer: adds [`Features::AM`], sets
+    /// `POSIX_ERROR_HANDLING`, and sets `KEEPALIVE_INTERVAL` to half a second. `sysv` stays
+    /// disabled: it would identify the process by a pid of possibly another namespace.
     ///
-    /// Receivers fetch long messages (`RNDV_SCHEME`), so that none goes over `tcp` beside the
-    /// memory.
+    /// Receivers fetch long messages (`RNDV_SCHEME`), so that long messages do not go over `tcp`.
     ///
-    /// A receive queue has the sizes of [`WATCHED_QUEUE`](ContextBuilder::WATCHED_QUEUE), whatever
-    /// the environment says. Workers of contexts that were made with this connect to each other.
-    /// Others get the status `UNREACHABLE`, over any transport, except those of contexts
+    /// A receive queue has the sizes of [`WATCHED_QUEUE`](ContextBuilder::WATCHED_QUEUE),
+    /// regardless of the environment. Workers with other sizes get `UNREACHABLE`, over any
+    /// transport, unless their context is
     /// [`without_shared_memory`](ContextBuilder::without_shared_memory).
     ///
-    /// While progress goes on, an endpoint that is connected by worker address checks every half
-    /// second whether the peer's process exists. It does not notice a peer that closed in a process
-    /// that goes on. [`Mesh`](crate::Mesh) notices both.
+    /// During progress, an endpoint connected by worker address checks every half second whether
+    /// the peer's process exists. [`Mesh`](crate::Mesh) also detects a closed worker.
     pub fn watched_shared_memory(self) -> Self {
         // A mesh tests its queue with an active message.
         let watched = self.features(Features::AM);
         let watched =
             watched.config("POSIX_ERROR_HANDLING", "y").config("KEEPALIVE_INTERVAL", "500ms");
-        // Else UCX adds a lane over TCP for long messages, and asks the system for its events in
-        // every round of progress.
+        // Otherwise UCX adds a TCP lane for long messages, with a system call in every round.
         let watched = watched.config("RNDV_SCHEME", "get_zcopy");
         Self::WATCHED_QUEUE
             .into_iter()
             .fold(watched, |watched, (name, value)| watched.config(name, value))
     }
 
-    /// Adds to its features.
     pub(crate) fn features(mut self, more: Features) -> Self {
         self.features |= more;
         self
     }
 
-    /// Takes the transports through memory of this machine out of the list (`TLS`). Workers of such
-    /// a context connect to those of any other with the usual queues, also with
+    /// Removes the shared memory transports from the list (`TLS`). Such workers connect to any
+    /// worker with default queues or
     /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory).
     pub fn without_shared_memory(self) -> Self {
         let own = self.config.iter().rev().find(|(name, _)| name == "TLS");
@@ -192,7 +173,7 @@ impl ContextBuilder {
         self.config("TLS", settings::without_memory(list.as_deref().unwrap_or("all")))
     }
 
-    /// Names the context in UCX's own log and statistics.
+    /// Sets the context's name in UCX's log and statistics.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -200,19 +181,18 @@ impl ContextBuilder {
 
     /// Makes the context: `ucp_config_read`, `ucp_config_modify`, `ucp_init`.
     ///
-    /// It is made [`without_shared_memory`](ContextBuilder::without_shared_memory) in a process that
-    /// may not write files of 64 MiB (`ulimit -f`): shared memory is files, and the signal `SIGXFSZ`
-    /// would end the process.
+    /// If the process may not write files of 64 MiB (`ulimit -f`), for shared memory, the context
+    /// is made [`without_shared_memory`](ContextBuilder::without_shared_memory) to avoid `SIGXFSZ`.
     ///
     /// # Errors
-    /// - `NO_ELEM` or `INVALID_PARAM`, by version, for a configuration name that UCX does not know.
-    ///   Before 1.20 UCX only logs a warning, when a worker is made.
+    /// - `NO_ELEM` or `INVALID_PARAM` for an unknown configuration name; only a logged warning
+    ///   before 1.20.
     /// - `NO_DEVICE` when the list of transports leaves none.
-    /// - `INVALID_PARAM` for a text with a zero byte.
+    /// - `INVALID_PARAM` for a string with a zero byte.
     /// - `EXCEEDS_LIMIT` when the process has too few free descriptors (`ulimit -n`).
-    /// - `UNSUPPORTED` for settings with which this release would fail later, such as
-    ///   `UCX_PROTO_ENABLE=n` from 1.22 on with remote memory.
-    /// - That of [`require_version`](crate::require_version), and UCX's others.
+    /// - `UNSUPPORTED` for settings that fail later, such as `UCX_PROTO_ENABLE=n` from 1.22 with
+    ///   RMA.
+    /// - The error of [`require_version`](crate::require_version), and other errors of UCX.
     pub fn build(mut self) -> Result<Context> {
         require_version()?;
         let is_forked = fork::prepare().map_err(|error| {
@@ -246,7 +226,7 @@ impl ContextBuilder {
             config.set("RNDV_THRESH", "inf")?;
         }
         if is_forked {
-            // Releases without the setting have no cache of contexts.
+            // Releases without this setting lack a registration cache.
             let _ = config.set("RCACHE_ENABLE", "n");
         }
         let name = self.name.map(|name| c_string("the context's name", &name)).transpose()?;
@@ -263,7 +243,7 @@ impl ContextBuilder {
         }
         params.field_mask = fields.into();
         let mut raw = ptr::null_mut();
-        // SAFETY: the mask names what is set, the configuration is live, and UCX copies the name.
+        // SAFETY: the mask names the set fields, `config` is live, and UCX copies the name.
         let status = unsafe { sys::ucp_init(&params, config.0, &mut raw) };
         check(status, format!("making a context with {:?} and {:?}", self.features, self.config))?;
         let unified = environment("UCX_UNIFIED_MODE").filter(|value| !settings::is_off(value));
@@ -285,13 +265,12 @@ impl ContextBuilder {
     }
 }
 
-/// A configuration, freed on every path.
 struct Config(*mut sys::ucp_config_t);
 
 impl Config {
     fn read() -> Result<Config> {
         let mut raw = ptr::null_mut();
-        // SAFETY: no prefix and no file means the environment; `raw` can be written to.
+        // SAFETY: without a prefix and a file, UCX reads the environment; `raw` is writable.
         let status = unsafe { sys::ucp_config_read(ptr::null(), ptr::null(), &mut raw) };
         check(status, "reading UCX's configuration from the environment")?;
         Ok(Config(raw))
@@ -303,7 +282,7 @@ impl Config {
         };
         let c_name = c_string("a configuration name", name)?;
         let c_value = c_string("a configuration value", value)?;
-        // SAFETY: the configuration is live, the strings are C strings that UCX copies.
+        // SAFETY: the configuration is live, and UCX copies both C strings.
         let status = unsafe { sys::ucp_config_modify(self.0, c_name.as_ptr(), c_value.as_ptr()) };
         check(status, what())
     }

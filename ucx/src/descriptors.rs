@@ -1,5 +1,4 @@
-//! Checks that a process can open more files. UCX aborts a process without a free descriptor, and
-//! tokio's first runtime panics.
+//! Checks that a process can open more files: UCX aborts, and tokio panics, without descriptors.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,13 +9,12 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::status::{Result, Status};
 
-/// The descriptors of a context and a worker, and some spare ones.
 const OF_A_WORKER: usize = 24;
 
-/// Whether this process can open so many more files now. Another thread may open some afterwards.
+/// Checks that this process can open `needed` more files now. Another thread may still use them up.
 ///
 /// # Errors
-/// It cannot: the text names the limit.
+/// The limit is too low; the message names it.
 #[doc(hidden)]
 pub fn require_descriptors(needed: usize) -> io::Result<()> {
     let mut held: Vec<OwnedFd> = Vec::with_capacity(needed);
@@ -42,7 +40,6 @@ fn too_few(free: usize, needed: usize) -> String {
     )
 }
 
-/// Checks it for a UCX object.
 pub(crate) fn require_for(what: &str) -> Result<()> {
     require_descriptors(OF_A_WORKER)
         .map_err(|error| Status::EXCEEDS_LIMIT.during(format!("{what}: {error}")))

@@ -25,23 +25,19 @@ use crate::worker::Worker;
 
 type Hook = Box<dyn FnOnce(Status)>;
 
-/// The argument of UCX's error handler. It lives until UCX has closed the endpoint.
+/// The argument of UCX's error handler; lives until UCX has closed the endpoint.
 struct EndpointState {
     worker: *const WorkerState,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
     waiting: Waiting,
-    /// It is closed or about to be, possibly before its handle is gone: see
-    /// [`lose`](EndpointState::lose).
+    /// Closed or about to be, maybe with a handle: see [`lose`](EndpointState::lose).
     over: Cell<bool>,
-    /// Whether its peer is in a mesh with this worker, and writes into one queue with others.
     in_mesh: Cell<bool>,
-    /// The socket that ends when the peer leaves.
     watched: Cell<Option<WatchId>>,
 }
 
 impl EndpointState {
-    /// The handle is gone.
     fn forget(&self, worker: &Worker) {
         self.hook.set(None);
         self.over.set(true);
@@ -50,7 +46,7 @@ impl EndpointState {
         }
     }
 
-    /// The peer left and UCX does not know: closes the endpoint, so that operations on it end.
+    /// Handles a peer that left unnoticed by UCX: closes the endpoint, so that its operations end.
     fn lose(self: &Rc<Self>, raw: sys::ucp_ep_h, worker: &Worker) {
         if self.over.get() || self.failed.get().is_some() {
             return;
@@ -66,15 +62,14 @@ impl EndpointState {
     }
 }
 
-/// What a peer writes to a socket that it cannot watch: it will not tell when it leaves.
+/// Sent by a mesh without a free socket slot: the peer will not notice when the mesh leaves.
 pub(crate) const FULL: [u8; 1] = *b"F";
 
-/// Why an endpoint failed whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
 
-/// UCX's error handler: notes the status, and leaves the hook for the end of the round of progress.
+/// UCX's error handler: records the status, and defers the hook to the end of the round.
 unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: sys::ucs_status_t) {
-    // SAFETY: `arg` is the endpoint's `EndpointState`, which stays until the endpoint is closed.
+    // SAFETY: `arg` is the endpoint's `EndpointState`, which lives until the endpoint is closed.
     let shared = unsafe { &*arg.cast::<EndpointState>() };
     let status = Status::from_raw(status);
     shared.failed.set(Some(shared.failed.get().unwrap_or(status)));
@@ -93,26 +88,23 @@ unsafe extern "C" fn on_error(arg: *mut libc::c_void, _: sys::ucp_ep_h, status: 
     }
 }
 
-/// What an endpoint does when its peer is lost: `ucp_err_handling_mode_t`.
+/// The behaviour of an endpoint that loses its peer: `ucp_err_handling_mode_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorMode {
-    /// Requests end with an error, and the error hook is called: `UCP_ERR_HANDLING_MODE_PEER`.
+    /// Requests end with an error, and UCX calls the error hook: `UCP_ERR_HANDLING_MODE_PEER`.
     ///
-    /// Only some transports notice. Of those without a device, `tcp` does. The endpoint uses such a
-    /// transport for its data, or fails with `UNREACHABLE` if there is none. In a context with
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory) it may use shared
-    /// memory.
+    /// Only some transports detect a lost peer: without a device, `tcp`, and shared memory with
+    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory). The endpoint uses
+    /// such a transport for its data, or fails with `UNREACHABLE`.
     #[default]
     Peer,
-    /// Nothing: requests to a lost peer never end. Every transport can do this, so it is the way to
-    /// use shared memory in a context without
-    /// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory). Such an endpoint is
-    /// never closed by force.
+    /// Requests to a lost peer never end. Every transport supports this mode, also shared memory
+    /// without [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory). Such an
+    /// endpoint is never closed by force.
     None,
 }
 
-/// Which endpoint of a worker: that of an [`Endpoint`], or the one that a message can be answered
-/// by. When an endpoint is gone, another may get its number.
+/// The id of an [`Endpoint`] or a reply endpoint within its worker. UCX may reuse it later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EndpointId(pub(crate) usize);
 
@@ -124,8 +116,8 @@ impl fmt::Display for EndpointId {
 
 /// A connection to a peer: `ucp_ep_h`.
 ///
-/// Dropping it closes it. With [`ErrorMode::Peer`] that happens by force, and what is not on the
-/// wire yet may be lost. [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
+/// Dropping it closes it. With [`ErrorMode::Peer`] the close is forced, and unsent data may be
+/// lost. [`close`](Endpoint::close) with [`CloseMode::Flush`] loses nothing.
 ///
 /// ```no_run
 /// # fn example(worker: &ucx::Worker, bytes: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
@@ -148,38 +140,38 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The worker it belongs to.
+    /// Returns the endpoint's worker.
     #[must_use]
     pub fn worker(&self) -> &Worker {
         &self.worker
     }
 
-    /// Its number, which [`Reply::endpoint`](crate::Reply::endpoint) has too for messages of a peer
-    /// whose worker this endpoint was made for before the peer connected.
+    /// Returns the endpoint's id. [`Reply::endpoint`](crate::Reply::endpoint) is the same for
+    /// messages of the peer, if this endpoint was made first.
     #[must_use]
     pub fn id(&self) -> EndpointId {
         EndpointId(self.raw.addr())
     }
 
-    /// The address of the worker that it leads to, for somebody else who sends there.
+    /// Returns the address of the peer's worker, to pass on to other senders.
     #[must_use]
     pub fn address(&self) -> &WorkerAddress {
         &self.address
     }
 
-    /// Whether UCX found the peer gone or the connection broken. It does not notice a stopped peer.
+    /// Returns whether UCX found the peer or the connection lost. A stopped peer is not detected.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.error().is_some()
     }
 
-    /// Why the endpoint failed, if it did.
+    /// Returns the error of a failed endpoint.
     #[must_use]
     pub fn error(&self) -> Option<Status> {
         self.shared.failed.get()
     }
 
-    /// Ends when the endpoint fails, with the reason.
+    /// Returns a future that ends with the error when the endpoint fails.
     pub fn failed(&self) -> Failed<'_> {
         Failed::new(&self.shared)
     }
@@ -188,15 +180,14 @@ impl Endpoint {
         self.mode
     }
 
-    /// Closes the endpoint: `ucp_ep_close_nbx`. The worker's progress, or its end, finishes that.
-    /// A failed endpoint is closed by force, one with [`ErrorMode::None`] never. Inside a handler,
-    /// it begins when the handler has returned.
+    /// Closes the endpoint: `ucp_ep_close_nbx`. The worker's progress, or its end, completes the
+    /// close. A failed endpoint is closed by force, an endpoint with [`ErrorMode::None`] never.
+    /// Inside a handler, the close begins after the handler returns.
     pub fn close(self, mode: CloseMode) {
         self.begin_close(mode);
     }
 
-    /// As [`close`](Endpoint::close), for an endpoint that others use as well. Operations that
-    /// begin later fail with `CONNECTION_RESET`.
+    /// Closes a shared endpoint: later operations end with `CONNECTION_RESET`.
     pub fn begin_close(&self, mode: CloseMode) {
         self.close_once(if self.is_failed() { CloseMode::Force } else { mode });
     }
@@ -208,19 +199,16 @@ impl Endpoint {
         }
     }
 
-    /// Closes the endpoint as if its peer had left.
     pub(crate) fn lose(&self) {
         self.shared.lose(self.raw, &self.worker);
     }
 
-    /// The live endpoint; or why it failed, once it is closed.
     #[inline]
     pub(crate) fn open(&self) -> std::result::Result<sys::ucp_ep_h, Status> {
         if self.shared.over.get() { Err(LEFT) } else { Ok(self.raw) }
     }
 
-    /// Fails when this socket ends: the peer closes it as it leaves. If the peer says that it has
-    /// no room, the endpoint goes on unwatched.
+    /// Makes the endpoint fail when the peer closes this socket, unless it sends [`FULL`] first.
     pub(crate) fn watch(&self, socket: OwnedFd) -> io::Result<()> {
         let (raw, shared) = (self.raw, Rc::downgrade(&self.shared));
         let id = self.worker.inner().watch.add(Rc::new(socket), move |inner, socket, id| {
@@ -229,8 +217,7 @@ impl Endpoint {
             shared.watched.set(None);
             let mut said = [0; FULL.len()];
             if rustix::io::read(socket, &mut said) != Ok(FULL.len()) || said != FULL {
-                // SAFETY: the pointer is from the worker's `Rc`, and the worker that found the news
-                // has a handle.
+                // SAFETY: the pointer is from the worker's `Rc`; the polling worker has a handle.
                 let worker = unsafe { Worker::borrowed(shared.worker) };
                 shared.lose(raw, &worker);
             }
@@ -241,7 +228,6 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Whether it has a socket that ends when its peer leaves.
     #[cfg(test)]
     pub(crate) fn is_watched(&self) -> bool {
         self.shared.watched.get().is_some()

@@ -1,14 +1,13 @@
-//! UCX in a process that was forked from one with UCX.
+//! UCX in a process that was forked from a process that uses UCX.
 //!
-//! UCX accepts TCP connections on a background thread, one for each process, which sleeps on an
-//! epoll instance. A child lacks this thread, and shares the instance with its parent: UCX in the
-//! child would add its sockets to the parent's instance. So before its first context a child gets
-//! an instance of its own under the same descriptor, and a thread that serves the instance. UCX's
-//! timers run on UCX's own thread only. Of UCX's transports only unreliable datagrams use timers.
+//! UCX accepts TCP connections on a background thread, one per process, which sleeps on an epoll
+//! instance. A forked child lacks this thread and shares the epoll instance with its parent: UCX in
+//! the child would add its sockets to the parent's instance. Before its first context, the child
+//! therefore replaces the instance under the same descriptor, and starts a thread that serves it.
+//! UCX's timers run on UCX's own thread only; only the unreliable datagram transports use them.
 //!
-//! During the fork a thread of the parent may hold a lock of UCX for reading, for example inside
-//! `munmap`. The child never gets that lock for writing. Only UCX's registration cache asks for
-//! that, so a child's contexts do without the cache.
+//! During the fork, a thread of the parent may hold a lock of UCX for reading, for example inside
+//! `munmap`. A child's contexts disable the registration cache, the only writer of that lock.
 
 use std::fs;
 use std::io;
@@ -40,7 +39,6 @@ unsafe extern "C" {
         of: *mut libc::c_void,
     ) -> sys::ucs_status_t;
     fn ucs_async_remove_handler(id: libc::c_int, sync: libc::c_int) -> sys::ucs_status_t;
-    // UCX's thread calls this.
     fn ucs_async_dispatch_handlers(
         ids: *mut libc::c_int,
         count: usize,
@@ -51,16 +49,15 @@ unsafe extern "C" {
 /// The process whose UCX has its thread; 0 before the first context.
 static HOME: AtomicU64 = AtomicU64::new(0);
 
-/// Flag: the process of `HOME` was forked from one with UCX.
+/// Flag: the process of `HOME` was forked from a process with UCX.
 const FORKED: u64 = 1 << 62;
 /// Flag: a thread of that process is inside [`move_here`].
 const MOVING: u64 = 1 << 63;
 
-/// Prepares UCX before a context is made. Returns whether this process was forked from one with
-/// UCX.
+/// Prepares UCX before a context is made. Returns whether a parent process used UCX.
 ///
 /// # Errors
-/// The system has no descriptor or thread left.
+/// The system is out of descriptors or threads.
 pub(crate) fn prepare() -> io::Result<bool> {
     let here = u64::from(std::process::id());
     loop {
@@ -69,7 +66,6 @@ pub(crate) fn prepare() -> io::Result<bool> {
             0 => (here, here),
             _ if home & !FORKED == here => return Ok(home & FORKED != 0),
             _ if home == here | MOVING => {
-                // Another thread of this process is inside `move_here`.
                 thread::yield_now();
                 continue;
             }
@@ -87,7 +83,7 @@ pub(crate) fn prepare() -> io::Result<bool> {
 extern "C" fn never(_: libc::c_int, _: u8, _: *mut libc::c_void) {}
 
 fn move_here() -> io::Result<()> {
-    // The mark is never readable. It only identifies UCX's instance.
+    // The mark never becomes readable. It only identifies UCX's epoll instance.
     let mark = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let id = mark.as_raw_fd();
     let before = descriptors()?;
@@ -102,7 +98,7 @@ fn move_here() -> io::Result<()> {
     let is_inherited = |set: &RawFd| before.contains(set);
     let set = descriptors()?.into_iter().find(|set| watches(*set, id)).filter(is_inherited);
     let moved = set.map_or(Ok(()), |set| replace(set, &mark));
-    // SAFETY: the handler from above. Without an inherited thread this ends the new one.
+    // SAFETY: the handler from above. Without an inherited thread, this call ends the new one.
     unsafe { ucs_async_remove_handler(id, 0) };
     moved
 }
@@ -112,8 +108,7 @@ fn descriptors() -> io::Result<Vec<RawFd>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Whether `set` is an epoll instance that watches `descriptor` with its number as data, as UCX
-/// does.
+/// Returns whether `set` is an epoll instance that watches `descriptor`, as UCX registers it.
 fn watches(set: RawFd, descriptor: RawFd) -> bool {
     let Ok(text) = fs::read_to_string(format!("/proc/self/fdinfo/{set}")) else { return false };
     text.lines().filter(|line| line.starts_with("tfd:")).any(|line| {
@@ -124,11 +119,10 @@ fn watches(set: RawFd, descriptor: RawFd) -> bool {
     })
 }
 
-/// Replaces the parent's epoll instance by a new one, and starts the thread that serves it.
 fn replace(set: RawFd, mark: &OwnedFd) -> io::Result<()> {
-    // SAFETY: UCX keeps the descriptor open as long as it has a handler; the parent's handlers stay.
+    // SAFETY: UCX keeps the descriptor open while it has handlers, such as the parent's.
     let inherited = unsafe { BorrowedFd::borrow_raw(set) };
-    // The parent's instance is as before.
+    // Restores the parent's instance.
     epoll::delete(inherited, mark)?;
     let own = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&own, mark, epoll::EventData::new_u64(0), epoll::EventFlags::empty())?;
@@ -158,7 +152,7 @@ fn serve(set: BorrowedFd<'static>) {
             let events = has(epoll::EventFlags::IN, READ)
                 | has(epoll::EventFlags::OUT, WRITE)
                 | has(epoll::EventFlags::ERR, ERROR);
-            // SAFETY: one id, a local variable. UCX ignores an id that it has removed.
+            // SAFETY: `id` is a local variable. UCX ignores the id of a removed handler.
             rest |= unsafe { ucs_async_dispatch_handlers(&mut id, 1, events) } != sys::UCS_OK;
         }
         if rest {

@@ -1,4 +1,4 @@
-//! The handlers of a worker by id, and which of them may run.
+//! The handlers of a worker by id, and whether they may run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -6,43 +6,35 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 
-/// A handler that the table can clear.
 pub(crate) trait Registered {
     /// Drops the closure.
     ///
     /// # Safety
-    /// The caller has turned the table's state away from idle, and no call of the handler is under
-    /// way.
+    /// The caller has changed the table's state from idle, and the handler is not running.
     unsafe fn clear(&self);
 }
 
-/// The active-message handlers of a worker.
 #[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
     pub(crate) state: Cell<HandlerState>,
     /// The announcement whose callback has not returned, unless it was dropped.
     pub(crate) current: Cell<*mut c_void>,
-    /// Calls for messages that arrived while a handler ran.
     waiting: RefCell<VecDeque<Box<dyn FnOnce()>>>,
 }
 
-/// Whether a handler may be called: it gets its closure for writing, so one call at a time.
+/// Whether a handler may be called: calls have exclusive access to the closure, so only one runs.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) enum HandlerState {
-    /// No handler runs.
     #[default]
     Idle,
-    /// One runs.
     Running,
-    /// One runs, and others wait for its end.
     Waited,
-    /// None will run any more.
     Over,
 }
 
 impl Handlers {
-    /// Drops the closures. UCX may call back while the worker ends, to no effect.
+    /// Drops the closures. Later callbacks of UCX, while the worker ends, have no effect.
     pub(crate) fn clear(&self) {
         let before = self.state.replace(HandlerState::Over);
         debug_assert!(
@@ -56,8 +48,7 @@ impl Handlers {
         }
     }
 
-    /// Takes an announcement whose callback has not returned; the callback then reports it as
-    /// dropped. False when it has returned.
+    /// Takes an announcement, which its callback then drops; false if the callback has returned.
     pub(crate) fn take_announcement(&self, descriptor: *mut c_void) -> bool {
         let current = self.current.get() == descriptor;
         if current {
@@ -66,14 +57,12 @@ impl Handlers {
         current
     }
 
-    /// Has a call wait until the handler that runs has returned.
     pub(crate) fn wait(&self, call: impl FnOnce() + 'static) {
         self.waiting.borrow_mut().push_back(Box::new(call));
         self.state.set(HandlerState::Waited);
     }
 
-    /// Runs the calls that waited. The caller has turned the state away from idle, and its own
-    /// handler has returned.
+    /// Runs the queued calls. The caller has changed the state from idle; its handler has returned.
     #[cold]
     pub(crate) fn run_waiting(&self) {
         let next = || self.waiting.borrow_mut().pop_front();

@@ -1,8 +1,7 @@
-//! The handlers of active messages, and how UCX reaches them.
+//! The handlers of active messages, and their callbacks from UCX.
 //!
-//! A message that a worker sends to itself over the `self` transport arrives inside the send, so
-//! possibly inside a handler that sends. Handlers never nest: such a message waits until the
-//! running one has returned.
+//! A message that a worker sends to itself over the `self` transport arrives inside the send.
+//! Handlers never nest: such a message waits until a running handler has returned.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -20,22 +19,21 @@ use crate::rendezvous::Rendezvous;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
 
-/// The argument of UCX's callback. It lives until another handler replaces it or the worker ends.
+/// The argument of UCX's callback; lives until another handler replaces it or the worker ends.
 struct Handler<F> {
-    /// Not counted: the worker has this handler.
+    /// An uncounted handle, because the worker owns this handler.
     worker: ManuallyDrop<Worker>,
-    /// Only the owner of the table's state, once it is not [`HandlerState::Idle`], touches this.
+    /// Accessed only by the code that changed the table's state from [`HandlerState::Idle`].
     call: UnsafeCell<Option<F>>,
 }
 
-/// A handler of any closure, as messages see it.
 trait Receives: Registered {
     fn worker(&self) -> &Worker;
 
-    /// Calls the closure; its panic is kept from C.
+    /// Calls the closure; a panic does not reach C.
     ///
     /// # Safety
-    /// The caller has turned the state away from idle, and no other call is under way.
+    /// The caller has changed the state from idle, and no other call is running.
     unsafe fn run(&self, message: Message<'_>);
 }
 
@@ -47,7 +45,7 @@ impl<F: FnMut(Message<'_>)> Receives for Handler<F> {
     #[inline(always)]
     unsafe fn run(&self, message: Message<'_>) {
         self.worker.inner().guard(|| {
-            // SAFETY: the caller has the closure for itself until this returns.
+            // SAFETY: the caller has exclusive access to the closure until this function returns.
             if let Some(call) = unsafe { &mut *self.call.get() } {
                 call(message);
             }
@@ -57,14 +55,12 @@ impl<F: FnMut(Message<'_>)> Receives for Handler<F> {
 
 impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
     unsafe fn clear(&self) {
-        // SAFETY: the caller has the closure for itself until this returns.
+        // SAFETY: the caller has exclusive access to the closure until this function returns.
         let call = unsafe { &mut *self.call.get() }.take();
         self.worker.inner().guard(|| drop(call));
     }
 }
 
-/// A message that arrived while a handler ran. It is a copy: UCX's bytes are there for the time of
-/// its callback only.
 struct WaitingMessage {
     handler: *const dyn Receives,
     header: Vec<u8>,
@@ -83,35 +79,31 @@ impl WaitingMessage {
         WaitingMessage { handler, header: message.header.to_vec(), bytes, rendezvous, reply }
     }
 
-    /// Calls its handler, inside the callback during which it arrived: the endpoint to reply by is
-    /// there until then.
+    /// Calls the handler inside the message's callback, while the reply endpoint is valid.
     ///
     /// # Safety
-    /// As [`Receives::run`].
+    /// Same as [`Receives::run`].
     unsafe fn run(mut self) {
-        // SAFETY: handlers live while they are registered, and none is replaced inside a callback.
+        // SAFETY: handlers live while registered, and are never replaced inside a callback.
         let handler = unsafe { &*self.handler };
         let worker = handler.worker();
         let data = self.rendezvous.take().map_or(Data::Eager(&self.bytes), Data::Rendezvous);
         let reply = self.reply.map(|endpoint| Reply { worker, endpoint });
-        // SAFETY: the caller turned the state away from idle, so no other call has the closure.
+        // SAFETY: the caller changed the state from idle, so no other call uses the closure.
         unsafe { handler.run(Message { header: &self.header, data, reply }) };
     }
 }
 
 impl Worker {
-    /// Calls `handler` for every active message with this id: `ucp_worker_set_am_recv_handler`. It
-    /// replaces an earlier handler. UCX drops a message without a handler, with a line in its log.
+    /// Calls `handler` for every active message with this id: `ucp_worker_set_am_recv_handler`.
+    /// Replaces an earlier handler. UCX drops a message without a handler and logs it.
     ///
-    /// Handlers are called from [`progress`](Worker::progress), one at a time. Only a message from
-    /// this worker to itself over the `self` transport is handled inside the call that sends it. If
-    /// a handler makes that call, the message is copied and handled as soon as the handler has
-    /// returned.
+    /// [`progress`](Worker::progress) calls handlers one at a time. A message over the `self`
+    /// transport is handled inside the send, or, if a handler sends it, copied and handled after
+    /// that handler.
     ///
-    /// The handler may send, start other requests and drop endpoints; it cannot progress the
-    /// worker. It must not hold a strong handle of the worker (see
-    /// [`WeakWorker`](crate::WeakWorker)). If it panics, the message is dropped, and the panic goes
-    /// on in the caller of `progress`.
+    /// The handler may send, start requests and drop endpoints; it cannot progress the worker, and
+    /// must not hold a strong handle of it. If it panics, `progress` resumes the panic.
     ///
     /// # Errors
     /// `UNSUPPORTED` without [`Features::AM`], `BUSY` inside a handler; otherwise UCX's error.
@@ -124,8 +116,7 @@ impl Worker {
         if self.is_progressing() {
             return Err(Status::BUSY.during(what()));
         }
-        // SAFETY: the handler is the worker's, and UCX reaches it only inside a call on a handle of
-        // the worker.
+        // SAFETY: the worker owns the handler, and UCX calls it only inside a call on a handle.
         let worker = unsafe { Worker::borrowed(self.as_ptr()) };
         let handler = Rc::new(Handler { worker, call: UnsafeCell::new(Some(handler)) });
         let mut params = sys::ucp_am_handler_param_t::zeroed();
@@ -137,20 +128,19 @@ impl Worker {
         params.id = id.into();
         params.cb = Some(on_message::<F>);
         params.arg = void(Rc::as_ptr(&handler));
-        // SAFETY: the worker is live, the mask names what is set, the argument lives until it is
-        // replaced.
+        // SAFETY: the worker is live, the mask names the set fields, the argument lives long
+        // enough.
         check(unsafe { sys::ucp_worker_set_am_recv_handler(self.raw(), &params) }, what())?;
-        // The borrow ends before the earlier handler is dropped.
         let before = self.inner().handlers.by_id.borrow_mut().insert(id, handler);
         drop(before);
         Ok(())
     }
 }
 
-/// The bytes that C gives as a pointer and a length. The pointer may be null for no bytes.
+/// Makes a slice of a C pointer and length. The pointer may be null if the length is zero.
 ///
 /// # Safety
-/// Unless the length is zero, that many bytes are there and stay for the lifetime.
+/// Unless the length is zero, the bytes are valid for the lifetime.
 #[inline]
 unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
     if length == 0 {
@@ -160,8 +150,7 @@ unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(start.cast(), length) }
 }
 
-/// The path of a message that came whole, while no handler runs. The closure is known here, so it
-/// is inlined; all else is in another function, which few messages need.
+/// Handles a complete message while no handler runs; the call of the closure is inlined.
 unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     arg: *mut c_void,
     header: *const c_void,
@@ -170,24 +159,24 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     length: usize,
     param: *const sys::ucp_am_recv_param_t,
 ) -> sys::ucs_status_t {
-    // SAFETY: `arg` is the handler that is registered, which lives at least as long.
+    // SAFETY: `arg` is the registered handler, which outlives this call.
     let handler = unsafe { &*arg.cast::<Handler<F>>() };
-    // SAFETY: UCX gives its parameters for the time of the callback.
+    // SAFETY: UCX keeps its parameters valid during the callback.
     let param = unsafe { &*param };
-    // SAFETY: UCX gives `header_length` bytes for the time of the callback.
+    // SAFETY: UCX keeps `header_length` bytes valid during the callback.
     let header = unsafe { bytes(header, header_length) };
     let handlers = &handler.worker.inner().handlers;
     if is_announced(param) || handlers.state.get() != HandlerState::Idle {
-        // SAFETY: all of it as UCX gave it.
+        // SAFETY: all arguments are UCX's.
         return unsafe { on_rare_message(handler, header, data, length, param) };
     }
-    // SAFETY: UCX gives `length` bytes for the time of the callback.
+    // SAFETY: UCX keeps `length` bytes valid during the callback.
     let data = unsafe { bytes(data, length) };
     handlers.state.set(HandlerState::Running);
     handler.worker.inner().guard(|| {
-        // SAFETY: the state was idle, so the closure is this call's until it returns.
+        // SAFETY: the state was idle, so this call has exclusive access until it returns.
         if let Some(call) = unsafe { &mut *handler.call.get() } {
-            // The message is made here because it is then never in memory.
+            // Constructed here so that the message stays in registers.
             call(Message { header, data: Data::Eager(data), reply: reply(&handler.worker, param) });
         }
     });
@@ -198,11 +187,10 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
     sys::UCS_OK
 }
 
-/// As [`on_message`], for an announcement, and for a message that arrives while a handler runs or
-/// the worker ends.
+/// Handles an announcement, or a message that arrives while a handler runs or the worker ends.
 ///
 /// # Safety
-/// `data`, `length` and `param` are what UCX gave to the callback of this handler.
+/// `data`, `length` and `param` are UCX's arguments to the callback of this handler.
 #[cold]
 unsafe fn on_rare_message(
     handler: &(dyn Receives + 'static),
@@ -222,7 +210,7 @@ unsafe fn on_rare_message(
     let data = if announced {
         Data::Rendezvous(Rendezvous::new(worker, descriptor, length))
     } else {
-        // SAFETY: UCX gives `length` bytes for the time of the callback.
+        // SAFETY: UCX keeps `length` bytes valid during the callback.
         Data::Eager(unsafe { bytes(data, length) })
     };
     let message = Message { header, data, reply: reply(worker, param) };
@@ -233,13 +221,11 @@ unsafe fn on_rare_message(
         unsafe { handler.run(message) };
         handlers.run_waiting();
         handlers.state.set(HandlerState::Idle);
-        // An announcement that was dropped meanwhile has taken itself out; UCX drops it when told
-        // that all is done.
+        // A dropped announcement has removed itself; UCX drops it when the callback returns OK.
         !handlers.current.replace(ptr::null_mut()).is_null()
     } else {
         let waiting = WaitingMessage::copy(handler, message);
-        // SAFETY: the table has turned the state away from idle when it runs this, and the handler
-        // that ran has returned.
+        // SAFETY: the state is not idle when the table runs this; the earlier handler has returned.
         handlers.wait(move || unsafe { waiting.run() });
         announced
     };

@@ -1,4 +1,4 @@
-//! Memory of another process that a device reaches as if it were this one's.
+//! Memory of another process that a device can access.
 
 use std::any::Any;
 use std::ffi::{CStr, c_void};
@@ -14,7 +14,7 @@ use crate::features::{Features, has_rdma_device};
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 
-/// What [`Memory::export`](crate::Memory::export) described, imported: `ucp_mem_map` with an
+/// Memory imported from a [`Memory::export`](crate::Memory::export) handle: `ucp_mem_map` with an
 /// exported handle. A device can write to it by the owner's addresses; this process cannot.
 ///
 /// [`Rendezvous::recv_imported`](crate::Rendezvous::recv_imported) receives into it.
@@ -26,7 +26,6 @@ pub struct Imported {
     ranges: Ranges,
 }
 
-/// What the file of UCX's own functions is called at the beginning.
 const UCX: &str = "libucp.";
 
 struct ImportedMapping {
@@ -36,35 +35,33 @@ struct ImportedMapping {
 
 impl Drop for ImportedMapping {
     fn drop(&mut self) {
-        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it
-        // alive.
+        // SAFETY: mapped in this live context, and unmapped once, after all its requests.
         unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
     }
 }
 
 impl Imported {
-    /// Whether UCX can be given exported handles in this process: there is an RDMA device, or
-    /// another library stands in front of UCX's `ucp_mem_map`, as one that emulates them does.
-    /// Without either, UCX ends the process over some bytes.
+    /// Returns whether an RDMA device or an emulation of `ucp_mem_map` exists: UCX could abort
+    /// otherwise.
     #[must_use]
     pub fn is_possible() -> bool {
         has_rdma_device() || is_interposed()
     }
 
-    /// Imports all that a handle describes.
+    /// Imports all memory that a handle describes.
     ///
     /// # Errors
-    /// As [`open`](Imported::open).
+    /// Same as [`open`](Imported::open).
     ///
     /// # Safety
-    /// As [`open`](Imported::open).
+    /// Same as [`open`](Imported::open).
     pub unsafe fn open_all(context: &Context, exported: &[u8]) -> Result<Imported> {
         // SAFETY: the caller's promise is the same.
         let imported = unsafe { Imported::open(context, exported, 0, 0) }?;
         let mut attributes = sys::ucp_mem_attr_t::zeroed();
         attributes.field_mask =
             u64::from(sys::UCP_MEM_ATTR_FIELD_ADDRESS | sys::UCP_MEM_ATTR_FIELD_LENGTH);
-        // SAFETY: the memory is mapped, the mask names what UCX may write.
+        // SAFETY: the memory is mapped, and the mask limits what UCX writes.
         let status = unsafe { sys::ucp_mem_query(imported.mapping.raw, &mut attributes) };
         check(status, "asking what an exported memory handle describes")?;
         let (address, length) = (attributes.address.addr() as u64, attributes.length as u64);
@@ -74,30 +71,29 @@ impl Imported {
         Ok(Imported { address, length, ..imported })
     }
 
-    /// Where it begins in its owner's process.
+    /// Returns the start address in the owner's process.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// How many bytes.
+    /// Returns the length in bytes.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "nobody imports nothing")]
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Imports `length` bytes that their owner has at `address`.
+    /// Imports `length` bytes at the owner's `address`.
     ///
     /// # Errors
-    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`], `UNREACHABLE` if no device of this
-    /// process reaches the memory, `INVALID_PARAM` for no bytes or an address range that wraps
-    /// around; otherwise UCX's error.
+    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`], `UNREACHABLE` if no device reaches the
+    /// memory, `INVALID_PARAM` for an empty or wrapping address range; otherwise UCX's error.
     ///
     /// # Safety
-    /// [`Memory::export`](crate::Memory::export), or `ucp_memh_pack` in C, made the bytes, and all
-    /// of them are here: UCX reads them without a length. The owner keeps so much memory registered
-    /// there until this value and its requests are gone.
+    /// The bytes are the complete result of [`Memory::export`](crate::Memory::export) or
+    /// `ucp_memh_pack`. The owner keeps the memory registered until this value and its requests are
+    /// dropped.
     pub unsafe fn open(
         context: &Context,
         exported: &[u8],
@@ -113,14 +109,13 @@ impl Imported {
         params.field_mask = sys::UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER.into();
         params.exported_memh_buffer = void(exported.as_ptr());
         let mut raw = ptr::null_mut();
-        // SAFETY: the context is live, the mask names what is set, and the bytes are a handle, as
-        // the caller promises.
+        // SAFETY: the context is live, the mask names the set fields, and the bytes are a handle.
         check(unsafe { sys::ucp_mem_map(context.raw(), &params, &mut raw) }, what())?;
         let mapping = Rc::new(ImportedMapping { raw, context: context.clone() });
         Ok(Imported { mapping, address, length, ranges: Ranges::default() })
     }
 
-    /// The place of `length` bytes at `offset` for UCX, and the handle that goes with it.
+    /// Returns the address of `length` bytes at `offset` for UCX, and their handle.
     pub(crate) fn at(
         &self,
         context: &Context,
@@ -134,12 +129,11 @@ impl Imported {
             return Err(Status::OUT_OF_RANGE);
         }
         let address = usize::try_from(self.address + offset).map_err(|_| Status::OUT_OF_RANGE)?;
-        // The owner's address: nobody here dereferences it.
+        // The owner's address, never dereferenced here.
         Ok((ptr::without_provenance_mut(address), self.mapping.raw))
     }
 
-    /// As [`at`](Imported::at), for a request that keeps the last part alive. `BUSY` while another
-    /// one uses some of these bytes, unless both only read.
+    /// Like [`at`](Imported::at), for a request that keeps the lease. `BUSY` on a conflict.
     pub(crate) fn take(
         &self,
         context: &Context,
@@ -153,13 +147,11 @@ impl Imported {
         Ok((start, handle, Rc::new((Rc::clone(&self.mapping), lease))))
     }
 
-    /// What requests keep alive.
     pub(crate) fn keep(&self) -> Rc<dyn Any> {
         Rc::clone(&self.mapping) as Rc<dyn Any>
     }
 }
 
-/// Whether the function that this process calls for `ucp_mem_map` is not UCX's own.
 fn is_interposed() -> bool {
     let mut info = libc::Dl_info {
         dli_fname: ptr::null(),
@@ -168,12 +160,12 @@ fn is_interposed() -> bool {
         dli_saddr: ptr::null_mut(),
     };
     let function = sys::ucp_mem_map as *const c_void;
-    // SAFETY: the loader reads the address only, and writes to the structure.
+    // SAFETY: the loader only reads the address, and `info` is writable.
     let found = unsafe { libc::dladdr(function, &mut info) };
     if found == 0 || info.dli_fname.is_null() {
         return false;
     }
-    // SAFETY: the loader's name of a file that stays loaded, a C string.
+    // SAFETY: the C string of a library that stays loaded.
     let file = unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned();
     let name = Path::new(&file).file_name().unwrap_or_default().to_string_lossy();
     !name.starts_with(UCX)

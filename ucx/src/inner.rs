@@ -19,40 +19,32 @@ use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
 use crate::watch::Watch;
 
-/// How long a worker that is dropped waits for UCX to give back parked buffers.
+/// How long a dropped worker waits for UCX to return parked buffers.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// A job for an idle round waits for so many busy ones at most.
 const BUSY_ROUNDS: u32 = 1024;
 
 type Job = Box<dyn FnOnce(&WorkerState)>;
 
-/// The state of a worker. Callbacks have a plain pointer to it: it lives until UCX has destroyed
-/// the worker.
+/// The state of a worker. Callbacks hold a plain pointer to it: it outlives UCX's worker.
 pub(crate) struct WorkerState {
     pub(crate) raw: sys::ucp_worker_h,
     pub(crate) context: Context,
-    /// The context's, here because every send looks at them.
+    /// The context's features, copied because every send checks them.
     pub(crate) features: Features,
     pub(crate) max_am_header: usize,
-    /// The parameters of an eager active message without header, which nearly all of a busy
-    /// worker's are. Zero before the worker has its place in memory.
+    /// The parameters of an eager active message without header. Zero until the address is final.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
     pub(crate) watch: Watch<WorkerState>,
-    /// How many peers that may have written into its receive queue are gone.
     pub(crate) losses: Cell<u64>,
-    /// The tag receives that wait.
     pub(crate) receives: RefCell<FxHashSet<NonNull<RequestSlot>>>,
-    /// UCX progresses, or Rust code runs that UCX called.
     progressing: Cell<bool>,
     pub(crate) closing: Cell<bool>,
     /// A job or a panic waits for the end of progress.
     pub(crate) attention: Cell<bool>,
-    /// Requests without a handle whose buffers UCX still has.
     parked: Cell<usize>,
     jobs: RefCell<VecDeque<Job>>,
-    /// A job waits for an idle round.
     pub(crate) chores: Cell<bool>,
     idle_jobs: RefCell<VecDeque<Job>>,
     busy_rounds: Cell<u32>,
@@ -92,7 +84,6 @@ impl WorkerState {
         inner
     }
 
-    /// What every request of this worker has: its callback and whom that reaches.
     #[inline]
     pub(crate) fn params(&self) -> sys::ucp_request_param_t {
         let mut params = sys::ucp_request_param_t::zeroed();
@@ -113,7 +104,7 @@ impl WorkerState {
         self.parked.set(self.parked.get() + 1);
     }
 
-    /// Runs a call of UCX that progresses the worker; nothing inside a callback.
+    /// Runs a call of UCX that progresses the worker; returns `None` inside a callback.
     #[inline]
     pub(crate) fn progressing<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
         if self.progressing.replace(true) {
@@ -124,8 +115,7 @@ impl WorkerState {
         Some(result)
     }
 
-    /// One round of UCX, then the jobs of callbacks. False when nothing happened or a round is
-    /// under way.
+    /// Runs a round of UCX, then the jobs of callbacks; false without work or inside a round.
     #[inline]
     pub(crate) fn progress(&self) -> bool {
         // SAFETY: the worker is live, this is its thread, and calls do not nest.
@@ -140,11 +130,10 @@ impl WorkerState {
         self.watch.after_round(self, worked) | worked | busy
     }
 
-    /// Runs the jobs once no C is on the stack, and lets a caught panic go on.
+    /// Runs the jobs after C has returned, and resumes a caught panic.
     #[cold]
     fn attend(&self) {
         if let Some(payload) = self.panic.take() {
-            // The jobs wait for the next round.
             self.attention.set(!self.jobs.borrow().is_empty());
             resume_unwind(payload);
         }
@@ -159,35 +148,29 @@ impl WorkerState {
         self.jobs.borrow_mut().pop_front()
     }
 
-    /// Leaves a job for the end of the next round of progress.
     pub(crate) fn later(&self, job: impl FnOnce(&WorkerState) + 'static) {
         self.jobs.borrow_mut().push_back(Box::new(job));
         self.attention.set(true);
     }
 
-    /// Leaves a job for a round of progress that finds nothing: UCX has then read what peers had
-    /// sent. A busy worker does it after some rounds.
+    /// Queues a job for an idle round, when UCX has read the peers' data, or after busy rounds.
     pub(crate) fn once_idle(&self, job: impl FnOnce(&WorkerState) + 'static) {
         self.idle_jobs.borrow_mut().push_back(Box::new(job));
         self.busy_rounds.set(0);
         self.chores.set(true);
     }
 
-    /// Notes that a peer that may have written into the receive queue is gone.
     pub(crate) fn lose_peer(&self) {
         self.losses.set(self.losses.get() + 1);
     }
 
-    /// Ends the tag receives that wait, with `CONNECTION_RESET`.
     pub(crate) fn give_up_receives(&self) {
         for slot in self.receives.take() {
-            // SAFETY: a live request of this worker: the callback that ends it takes it out of the
-            // set.
+            // SAFETY: a live request of this worker; the callback that ends it removes it.
             unsafe { sys::ucp_request_cancel(self.raw, slot.as_ptr().cast()) };
         }
     }
 
-    /// Runs the jobs that are due. Whether there were any.
     #[cold]
     fn do_chores(&self, worked: bool) -> bool {
         let busy_rounds = self.busy_rounds.get() + 1;
@@ -208,9 +191,8 @@ impl WorkerState {
         self.idle_jobs.borrow_mut().pop_front()
     }
 
-    /// Runs a callback's Rust part. A panic is kept from C and goes on in
-    /// [`WorkerState::progress`]. UCX also calls back from a send, or any other call that ends a
-    /// request at once.
+    /// Runs the Rust part of a callback. A panic does not reach C; [`WorkerState::progress`]
+    /// resumes it. UCX also calls back inside a send or any other call that ends a request at once.
     #[inline(always)]
     pub(crate) fn guard(&self, run: impl FnOnce()) {
         let before = self.progressing.replace(true);
@@ -227,16 +209,15 @@ impl WorkerState {
         self.attention.set(true);
     }
 
-    /// Ends the worker; only the last handle calls this. Returns false when UCX still has buffers
-    /// after a while. The worker is then not destroyed, and this structure and its context must be
-    /// leaked.
+    /// Ends the worker. If it returns false, UCX still uses buffers: leak this state and its
+    /// context.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.handlers.clear();
         let deadline = Instant::now() + DRAIN;
         self.progressing.set(true);
         if !self.idle_jobs.borrow().is_empty() {
-            // SAFETY: the worker is live, and nothing else runs on it any more.
+            // SAFETY: the worker is live, and nothing else runs on it.
             let read = || unsafe { sys::ucp_worker_progress(self.raw) } != 0;
             let _ = (0..BUSY_ROUNDS).find(|_| !read());
         }
@@ -248,16 +229,16 @@ impl WorkerState {
             if self.parked.get() == 0 {
                 break;
             }
-            // A peer that floods this worker gives it something to do in every round.
+            // A peer that floods this worker causes work in every round.
             if Instant::now() > deadline {
                 return false;
             }
-            // SAFETY: the worker is live, and nothing else runs on it any more.
+            // SAFETY: the worker is live, and nothing else runs on it.
             if unsafe { sys::ucp_worker_progress(self.raw) } == 0 {
                 std::thread::yield_now();
             }
         }
-        // SAFETY: no endpoint, request or memory of this worker is left, and it is destroyed once.
+        // SAFETY: all endpoints, requests and memory of the worker are gone; it is destroyed once.
         unsafe { sys::ucp_worker_destroy(self.raw) };
         true
     }
@@ -272,19 +253,17 @@ unsafe extern "C" fn on_send(
     unsafe { complete(request, user_data, Completion::new(Status::from_raw(status))) };
 }
 
-/// Notes the end of a request; every completion callback ends here.
+/// Records the end of a request; every completion callback calls this.
 ///
 /// # Safety
-/// `request` and `user_data` are what UCX gives to the callback of a request made with
-/// [`WorkerState::params`].
+/// `request` and `user_data` are UCX's, for a request made with [`WorkerState::params`].
 pub(crate) unsafe fn complete(
     request: *mut c_void,
     user_data: *mut c_void,
     completion: Completion,
 ) {
     let Some(slot) = NonNull::new(request.cast::<RequestSlot>()) else { return };
-    // SAFETY: `params` set a worker's `WorkerState` as the user data, and it outlives the worker's
-    // requests.
+    // SAFETY: `params` set a worker's `WorkerState`, which outlives the worker's requests.
     let inner = unsafe { &*user_data.cast::<WorkerState>() };
     // SAFETY: a live request starts with its slot.
     let this = unsafe { slot.as_ref() };

@@ -1,4 +1,4 @@
-//! Leases: parts of registered memory as buffers, for one writer or any number of readers.
+//! Leases: ranges of registered memory as buffers, for one writer or any number of readers.
 
 use std::ops::Range;
 
@@ -7,32 +7,29 @@ use crate::memory::Memory;
 use crate::ranges::RangeLease;
 
 impl Memory {
-    /// A part of the memory as a buffer that nobody else has until it is dropped. `None` when it is
-    /// not all inside or some of it is leased.
+    /// Leases a range exclusively; `None` when it is not all inside or overlaps another lease.
     #[must_use]
     pub fn lease(&self, range: Range<usize>) -> Option<Lease> {
         Lease::new(self, range)
     }
 
-    /// As [`lease`](Memory::lease), for requests that only read. Any number of them may share
-    /// bytes.
+    /// Leases a range for requests that only read; such leases may overlap.
     #[must_use]
     pub fn share(&self, range: Range<usize>) -> Option<SharedLease> {
         Lease::new(self, range)
     }
 }
 
-/// A part of registered [`Memory`], as a buffer. Dropping it ends the lease. While it exists,
-/// nobody else in this process writes to these bytes. A peer with the remote key still can; a
-/// request then sees a mixture. A worker of another context treats it as memory that is not
-/// registered.
+/// A range of registered [`Memory`], as a buffer. Dropping it ends the lease. Meanwhile no other
+/// code of this process writes to these bytes. A peer with the remote key still can; a request then
+/// sees a mixture. A worker of another context treats the range as unregistered memory.
 #[derive(Debug)]
 pub struct Lease<const SHARED: bool = false> {
     memory: Memory,
     part: RangeLease,
 }
 
-/// A [`Lease`] for requests that read: any number of these may share bytes.
+/// A [`Lease`] for requests that read; such leases may overlap.
 pub type SharedLease = Lease<true>;
 
 impl<const SHARED: bool> Lease<SHARED> {
@@ -44,7 +41,7 @@ impl<const SHARED: bool> Lease<SHARED> {
         Some(Lease { memory: memory.clone(), part })
     }
 
-    /// Where it lies in the memory.
+    /// Returns the leased range.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.part.range()
@@ -65,13 +62,12 @@ impl Lease {
         let end = offset.checked_add(from.len());
         assert!(end.is_some_and(|end| end <= range.len()), "writing past the end of a lease");
         let to = self.memory.at(range.start + offset, from.len());
-        // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
+        // SAFETY: the bytes are inside; `from` is Rust's own memory, so it does not overlap.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
 }
 
-// SAFETY: the bytes are in memory that the lease keeps alive and in place. Nobody in this process
-// writes to them: another lease on them only reads, too.
+// SAFETY: the lease keeps the memory alive and in place, and overlapping leases only read.
 unsafe impl<const SHARED: bool> Buffer for Lease<SHARED> {
     fn start(&self) -> *const u8 {
         self.at()
@@ -86,8 +82,7 @@ unsafe impl<const SHARED: bool> Buffer for Lease<SHARED> {
     }
 }
 
-// SAFETY: as above; the lease is the only one on its bytes, so nobody else writes them, and there
-// are no references to registered memory: `Memory::read` copies through raw pointers.
+// SAFETY: as above; the lease is exclusive, and `Memory::read` copies through raw pointers.
 unsafe impl BufferMut for Lease {
     fn start_mut(&mut self) -> *mut u8 {
         self.at()

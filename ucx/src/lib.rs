@@ -1,11 +1,10 @@
 //! Safe UCX: contexts, workers, endpoints, active messages, tags, memory.
 //!
-//! A [`Context`] names the features and transports that a program uses. A [`Worker`] makes
-//! everything progress. An [`Endpoint`] is a connection of a worker. Every operation is a
-//! [`Request`]: a future that owns its buffer until UCX is done with it.
+//! A [`Context`] selects features and transports. A [`Worker`] drives all progress. An [`Endpoint`]
+//! is a connection of a worker. A [`Request`] is a future of an operation that owns its buffer.
 //!
-//! UCX 1.16 or newer is needed. The crate `ucx-probe` finds it for the build. The build script of a
-//! program or a shared object calls `ucx_probe::emit_rpath`, so that UCX is found at run time too.
+//! The crate needs UCX 1.16 or newer, which `ucx-probe` finds for the build. The build script of a
+//! program or a shared object calls `ucx_probe::emit_rpath` to find UCX at run time too.
 //!
 //! ```no_run
 //! use ucx::{Context, Data, Features};
@@ -31,16 +30,16 @@
 //! ```
 //!
 //! # Rules
-//! - A worker and what belongs to it stay on one thread. Each thread makes its own [`Context`].
-//! - Handlers, hooks and wakers are called from [`Worker::progress`]. Those of endpoints whose peer
-//!   left a [`Mesh`] are called from [`Worker::arm`] too. No panic crosses C: the panic of a
-//!   handler goes on in the caller of `progress`.
-//! - No value that C returns is undefined behaviour: a [`Status`] is any byte. UCX has no defence
-//!   against a malicious peer, so calls that take addresses, keys and handles of other processes
-//!   are `unsafe`: the caller vouches for their origin.
+//! - A worker and its objects stay on one thread. Each thread makes its own [`Context`].
+//! - [`Worker::progress`] calls handlers, hooks and wakers, and [`Worker::arm`] the hooks of
+//!   endpoints whose peer left a [`Mesh`]. `progress` resumes the panic of a handler; no panic
+//!   crosses C.
+//! - A [`Status`] from C may be any byte. UCX does not defend against a malicious peer, so calls
+//!   with addresses, keys and handles of other processes are `unsafe`: the caller vouches for their
+//!   origin.
 //! - In the steady state, sending, receiving, waking and progressing allocate nothing.
 
-/// Implements `Debug` for a handle with the fields that tell something.
+/// Implements `Debug` for a handle with selected fields.
 macro_rules! debug_fields {
     ($(<$($generic:tt),*>)? $name:ty, |$it:pat_param| { $($field:ident: $value:expr),* }) => {
         impl $(<$($generic),*>)? std::fmt::Debug for $name {

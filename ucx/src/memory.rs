@@ -1,5 +1,4 @@
-//! Memory that is registered with UCX: for peers to reach, or to send from without registering
-//! again.
+//! Memory registered with UCX, for access by peers or for repeated sends.
 
 use std::any::Any;
 use std::ptr::{self, NonNull};
@@ -12,11 +11,9 @@ use crate::features::Features;
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 
-/// Registered memory: `ucp_mem_h`. A handle that can be cloned. The memory stays registered until
-/// the last handle and the last [`Lease`](crate::Lease) are gone.
+/// Registered memory: `ucp_mem_h`, kept by its handles and [`Lease`](crate::Lease)s.
 ///
-/// A peer with its [remote key](Memory::remote_key) can read and write it at any time, so its bytes
-/// are copied in and out, never borrowed.
+/// A peer with its [remote key](Memory::remote_key) can access it at any time, so bytes are copied.
 ///
 /// ```
 /// use ucx::{Context, Features, Memory};
@@ -41,13 +38,12 @@ pub struct Memory {
 struct MemoryState {
     start: NonNull<u8>,
     length: usize,
-    /// Unmapped before the bytes go.
+    /// Declared first, so that it is unmapped before the bytes are freed.
     mapping: Mapping,
     ranges: Ranges,
     _bytes: Option<Box<dyn Any>>,
 }
 
-/// What `ucp_mem_map` made, undone by `ucp_mem_unmap`.
 struct Mapping {
     raw: sys::ucp_mem_h,
     context: Context,
@@ -56,7 +52,7 @@ struct Mapping {
 impl Mapping {
     fn new(context: &Context, params: &sys::ucp_mem_map_params_t, what: String) -> Result<Mapping> {
         let mut raw = ptr::null_mut();
-        // SAFETY: the context is live, the mask names what is set.
+        // SAFETY: the context is live, and the mask names the set fields.
         check(unsafe { sys::ucp_mem_map(context.raw(), params, &mut raw) }, what)?;
         Ok(Mapping { raw, context: context.clone() })
     }
@@ -64,17 +60,16 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped in this context, which lives, and unmapped once. Requests on it hold it
-        // alive.
+        // SAFETY: mapped in this live context, and unmapped once, after all its requests.
         unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
     }
 }
 
 impl Memory {
-    /// Allocates and registers memory, all zeros: `ucp_mem_map` with `UCP_MEM_MAP_ALLOCATE`.
+    /// Allocates and registers zeroed memory: `ucp_mem_map` with `UCP_MEM_MAP_ALLOCATE`.
     ///
     /// # Errors
-    /// `INVALID_PARAM` for no bytes, `NO_MEMORY`, and UCX's others.
+    /// `INVALID_PARAM` for a length of zero, `NO_MEMORY`, or UCX's other errors.
     pub fn allocate(context: &Context, length: usize) -> Result<Memory> {
         let what = || format!("allocating {length} bytes of registered memory");
         if length == 0 {
@@ -86,16 +81,15 @@ impl Memory {
         let mapping = Mapping::new(context, &params, what())?;
         let mut attributes = sys::ucp_mem_attr_t::zeroed();
         attributes.field_mask = sys::UCP_MEM_ATTR_FIELD_ADDRESS.into();
-        // SAFETY: the memory is mapped, the mask names what UCX may write.
+        // SAFETY: the memory is mapped, and the mask limits what UCX writes.
         check(unsafe { sys::ucp_mem_query(mapping.raw, &mut attributes) }, what())?;
         let start = NonNull::new(attributes.address.cast::<u8>());
         let start = start.ok_or_else(|| Status::NO_MEMORY.during(what()))?;
-        // SAFETY: UCX allocated at least `length` writable bytes, and nobody knows of them yet.
+        // SAFETY: UCX allocated at least `length` writable bytes, without another pointer to them.
         unsafe { start.as_ptr().write_bytes(0, length) };
         Ok(Memory::new(mapping, start, length, None))
     }
 
-    /// Registers `length` bytes, which stay with `bytes`.
     pub(crate) fn registered(
         context: &Context,
         start: NonNull<u8>,
@@ -124,32 +118,31 @@ impl Memory {
         }
     }
 
-    /// Where it begins, as peers name it.
+    /// Returns the start address, which peers use.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.inner.start.addr().get() as u64
     }
 
-    /// How many bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.length
     }
 
-    /// Never true: memory of no bytes cannot be registered.
+    /// Never true: empty memory cannot be registered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.length == 0
     }
 
-    /// Copies bytes out, as they are at this moment. Of those that a request or a peer is writing
-    /// it gets any mixture of old and new.
+    /// Copies bytes out; concurrent writes of a request or a peer yield a mixture.
     ///
     /// # Panics
     /// When the bytes are not all inside.
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let from = self.at(offset, to.len());
-        // SAFETY: the bytes are inside; `to` is Rust's own memory, so elsewhere.
+        // SAFETY: the bytes are inside; `to` is Rust's own memory, so it does not overlap.
         unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     }
 
@@ -163,24 +156,22 @@ impl Memory {
             !self.inner.ranges.clash(&(offset..offset + from.len()), false),
             "writing to leased memory"
         );
-        // SAFETY: the bytes are inside; `from` is Rust's own memory, so elsewhere.
+        // SAFETY: the bytes are inside; `from` is Rust's own memory, so it does not overlap.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
 
-    /// The registration, for UCX's calls in this context only: that of another means nothing there.
+    /// Returns the registration if it belongs to this context; UCX accepts only those.
     #[inline]
     pub(crate) fn within(&self, context: &Context) -> Option<sys::ucp_mem_h> {
-        // Both contexts live, so no two have one address.
+        // Both contexts are live, so their addresses differ.
         let mapping = &self.inner.mapping;
         (mapping.context.raw() == context.raw()).then_some(mapping.raw)
     }
 
-    /// The parts that requests have.
     pub(crate) fn ranges(&self) -> &Ranges {
         &self.inner.ranges
     }
 
-    /// The first of `length` bytes at `offset`. Panics unless all are inside.
     pub(crate) fn at(&self, offset: usize, length: usize) -> *mut u8 {
         let end = offset.checked_add(length);
         assert!(
@@ -191,7 +182,7 @@ impl Memory {
         unsafe { self.inner.start.as_ptr().add(offset) }
     }
 
-    /// The key that lets a peer reach this memory with
+    /// Returns the key for a peer to access this memory with
     /// [`Endpoint::remote_memory`](crate::Endpoint::remote_memory): `ucp_rkey_pack`.
     ///
     /// # Errors
@@ -202,36 +193,35 @@ impl Memory {
             context.require(Features::RMA, "packing a remote key")?;
         }
         let (mut buffer, mut length) = (ptr::null_mut(), 0);
-        // SAFETY: the memory is mapped in this context, both places can be written to.
+        // SAFETY: the memory is mapped in this context, and both out pointers are writable.
         let status = unsafe {
             sys::ucp_rkey_pack(context.raw(), self.inner.mapping.raw, &mut buffer, &mut length)
         };
         check(status, "packing a remote key")?;
-        // SAFETY: UCX returned `length` bytes that stay until the release below.
+        // SAFETY: UCX returned `length` bytes that stay valid until the release below.
         let key = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
         // SAFETY: from `ucp_rkey_pack`, released once.
         unsafe { sys::ucp_rkey_buffer_release(buffer) };
         Ok(key)
     }
 
-    /// The bytes by which a context of another process can import this memory: `ucp_memh_pack` with
-    /// `UCP_MEMH_PACK_FLAG_EXPORT`.
+    /// Returns the handle for another process to import this memory: `ucp_memh_pack`.
     ///
     /// # Errors
-    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or a device that can do it.
+    /// `UNSUPPORTED` without [`Features::EXPORTED_MEMH`] or a device for it.
     pub fn export(&self) -> Result<Vec<u8>> {
         self.inner.mapping.context.require(Features::EXPORTED_MEMH, "exporting memory")?;
         let mut params = sys::ucp_memh_pack_params_t::zeroed();
         params.field_mask = sys::UCP_MEMH_PACK_PARAM_FIELD_FLAGS.into();
-        // Without this flag some versions of UCX abort the process.
+        // Without this flag, some versions of UCX abort the process.
         params.flags = sys::UCP_MEMH_PACK_FLAG_EXPORT.into();
         let (mut buffer, mut length) = (ptr::null_mut(), 0);
-        // SAFETY: the memory is mapped, the mask names what is set, both places can be written to.
+        // SAFETY: the memory is mapped, the mask names the set fields, out pointers are writable.
         let status = unsafe {
             sys::ucp_memh_pack(self.inner.mapping.raw, &params, &mut buffer, &mut length)
         };
         check(status, "exporting memory")?;
-        // SAFETY: UCX returned `length` bytes that stay until the release below.
+        // SAFETY: UCX returned `length` bytes that stay valid until the release below.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
         let release = sys::ucp_memh_buffer_release_params_t::zeroed();
         // SAFETY: from `ucp_memh_pack`, released once.

@@ -1,5 +1,4 @@
-//! Workers that all connect to each other, through shared memory on one machine. None is lost
-//! unnoticed, and none that is lost stops the others for ever.
+//! Workers that all connect to each other; a lost member is detected and does not block others.
 
 mod door;
 mod queue_test;
@@ -25,40 +24,34 @@ use crate::sealed;
 use crate::status::{Error, Result, Status};
 use crate::worker::{WeakWorker, Worker};
 
-/// Why a mesh fails what waited for its worker.
 const BLOCKED: &str = "a process on the same machine was killed or stopped while it sent, which \
     blocks the receive queue of a UCX worker for all others";
 
 /// A worker that others connect to, and its endpoints to the others.
 ///
-/// In shared memory, it goes unnoticed that a peer leaves. So a mesh listens on a free port of
-/// `127.0.0.1`, and its [`address`](Mesh::address) has that port and the machine beside the
-/// worker's address. An [`endpoint`](Mesh::endpoint) in shared memory comes with a plain socket to
-/// the peer's port, which closes with the peer's mesh or process: see
-/// [`connect_peer`](crate::EndpointBuilder::connect_peer). All contexts of a mesh are made with
-/// [`watched_shared_memory`](ContextBuilder::watched_shared_memory). Without it messages go over
-/// `tcp`.
+/// UCX does not detect that a peer in shared memory leaves. A mesh therefore listens on a free port
+/// of `127.0.0.1`, and its [`address`](Mesh::address) contains port, machine and worker address. An
+/// [`endpoint`](Mesh::endpoint) in shared memory has a socket to the peer's port, which closes with
+/// the peer's mesh or process: see [`connect_peer`](crate::EndpointBuilder::connect_peer). Contexts
+/// of a mesh need [`watched_shared_memory`](ContextBuilder::watched_shared_memory), or use `tcp`.
 ///
-/// The mesh's [`progress`](Mesh::progress) accepts connections and keeps the sockets until the
-/// peers leave. Any process of the machine may connect, but the mesh reads nothing from it. A mesh
-/// keeps at most 1024 connections, and at most a quarter of the descriptors that the process may
-/// have (`ulimit -n`). Further peers get a byte with this news and go on unwatched. Without a
-/// loopback device, the address is the worker's alone.
+/// [`progress`](Mesh::progress) accepts connections and keeps the sockets until the peers leave.
+/// Any local process may connect, but the mesh reads nothing from it. A mesh keeps at most 1024
+/// connections, and a quarter of the descriptor limit (`ulimit -n`). Further peers are notified and
+/// continue unwatched. Without a loopback device, the address contains only the worker's.
 ///
 /// # Blocked queues
-/// A peer on this machine that is killed in the middle of a message blocks the receive queue of all
-/// peers. So whenever a peer in shared memory leaves, the mesh sends a message into its own queue:
-/// an active message with the id 255. A test takes microseconds, the first one some milliseconds,
-/// and one of a blocked queue about a second. `progress` returns true meanwhile.
+/// A peer on this machine that is killed in the middle of a message blocks the receive queue for
+/// all peers. After the loss of a peer in shared memory, the mesh therefore sends an active message
+/// with the id 255 into its own queue. A test takes microseconds, the first one some milliseconds,
+/// and the test of a blocked queue about a second. `progress` returns true meanwhile.
 ///
 /// A mesh closes a worker with a blocked queue:
 /// - Its endpoints and its tag receives end with `CONNECTION_RESET`.
-/// - Its peers notice that it left.
-/// - [`worker`](Mesh::worker) and [`connect`](Mesh::connect) return an error with
-///   `CONNECTION_RESET`.
+/// - Its peers detect that it left.
+/// - [`worker`](Mesh::worker) and [`connect`](Mesh::connect) return `CONNECTION_RESET`.
 ///
-/// The next call of [`address`](Mesh::address) opens another worker. Peers reach it by this new
-/// address only.
+/// The next call of [`address`](Mesh::address) opens another worker with a new address.
 ///
 /// Dropping a mesh closes all its endpoints by force: [`flush`](Mesh::flush) it first.
 ///
@@ -82,42 +75,35 @@ pub struct Mesh {
     settings: ContextBuilder,
     listen: Listen,
     on_blocked: Box<dyn Fn(&Error)>,
-    /// The event descriptor of the member is in it.
     wakes: OwnedFd,
-    /// Empty once its queue is blocked.
+    /// Empty after its queue was blocked.
     member: RefCell<Option<Member>>,
-    /// Workers that the mesh gave up, while endpoints or requests keep them.
+    /// Closed workers that endpoints or requests still hold.
     old: RefCell<Vec<WeakWorker>>,
 }
 
-/// Sets the handlers of a new worker.
 type Listen = Box<dyn Fn(&Worker) -> Result<()>>;
 
-/// A worker, and how others reach it.
 struct Member {
     worker: Worker,
-    /// By the seal of the address that they lead to: hashing all of an address takes as long as
-    /// sending a message.
+    /// Keyed by the address's checksum: hashing a whole address takes as long as sending a message.
     known: RefCell<FxHashMap<u64, Vec<Known>>>,
     endpoints: RefCell<Vec<Weak<Endpoint>>>,
     /// Empty without a loopback device.
     door: Option<Door>,
     /// Empty without a door or shared memory.
     queue: RefCell<Option<QueueTest>>,
-    /// How many of the worker's losses are tested.
     tested: Cell<u64>,
 }
 
-/// An endpoint and the bytes of its address.
 struct Known {
     address: Box<[u8]>,
     endpoint: Rc<Endpoint>,
 }
 
 impl Mesh {
-    /// Opens a worker with these settings. The mesh calls `listen` for it and for each later
-    /// worker, to set handlers. It calls `on_blocked` when a queue is blocked, before the endpoints
-    /// fail. The two closures must not hold a strong handle of a worker.
+    /// Opens a worker with these settings. The mesh calls `listen` for it and each later worker,
+    /// and `on_blocked` when a queue is blocked. Neither may hold a strong handle of a worker.
     ///
     /// # Errors
     /// `IO_ERROR`, with the system's reason, when a socket cannot be opened. Otherwise the errors
@@ -164,7 +150,7 @@ impl Mesh {
         Ok(Member { worker, known, endpoints, door, queue, tested: Cell::new(0) })
     }
 
-    /// The worker.
+    /// Returns the worker.
     ///
     /// # Errors
     /// `CONNECTION_RESET` after its queue was blocked, until [`address`](Mesh::address) is called.
@@ -178,11 +164,10 @@ impl Mesh {
         self.member.borrow().as_ref().ok_or_else(blocked).and_then(run)
     }
 
-    /// The address for others, to connect to the worker. Opens another worker if the mesh gave up
-    /// the last one.
+    /// Returns the address for peers. Opens another worker if the last one was closed.
     ///
     /// # Errors
-    /// As [`open`](Mesh::open) and [`Worker::address`].
+    /// The errors of [`open`](Mesh::open) and [`Worker::address`].
     pub fn address(&self) -> Result<PeerAddress> {
         if self.member.borrow().is_none() {
             let member = self.new_member()?;
@@ -194,14 +179,13 @@ impl Mesh {
         })
     }
 
-    /// The endpoint to the worker with this address, the bytes of a [`PeerAddress`]. The mesh makes
-    /// it for the first call, and again after it has failed.
+    /// Returns the endpoint to a [`PeerAddress`]; connects on the first call and after a failure.
     ///
     /// # Safety
-    /// As [`WorkerAddress::from_bytes`](crate::WorkerAddress::from_bytes).
+    /// Same as [`WorkerAddress::from_bytes`](crate::WorkerAddress::from_bytes).
     ///
     /// # Errors
-    /// As [`PeerAddress::from_bytes`] and [`connect`](Mesh::connect).
+    /// The errors of [`PeerAddress::from_bytes`] and [`connect`](Mesh::connect).
     pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
         self.with_member(|member| {
             let seal = sealed::sum_of(bytes);
@@ -214,7 +198,7 @@ impl Mesh {
             // SAFETY: the caller's promise is the same.
             let address = unsafe { PeerAddress::from_bytes(bytes) }?;
             let endpoint = member.connect(&address, |_| ())?;
-            // They are closed while the table can be looked at again.
+            // Dropping an endpoint may use the table, so drop them outside its borrow.
             drop(member.take_failed());
             let known = Known { address: bytes.into(), endpoint: Rc::clone(&endpoint) };
             member.known.borrow_mut().entry(seal).or_default().push(known);
@@ -222,11 +206,11 @@ impl Mesh {
         })
     }
 
-    /// Makes an endpoint to the worker with this address, which closes with its last handle. For
+    /// Connects to the worker with this address; the last handle closes the endpoint. For
     /// `on_error` see [`EndpointBuilder::on_error`](crate::EndpointBuilder::on_error).
     ///
     /// # Errors
-    /// As [`worker`](Mesh::worker) and
+    /// The errors of [`worker`](Mesh::worker) and
     /// [`EndpointBuilder::connect_peer`](crate::EndpointBuilder::connect_peer).
     pub fn connect(
         &self,
@@ -236,7 +220,7 @@ impl Mesh {
         self.with_member(|member| member.connect(address, on_error))
     }
 
-    /// As [`Worker::progress`], also for the workers that the mesh gave up.
+    /// Progresses the worker like [`Worker::progress`], and the closed workers.
     #[inline]
     pub fn progress(&self) -> bool {
         let member = self.member.borrow();
@@ -271,39 +255,35 @@ impl Mesh {
         let Some(Member { worker, endpoints, door, .. }) = self.member.take() else { return };
         tracing::error!("{BLOCKED}");
         if let Ok(fd) = worker.event_fd() {
-            // It may stay readable for ever. Deleting it fails only if it was never added.
+            // It may stay readable forever. Deleting it fails only if it was never added.
             let _ = epoll::delete(&self.wakes, fd);
         }
         self.old.borrow_mut().push(worker.downgrade());
-        // From now on, connecting to it fails.
         drop(door);
         (self.on_blocked)(&blocked());
         endpoints.take().iter().filter_map(Weak::upgrade).for_each(|endpoint| endpoint.lose());
         worker.inner().give_up_receives();
     }
 
-    /// As [`Worker::arm`]. A descriptor that becomes readable afterwards is
-    /// [`event_fd`](Mesh::event_fd).
+    /// Arms the worker like [`Worker::arm`], for [`event_fd`](Mesh::event_fd).
     ///
     /// # Errors
-    /// As [`Worker::arm`] and [`worker`](Mesh::worker).
+    /// The errors of [`Worker::arm`] and [`worker`](Mesh::worker).
     pub fn arm(&self) -> Result<bool> {
         self.with_member(|member| Ok(!member.is_due() && member.worker.arm()?))
     }
 
-    /// A descriptor that becomes readable when a worker that was [armed](Mesh::arm) has something
-    /// to do. Only poll it.
+    /// Returns a descriptor, only for polling, that signals work of an [armed](Mesh::arm) worker.
     #[must_use]
     pub fn event_fd(&self) -> BorrowedFd<'_> {
         self.wakes.as_fd()
     }
 
-    /// Ends after the tests for all peers that have left until now. It takes progress.
+    /// Ends after the tests for all peers that have left until now. It needs progress.
     pub async fn tested(&self) {
         let counts = || self.member.borrow().as_ref().map(Member::losses);
         let (all, _) = counts().unwrap_or_default();
         poll_fn(|cx| {
-            // A worker that was replaced has lost fewer.
             if counts().is_none_or(|(losses, tested)| losses < all || tested >= all) {
                 return Poll::Ready(());
             }
@@ -313,14 +293,14 @@ impl Mesh {
         .await;
     }
 
-    /// Waits until everything that was sent has arrived, but not longer than `limit`.
+    /// Waits until everything that was sent has arrived, for at most `limit`.
     pub fn flush(&self, limit: Duration) {
         if let Ok(worker) = self.worker() {
             drop(worker.flush().wait_for(limit));
         }
     }
 
-    /// How many connections of peers it keeps.
+    /// Returns the number of peer connections that the mesh keeps.
     #[must_use]
     pub fn connections(&self) -> usize {
         let member = self.member.borrow();
@@ -361,19 +341,17 @@ impl Member {
         failed
     }
 
-    /// How many peers have left, and how many of them are tested.
     fn losses(&self) -> (u64, u64) {
         (self.worker.inner().losses.get(), self.tested.get())
     }
 
-    /// Whether a test is due or under way.
     #[inline]
     fn is_due(&self) -> bool {
         let (losses, tested) = self.losses();
         tested < losses
     }
 
-    /// Goes on with the test. Whether the queue is blocked.
+    /// Continues the test; returns whether the queue is blocked.
     #[cold]
     fn test(&self, empty: bool) -> bool {
         let (losses, _) = self.losses();

@@ -1,10 +1,9 @@
-//! Memory that somebody outside this program may write at any time, as buffers.
+//! Buffers in memory that code outside this program may write at any time.
 
 use crate::buffer::{Buffer, BufferMut};
 
-/// Bytes that others may write while a request sends them, such as memory that is shared with
-/// another process, and what keeps them where they are. A send of bytes that change meanwhile sends
-/// any mixture of old and new ones.
+/// Bytes that other code may write during a send, such as memory shared with another process, and
+/// their owner. If they change during a send, the peer gets any mixture of old and new bytes.
 #[derive(Debug)]
 pub struct Outside<T> {
     start: *mut u8,
@@ -13,18 +12,16 @@ pub struct Outside<T> {
 }
 
 impl<T> Outside<T> {
-    /// The `len` bytes at `start`, which `owner` keeps.
+    /// Makes a buffer of the `len` bytes at `start`, which `owner` keeps.
     ///
     /// # Safety
-    /// The bytes are in host memory, initialised and readable until `owner` is dropped, wherever it
-    /// is moved. Nobody holds a reference to them.
+    /// The bytes are in host memory, initialised, readable and unreferenced while `owner` exists.
     pub const unsafe fn new(start: *const u8, len: usize, owner: T) -> Outside<T> {
         Outside { start: start.cast_mut(), len, _owner: owner }
     }
 }
 
-// SAFETY: the promise of `new`. UCX copies the bytes in C, so a write by others at the same time
-// changes what is copied and nothing else.
+// SAFETY: the promise of `new`. UCX copies in C, so concurrent writes only change the copy.
 unsafe impl<T: 'static> Buffer for Outside<T> {
     fn start(&self) -> *const u8 {
         self.start
@@ -34,23 +31,22 @@ unsafe impl<T: 'static> Buffer for Outside<T> {
     }
 }
 
-/// As [`Outside`], for bytes that a request may also receive into.
+/// An [`Outside`] buffer that a request may also write.
 #[derive(Debug)]
 pub struct OutsideMut<T>(Outside<T>);
 
 impl<T> OutsideMut<T> {
-    /// The `len` bytes at `start`, which `owner` keeps.
+    /// Makes a buffer of the `len` bytes at `start`, which `owner` keeps.
     ///
     /// # Safety
-    /// As [`Outside::new`], and the bytes are writable.
+    /// The rules of [`Outside::new`] apply, and the bytes are writable.
     pub const unsafe fn new(start: *mut u8, len: usize, owner: T) -> OutsideMut<T> {
-        // SAFETY: the caller vouches for the bytes until `owner` is dropped, and for writes to
-        // them.
+        // SAFETY: the caller vouches for the bytes, and for writes, until `owner` is dropped.
         OutsideMut(unsafe { Outside::new(start, len, owner) })
     }
 }
 
-// SAFETY: as that of `Outside`.
+// SAFETY: same as for `Outside`.
 unsafe impl<T: 'static> Buffer for OutsideMut<T> {
     fn start(&self) -> *const u8 {
         self.0.start()
@@ -76,7 +72,7 @@ mod tests {
         let mut bytes = [7_u8; 16];
         let (start, owner) = (bytes.as_mut_ptr(), std::rc::Rc::new(()));
         let kept = std::rc::Rc::downgrade(&owner);
-        // SAFETY: the array stays until the end, and nobody has a reference to it meanwhile.
+        // SAFETY: the array outlives the buffer, and is not referenced meanwhile.
         let mut buffer = unsafe { OutsideMut::new(start, 16, owner) };
         assert_eq!((buffer.start(), Buffer::len(&buffer)), (start.cast_const(), 16));
         assert_eq!((buffer.start_mut(), kept.strong_count()), (start, 1));

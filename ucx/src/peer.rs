@@ -1,4 +1,4 @@
-//! The address of a worker that listens on loopback too, and connecting to it.
+//! The address of a worker that also listens on loopback, and connecting to it.
 
 use std::fs;
 use std::io;
@@ -15,26 +15,22 @@ use crate::endpoint::{Endpoint, EndpointBuilder, ErrorMode};
 use crate::sealed::{self, Mark};
 use crate::status::{Result, Status};
 
-/// What a peer's address begins with.
 const MARK: Mark = *b"UPA\x04";
 
-/// The bytes of a [`Machine`]: the kernel's boot id, the device and the inode of the network
-/// namespace.
+/// The size of a [`Machine`]: the kernel's boot id, and device and inode of the network namespace.
 const MACHINE: usize = 16 + 8 + 8;
 
-/// Where a worker listens for its own machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Local {
     pub(crate) port: NonZeroU16,
     pub(crate) machine: Machine,
 }
 
-/// Which loopback device: that of one network namespace of one run of a kernel.
+/// Identifies a loopback device: one network namespace of one run of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Machine([u8; MACHINE]);
 
 impl Machine {
-    /// That of the calling thread, if the system tells.
     pub(crate) fn of_this_thread() -> Option<Machine> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         let boot = u128::from_str_radix(&boot.trim().replace('-', ""), 16).ok()?;
@@ -47,8 +43,8 @@ impl Machine {
     }
 }
 
-/// The address of a worker with a [`Mesh`](crate::Mesh), as bytes that travel. It is checked for
-/// damage only, as a [`WorkerAddress`]: a forged one can make its reader connect to any port.
+/// The address of a worker with a [`Mesh`](crate::Mesh), as bytes to send. Like [`WorkerAddress`],
+/// it is checked for damage only: a forged one can make its reader connect to any port.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PeerAddress {
     bytes: Vec<u8>,
@@ -67,7 +63,7 @@ impl PeerAddress {
     /// Reads the [`as_bytes`](PeerAddress::as_bytes) of a peer.
     ///
     /// # Safety
-    /// As [`WorkerAddress::from_bytes`].
+    /// Same as [`WorkerAddress::from_bytes`].
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<PeerAddress> {
         let (fields, worker) = sealed::open::<{ 2 + MACHINE }>(MARK, "a peer's address", bytes)?;
         let (port, machine) = fields.split_at(2);
@@ -79,20 +75,19 @@ impl PeerAddress {
         Ok(PeerAddress { bytes: bytes.to_vec(), worker, local })
     }
 
-    /// The bytes to send to a peer.
+    /// Returns the bytes to send to a peer.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The worker's own address.
+    /// Returns the worker's own address.
     #[must_use]
     pub fn worker(&self) -> &WorkerAddress {
         &self.worker
     }
 
-    /// Where the worker listens, unless it is on another machine or in another network namespace
-    /// than the calling thread.
+    /// Returns the listening address if the calling thread is in the same network namespace.
     #[must_use]
     pub fn loopback(&self) -> Option<SocketAddr> {
         let local = self.local.filter(|local| Machine::of_this_thread() == Some(local.machine))?;
@@ -103,21 +98,21 @@ impl PeerAddress {
 debug_fields!(PeerAddress, |it| { worker: it.worker, port: it.local.map(|local| local.port) });
 
 impl EndpointBuilder {
-    /// Connects to a worker with a [`Mesh`](crate::Mesh), as [`connect`](EndpointBuilder::connect).
-    /// If that takes shared memory, a socket to the peer's mesh tells when the peer leaves: the
-    /// endpoint then fails with `CONNECTION_RESET`, and pending operations end.
+    /// Connects to a worker with a [`Mesh`](crate::Mesh), like
+    /// [`connect`](EndpointBuilder::connect). In shared memory, a socket to the peer's mesh detects
+    /// that the peer leaves: the endpoint then fails with `CONNECTION_RESET`, and pending
+    /// operations end.
     ///
-    /// The socket is looked at once in 16 idle rounds of [`progress`](crate::Worker::progress), or
-    /// 1024 busy ones, at most once a millisecond, and by [`arm`](crate::Worker::arm). It wakes
-    /// nobody.
+    /// [`progress`](crate::Worker::progress) polls the socket once in 16 idle or 1024 busy rounds,
+    /// at most once a millisecond, and [`arm`](crate::Worker::arm) polls it. It cannot wake a
+    /// sleeping worker.
     ///
     /// # Errors
-    /// Those of `connect`, and the system's about the socket.
+    /// The errors of `connect`, and the system's errors for the socket.
     pub fn connect_peer(self, address: &PeerAddress) -> Result<Endpoint> {
         let watched = self.mode == ErrorMode::Peer;
         let endpoint = self.connect(address.worker())?;
-        // Where UCX cannot say, a socket too many does no harm, and one too few has the sender wait
-        // for ever.
+        // If unknown, assume shared memory: without the socket, a sender may wait forever.
         let in_shared_memory = || endpoint.is_in_shared_memory().unwrap_or(true);
         if let Some(door) = address.loopback().filter(|_| watched && in_shared_memory()) {
             connect_without_waiting(door).and_then(|socket| endpoint.watch(socket)).map_err(
@@ -131,13 +126,10 @@ impl EndpointBuilder {
     }
 }
 
-/// Starts to connect to the door of a mesh. A door that is not there counts as one that closes
-/// later.
 fn connect_without_waiting(door: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     match connect(&socket, &door) {
-        // One who refuses at once is noticed as one who refuses later.
         Ok(()) | Err(Errno::INPROGRESS | Errno::CONNREFUSED) => Ok(socket),
         Err(error) => Err(error.into()),
     }

@@ -1,34 +1,29 @@
-//! The settings that both ends of a connection must share: sizes of receive queues in shared
-//! memory.
+//! Settings that both ends of a connection must share: receive queue sizes in shared memory.
 //!
-//! A sender writes into its peer's queue by its own sizes, and UCX checks nothing. Sizes in the
-//! environment do not count: it is usually the same for all processes.
+//! UCX does not check these. Sizes in the environment are ignored, as usually all processes share
+//! it.
 
 use crate::sealed::sum;
 use crate::status::{Result, Status};
 
-/// The mode in which UCX assumes that all machines have the same devices, and shortens addresses.
+/// In this mode UCX assumes that all machines have the same devices, and shortens addresses.
 pub(crate) const UNIFIED_MODE: &str = "UNIFIED_MODE";
 
-/// The sizes of a context for watched shared memory, as
-/// [`ContextBuilder::WATCHED_QUEUE`](crate::ContextBuilder::WATCHED_QUEUE) documents them.
 pub(crate) const WATCHED_QUEUE: [(&str, &str); 3] = [
-    // How many places a queue has. So few stay in the caches of both cores; UCX's 256 do not.
-    // With 32, as many hosts at one worker waited for each other.
+    // Slots that fit both cores' caches, as UCX's 256 do not; with 32, 32 hosts waited for each
+    // other.
     ("POSIX_FIFO_SIZE", "64"),
-    // The bytes of a place: 4 KiB and UCX's headers, so that UCX writes messages of up to 4 KiB
-    // straight into it. A message that does not fit takes a request and other memory.
+    // Slots of 4 KiB and UCX's headers; a larger message takes a request and other memory.
     ("POSIX_FIFO_ELEM_SIZE", "4224"),
-    // The bytes of memory for a message that does not fit its place: UCX's own choice.
+    // The size of memory for a message that does not fit a slot: UCX's default.
     ("POSIX_SEG_SIZE", "8256"),
 ];
 
-/// The checksum of these settings, in the order in which they were made. Zero if there are none.
+/// The checksum of these settings in call order. Zero without settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Queues(pub(crate) u64);
 
 impl Queues {
-    /// Those of a context with these settings.
     pub(crate) fn of(config: &[(String, String)]) -> Queues {
         let sizes = config.iter().filter(|(name, _)| must_agree(name));
         let said: Vec<u8> =
@@ -36,14 +31,11 @@ impl Queues {
         if said.is_empty() { Queues::default() } else { Queues(sum(&said, &[])) }
     }
 
-    /// Whether they are UCX's own or those of a context for watched shared memory: it is known that
-    /// nothing but the sizes differs.
     pub(crate) fn are_known(self) -> bool {
         let watched = WATCHED_QUEUE.map(|(name, value)| (name.into(), value.into()));
         self == Queues::default() || self == Queues::of(&watched)
     }
 
-    /// An error unless the peer's are like this.
     pub(crate) fn require(self, peer: Queues, what: impl FnOnce() -> String) -> Result<()> {
         if self == peer {
             return Ok(());
@@ -59,10 +51,9 @@ impl Queues {
     }
 }
 
-/// Whether a setting must be the same at both ends: a size of any transport, whose name UCX also
-/// takes as a pattern, or the mode that changes the layout of addresses. Sizes over TCP are left
-/// out, as most programs get them from the environment: a sender's pieces must fit the receiver's
-/// room, 64 KiB unless it is set, and UCX does not check that.
+/// Returns whether a setting must be the same at both ends: a size of any transport (UCX also
+/// matches names as patterns), or the mode that changes the layout of addresses. TCP sizes, usually
+/// from the environment, are left out, although UCX does not check the receiver's buffer (64 KiB).
 fn must_agree(name: &str) -> bool {
     let sizes = ["FIFO_SIZE", "FIFO_ELEM_SIZE", "SEG_SIZE", UNIFIED_MODE];
     let is_size = !name.starts_with("TCP_") && sizes.iter().any(|size| name.ends_with(size));

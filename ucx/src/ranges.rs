@@ -1,15 +1,13 @@
-//! Ranges of bytes that requests use, so that no two of them conflict.
+//! Byte ranges in use by requests, to detect conflicts.
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// The ranges of some bytes that are taken. It does not know the bytes: [`Memory`](crate::Memory)
-/// and [`Imported`](crate::Imported) have one each. A handle that can be cloned.
+/// The ranges in use of a [`Memory`](crate::Memory) or [`Imported`](crate::Imported), cloneable.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges(Rc<RefCell<Vec<Taken>>>);
 
-/// A range that is taken.
 #[derive(Debug, Clone, PartialEq)]
 struct Taken {
     range: Range<usize>,
@@ -17,8 +15,7 @@ struct Taken {
 }
 
 impl Ranges {
-    /// Takes a range until it is dropped, for readers alone if it is `shared`: any number of them
-    /// may share bytes. `None` when some of it is taken, or when it ends before it begins.
+    /// Takes a range; `shared` ranges may overlap. `None` on a conflict or a reversed range.
     pub(crate) fn take(&self, range: Range<usize>, shared: bool) -> Option<RangeLease> {
         if range.start > range.end || self.clash(&range, shared) {
             return None;
@@ -28,7 +25,7 @@ impl Ranges {
         Some(RangeLease { of: self.clone(), taken })
     }
 
-    /// Whether some of `range` is taken. Readers do not conflict with readers.
+    /// Returns whether `range` conflicts with a taken range. Readers do not conflict with readers.
     pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
         let clash =
             |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
@@ -36,7 +33,6 @@ impl Ranges {
     }
 }
 
-/// A range that is taken. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct RangeLease {
     of: Ranges,
@@ -44,7 +40,6 @@ pub(crate) struct RangeLease {
 }
 
 impl RangeLease {
-    /// Where it lies in the bytes.
     pub(crate) fn range(&self) -> Range<usize> {
         self.taken.range.clone()
     }
@@ -53,7 +48,6 @@ impl RangeLease {
 impl Drop for RangeLease {
     fn drop(&mut self) {
         let mut all = self.of.0.borrow_mut();
-        // Those that are equal are shared, and one is as good as another.
         if let Some(index) = all.iter().position(|other| *other == self.taken) {
             all.swap_remove(index);
         }

@@ -1,4 +1,4 @@
-//! Active messages whose data stays at the sender until it is fetched.
+//! Active messages whose data stays at the sender until the receiver fetches it.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -15,8 +15,7 @@ use crate::status::Status;
 use crate::worker::Worker;
 
 /// The announcement of an active message's data, which [`recv`](Rendezvous::recv) fetches. It may
-/// outlive the handler. Dropping it drops the message, and the sender's request ends as if it had
-/// arrived.
+/// outlive the handler. Dropping it drops the message, but the sender's request ends with success.
 ///
 /// ```no_run
 /// # fn example(worker: &ucx::Worker) -> ucx::Result<()> {
@@ -32,8 +31,7 @@ use crate::worker::Worker;
 /// # }
 /// ```
 pub struct Rendezvous {
-    /// Dropped by [`Drop::drop`], so that the drop of a [`Message`], which seldom has one of these,
-    /// is a look and at most one call.
+    /// Dropped by [`Drop::drop`], so that dropping a [`Message`] without one costs one check.
     worker: ManuallyDrop<Worker>,
     descriptor: *mut c_void,
     length: usize,
@@ -44,21 +42,20 @@ impl Rendezvous {
         Rendezvous { worker: ManuallyDrop::new(worker.clone()), descriptor, length }
     }
 
-    /// How many bytes wait at the sender.
+    /// Returns the number of bytes at the sender.
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether no bytes wait.
+    /// Returns whether the data is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Fetches the data into the first [`len`](Rendezvous::len) bytes of `buffer`:
-    /// `ucp_am_recv_data_nbx`. Yields their number. A buffer that is too small comes back with
-    /// `BUFFER_TOO_SMALL`, and the message is dropped.
+    /// Fetches the data into `buffer` and yields its length: `ucp_am_recv_data_nbx`. If the buffer
+    /// is too small, the request ends with `BUFFER_TOO_SMALL`, and the message is dropped.
     pub fn recv<B: BufferMut>(self, buffer: B) -> Request<B, usize> {
         if buffer.len() < self.length {
             return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
@@ -70,25 +67,22 @@ impl Rendezvous {
         unsafe { self.fetch(start.cast(), params, buffer) }
     }
 
-    /// Fetches the data to `offset` of another process's memory, past this one's: a device writes
-    /// it there. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory that
-    /// was imported in another context; the message is dropped then.
+    /// Fetches the data to another process's memory, written by a device. Drops the message with
+    /// `OUT_OF_RANGE` when the bytes are not inside, `INVALID_PARAM` for memory of another context.
     pub fn recv_imported(self, memory: &Imported, offset: u64) -> Request<(), usize> {
         let (start, handle) = match memory.at(self.worker.context(), offset, self.length) {
             Ok(place) => place,
             Err(status) => return Request::failed(status, ()),
         };
         let params = request::params_on(&self.worker, handle);
-        // SAFETY: the bytes are inside imported memory, whose owner keeps it, and the request keeps
-        // the handle until UCX is done with it.
+        // SAFETY: the bytes are inside the imported memory, and the request keeps its handle.
         unsafe { self.fetch(start, params, Held::new(())) }.keeping(memory.keep())
     }
 
     /// Starts to receive to `start`.
     ///
     /// # Safety
-    /// So many bytes may be written there until the request ends, which owns or keeps what they
-    /// need.
+    /// The announced length is writable at `start` until the request ends, which keeps the memory.
     unsafe fn fetch<B>(
         self,
         start: *mut c_void,
@@ -96,14 +90,14 @@ impl Rendezvous {
         buffer: Held<B>,
     ) -> Request<B, usize> {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is never used or dropped again, so there is one owner as before.
+        // SAFETY: `this` is never used or dropped again, so the worker keeps one owner.
         let worker = unsafe { ManuallyDrop::take(&mut this.worker) };
         let mut length = 0_usize;
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;
         params.cb.recv_am = Some(on_data);
         params.recv_info.length = &raw mut length;
-        // SAFETY: the descriptor is live and given up here; the mask names what is set; UCX writes
-        // the length before it returns, and the caller keeps the memory until UCX is done with it.
+        // SAFETY: the descriptor is live and not used again; UCX writes the length before it
+        // returns, and the caller keeps the memory until the request ends.
         let returned = unsafe {
             sys::ucp_am_recv_data_nbx(worker.raw(), this.descriptor, start, this.length, &params)
         };
@@ -126,13 +120,13 @@ unsafe extern "C" fn on_data(
 impl Drop for Rendezvous {
     #[cold]
     fn drop(&mut self) {
-        // SAFETY: nothing else takes it, and the value goes away with this.
+        // SAFETY: this is the only take, and the value is dropped here.
         let worker = unsafe { ManuallyDrop::take(&mut self.worker) };
         if worker.inner().handlers.take_announcement(self.descriptor) {
-            // Its callback has not returned; what that says to UCX drops the message.
+            // The callback has not returned; its return value makes UCX drop the message.
             return;
         }
-        // SAFETY: the callback told UCX that the descriptor is kept, and it is released once.
+        // SAFETY: the callback made UCX keep the descriptor, and it is released once.
         unsafe { sys::ucp_am_data_release(worker.raw(), self.descriptor) };
     }
 }

@@ -1,8 +1,7 @@
-//! Requests: operations under way, as futures that own their buffer until UCX is done with it.
+//! Requests: running operations, as futures that own their buffer until UCX is done with it.
 //!
-//! UCX reserves a [`RequestSlot`] in each of its own pooled requests, so an operation allocates
-//! nothing on the Rust heap. A request that is dropped early leaves its buffer in the slot, where
-//! it stays until UCX calls back: memory that UCX may still touch is never freed.
+//! UCX reserves a [`RequestSlot`] in each of its pooled requests, so operations do not allocate. A
+//! request dropped early leaves its buffer in the slot until UCX calls back.
 
 use std::any::Any;
 use std::fmt;
@@ -22,8 +21,7 @@ use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
 use crate::worker::Worker;
 
-/// What a request yields: nothing for sends, a length or a tag for receives. Only this crate can
-/// implement it.
+/// The result of a request: `()` for sends, a length or a tag for receives. Sealed to this crate.
 pub trait Outcome {
     #[doc(hidden)]
     fn from_completion(completion: &Completion) -> Self;
@@ -47,7 +45,6 @@ pub(crate) fn params_for(worker: &Worker, buffer: &impl Buffer) -> sys::ucp_requ
     }
 }
 
-/// The parameters of a request on memory with this registration.
 #[inline]
 pub(crate) fn params_on(worker: &Worker, handle: sys::ucp_mem_h) -> sys::ucp_request_param_t {
     let mut params = worker.inner().params();
@@ -62,15 +59,13 @@ enum Phase {
     Taken,
 }
 
-/// An operation that UCX works on, and its buffer: `ucs_status_ptr_t`.
+/// A running operation and its buffer: `ucs_status_ptr_t`.
 ///
-/// It ends with a pair of result and buffer. As a future it needs someone to call
-/// [`Worker::progress`]; a thread that does nothing else may call [`wait`](Request::wait). Many
-/// operations are complete when they return: ask [`into_done`](Request::into_done) before you store
-/// the request.
+/// It ends with a pair of result and buffer. As a future it needs another caller of
+/// [`Worker::progress`]; otherwise call [`wait`](Request::wait). Many operations are complete on
+/// return: try [`into_done`](Request::into_done) before storing the request.
 ///
-/// Dropping a request before its end cancels a tag receive; other operations go on. UCX keeps the
-/// buffer until it is done with it.
+/// Dropping a running request cancels a tag receive only. UCX keeps the buffer while it needs it.
 ///
 /// ```no_run
 /// # fn example(worker: &ucx::Worker, endpoint: &ucx::Endpoint) -> Result<(), ucx::Status> {
@@ -87,19 +82,18 @@ enum Phase {
 #[must_use = "dropping a request cancels a receive; `detach` lets an operation end by itself"]
 pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,
-    /// There unless the phase is `Taken`.
+    /// Initialised unless the phase is `Taken`.
     buffer: Held<B>,
-    /// What else must live until UCX is done: nothing in any phase but `Pending`.
+    /// Objects that must live until UCX is done; `None` unless the phase is `Pending`.
     keep: Option<Rc<dyn Any>>,
     outcome: PhantomData<fn() -> T>,
 }
 
-/// A request is moved only together with a buffer whose bytes stay where they are.
+/// Moving a request does not move the bytes of its buffer.
 impl<B: 'static, T: Outcome> Unpin for Request<B, T> {}
 
 impl<B: 'static, T: Outcome> Request<B, T> {
-    /// The request for what UCX returned: null, an error, or a request of its own. Null stands for
-    /// `immediate`.
+    /// Makes a request of UCX's return value: null (for `immediate`), an error, or a request.
     #[inline]
     pub(crate) fn started(
         worker: &Worker,
@@ -117,7 +111,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         Request { phase, buffer, keep: None, outcome: PhantomData }
     }
 
-    /// Makes a drop cancel the operation, which UCX can only do with tag receives.
+    /// Makes a drop cancel the operation. UCX can cancel tag receives only.
     #[inline]
     pub(crate) fn cancelled_by_drop(mut self) -> Self {
         if let Phase::Pending { slot, worker, cancel } = &mut self.phase {
@@ -127,8 +121,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self
     }
 
-    /// Keeps something alive until UCX is done. It is dropped then: it may need the worker, which a
-    /// finished request does not hold.
+    /// Keeps an object alive until UCX is done; dropped then, while the worker is certainly alive.
     pub(crate) fn keeping(mut self, keep: Rc<dyn Any>) -> Self {
         if let Phase::Pending { .. } = self.phase {
             self.keep = Some(keep);
@@ -136,33 +129,31 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self
     }
 
-    /// A request that failed before UCX saw it.
     pub(crate) fn failed(status: Status, buffer: B) -> Self {
         let phase = Phase::Done(Completion::new(status));
         Request { phase, buffer: Held::new(buffer), keep: None, outcome: PhantomData }
     }
 
-    /// Whether the operation has ended.
+    /// Returns whether the operation has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         match &self.phase {
-            // SAFETY: the request is freed only by the code that ends this phase.
+            // SAFETY: only the code that ends this phase frees the request.
             Phase::Pending { slot, .. } => unsafe { slot.as_ref() }.completion.get().is_some(),
             Phase::Done(_) | Phase::Taken => true,
         }
     }
 
-    /// The result and the buffer if the operation has ended.
+    /// Returns the result and the buffer if the operation has ended, otherwise the request.
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     #[inline]
     pub fn into_done(mut self) -> Result<(Result<T, Status>, B), Self> {
         let Some(done) = self.take() else { return Err(self) };
-        // Nothing is left, so there is no need for the whole of `drop`.
         mem::forget(self);
         Ok(done)
     }
 
-    /// Lets the operation end by itself, and loses the result.
+    /// Lets the operation end by itself, and discards the result.
     pub fn detach(mut self) {
         if let Phase::Pending { cancel, .. } = &mut self.phase {
             *cancel = false;
@@ -172,7 +163,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     /// Progresses the worker until the operation has ended.
     ///
     /// # Panics
-    /// Inside a callback of the same worker, where waiting would last for ever.
+    /// Inside a callback of the same worker, where waiting would never end.
     pub fn wait(self) -> (Result<T, Status>, B) {
         match self.wait_for(Duration::MAX) {
             Ok(done) => done,
@@ -180,13 +171,13 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         }
     }
 
-    /// As [`wait`](Request::wait), for `limit` or a little longer.
+    /// Waits like [`wait`](Request::wait), for `limit` or a little longer.
     ///
     /// # Errors
-    /// The request itself, when it is still under way then.
+    /// The request itself, if it is still running.
     ///
     /// # Panics
-    /// As [`wait`](Request::wait).
+    /// Same as [`wait`](Request::wait).
     #[allow(clippy::type_complexity, reason = "the pair that the future resolves to")]
     pub fn wait_for(self, limit: Duration) -> Result<(Result<T, Status>, B), Self> {
         if let Phase::Pending { worker, .. } = &self.phase
@@ -203,54 +194,48 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         self.into_done()
     }
 
-    /// Ends the phase `Pending` when UCX is done.
     #[inline]
     fn settle(&mut self) {
         let Phase::Pending { slot, .. } = self.phase else { return };
-        // SAFETY: the request is live while this phase lasts.
+        // SAFETY: the request is live during this phase.
         let completion = unsafe { slot.as_ref() }.completion.get();
         let Some(completion) = completion else { return };
-        // SAFETY: it is complete, and the phase ends below.
+        // SAFETY: the request is complete, and the phase ends below.
         unsafe { RequestSlot::free(slot) };
-        // Before the phase, which may have the last of the worker.
+        // Drop it before the phase, which may hold the last handle of the worker.
         drop(self.keep.take());
         self.phase = Phase::Done(completion);
     }
 
-    /// Takes result and buffer if the operation has ended and they are still here.
     #[inline]
     fn take(&mut self) -> Option<(Result<T, Status>, B)> {
         self.settle();
         let Phase::Done(completion) = self.phase else { return None };
         self.phase = Phase::Taken;
-        // SAFETY: the buffer was there in that phase, and from now on the phase says that it is
-        // not.
+        // SAFETY: the buffer is there in that phase; the phase `Taken` records its removal.
         let buffer = unsafe { self.buffer.take() };
         Some((completion.status.ok().map(|()| T::from_completion(&completion)), buffer))
     }
 
-    /// Has UCX's callback wake the task.
     #[inline(never)]
     fn wake_later(&self, cx: &TaskContext<'_>) {
         let Phase::Pending { slot, .. } = &self.phase else {
             panic!("a request was polled after its end")
         };
-        // SAFETY: the request is live while this phase lasts.
+        // SAFETY: the request is live during this phase.
         let slot = unsafe { slot.as_ref() };
         let waker = slot.waker.take().filter(|waker| waker.will_wake(cx.waker()));
         slot.waker.set(Some(waker.unwrap_or_else(|| cx.waker().clone())));
-        // Whoever cloned it may have progressed the worker.
+        // Cloning the waker may have progressed the worker.
         if slot.completion.get().is_some() {
             slot.waker.take().into_iter().for_each(Waker::wake);
         }
     }
 
-    /// The drop of a request whose result was not taken.
     #[inline(never)]
     fn give_up(&mut self) {
         if let Phase::Pending { slot, worker, cancel: true } = &self.phase {
-            // SAFETY: a live request of this worker. UCX may call back at once; the slot then says
-            // so.
+            // SAFETY: a live request of this worker. If UCX calls back at once, the slot has it.
             unsafe { sys::ucp_request_cancel(worker.raw(), slot.as_ptr().cast()) };
         }
         if let Some(done) = self.take() {
@@ -260,8 +245,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         else {
             return;
         };
-        // SAFETY: the phase was `Pending`, so the buffer is there; from now on the phase says that
-        // it is not.
+        // SAFETY: the buffer is there in phase `Pending`, which ends here.
         let parked = unsafe { Parked::new(&mut self.buffer, self.keep.take()) };
         // SAFETY: the request is live until it completes, which frees it from now on.
         let slot = unsafe { slot.as_ref() };

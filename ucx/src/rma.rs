@@ -13,28 +13,24 @@ use crate::request::{self, Request};
 use crate::slot::Completion;
 use crate::status::{Result, Status, check};
 
-/// The longest key that is accepted. Real ones have about ten bytes for each kind of device.
 const LONGEST: usize = 4096;
 
-/// The shortest key: a map of devices and a kind of memory.
 const SHORTEST: usize = 9;
 
-/// UCX reads a key without its length: a map of 64 devices says how many parts of up to 255 bytes
-/// follow. So many readable bytes follow the key that UCX stays inside if it was cut.
+/// Padding: for a truncated key, UCX reads up to 64 parts of 255 bytes behind it.
 const SLACK: usize = 64 * 256 + 4096;
 
-/// An unpacked remote key: `ucp_rkey_h`. Requests hold it too, so it has no handle of the worker.
+/// An unpacked remote key: `ucp_rkey_h`. Requests hold it too, so it does not hold the worker.
 struct Key(sys::ucp_rkey_h);
 
 impl Drop for Key {
     fn drop(&mut self) {
-        // SAFETY: from `ucp_ep_rkey_unpack`, destroyed once; the worker is live, as whoever holds a
-        // key either holds the worker too or is a request that UCX has not given back.
+        // SAFETY: destroyed once; each owner of a key holds the worker or is a request of it.
         unsafe { sys::ucp_rkey_destroy(self.0) };
     }
 }
 
-/// A part of a peer's registered memory, reached over one endpoint, which it keeps open.
+/// A range of a peer's registered memory, accessed over one endpoint, which it keeps open.
 ///
 /// ```no_run
 /// # type Any = Box<dyn std::error::Error>;
@@ -52,7 +48,7 @@ impl Drop for Key {
 /// # }
 /// ```
 pub struct RemoteMemory {
-    // Goes before the endpoint that it was unpacked on.
+    // Declared first: must be dropped before the endpoint that it was unpacked on.
     key: Rc<Key>,
     address: u64,
     length: u64,
@@ -60,19 +56,17 @@ pub struct RemoteMemory {
 }
 
 impl Endpoint {
-    /// The memory that a peer describes by [`Memory::remote_key`](crate::Memory::remote_key),
-    /// address and length: `ucp_ep_rkey_unpack`.
+    /// Opens the memory described by a [`Memory::remote_key`](crate::Memory::remote_key), an
+    /// address and a length: `ucp_ep_rkey_unpack`.
     ///
     /// # Errors
-    /// `INVALID_PARAM` for bytes that cannot be a key, or an address range that wraps around.
-    /// `UNSUPPORTED` without [`Features::RMA`] or [`Features::AMO64`]. `UNREACHABLE` when no
-    /// transport reaches the memory.
+    /// `INVALID_PARAM` for a malformed key or a wrapping address range, `UNSUPPORTED` without
+    /// [`Features::RMA`] or [`Features::AMO64`], `UNREACHABLE` without a transport.
     ///
     /// # Safety
-    /// The key comes unchanged from the peer of this endpoint; UCX cannot check it. The peer keeps
-    /// that many bytes registered at that address until this value and its requests are gone, and
-    /// does not treat them as its own meanwhile. If the peer is this process, a wrong address is a
-    /// wild pointer.
+    /// The key is unchanged and from the peer of this endpoint. The peer keeps that many bytes
+    /// registered at that address, and does not use them as its own, until this value and its
+    /// requests are dropped. If the peer is this process, a wrong address is a wild pointer.
     pub unsafe fn remote_memory(
         self: &Rc<Self>,
         key: &[u8],
@@ -92,8 +86,7 @@ impl Endpoint {
         padded.extend_from_slice(key);
         padded.resize(key.len() + SLACK, 0);
         let mut raw = ptr::null_mut();
-        // SAFETY: the endpoint is live, the key is the peer's as the caller promises, `raw` can be
-        // written to.
+        // SAFETY: the endpoint is live, the caller vouches for the key, and `raw` is writable.
         let status = unsafe { sys::ucp_ep_rkey_unpack(endpoint, padded.as_ptr().cast(), &mut raw) };
         check(status, what())?;
         Ok(RemoteMemory { key: Rc::new(Key(raw)), address, length, endpoint: Rc::clone(self) })
@@ -101,26 +94,26 @@ impl Endpoint {
 }
 
 impl RemoteMemory {
-    /// How many bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The endpoint it is reached over.
+    /// Returns the endpoint that the memory is accessed over.
     #[must_use]
     pub fn endpoint(&self) -> &Rc<Endpoint> {
         &self.endpoint
     }
 
-    /// Writes `data` at `offset`: `ucp_put_nbx`. The request ends when the data may be used again;
-    /// a later [`Endpoint::flush`] ends when the bytes have arrived.
+    /// Writes `data` at `offset`: `ucp_put_nbx`. The request ends when the data may be reused; a
+    /// later [`Endpoint::flush`] ends when the bytes have arrived.
     ///
     /// `OUT_OF_RANGE` when the bytes are not all inside, `UNSUPPORTED` without [`Features::RMA`].
     pub fn put<B: Buffer>(&self, offset: u64, data: B) -> Request<B> {
@@ -132,15 +125,13 @@ impl RemoteMemory {
         let params = request::params_for(self.endpoint.worker(), data.get());
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside,
-        // the mask names what is set, and the request owns the data and the key until UCX is done
-        // with them.
+        // the mask names the set fields, and the request owns data and key until UCX is done.
         let returned =
             unsafe { sys::ucp_put_nbx(raw, start.cast(), length, address, self.key.0, &params) };
         self.started(returned, data)
     }
 
-    /// Reads the bytes at `offset` into `buffer`, as many as it has: `ucp_get_nbx`. Errors as for
-    /// [`put`](RemoteMemory::put).
+    /// Fills `buffer` from `offset`: `ucp_get_nbx`. Errors as for [`put`](RemoteMemory::put).
     pub fn get<B: BufferMut>(&self, offset: u64, buffer: B) -> Request<B> {
         let (raw, address) = match self.reach(Features::RMA, offset, buffer.len() as u64) {
             Ok(reached) => reached,
@@ -156,7 +147,7 @@ impl RemoteMemory {
         self.started(returned, buffer)
     }
 
-    /// The endpoint for UCX and the address of `length` bytes at `offset`, if they may be reached.
+    /// Returns the endpoint for UCX and the address of `length` bytes at `offset`, after checks.
     pub(crate) fn reach(
         &self,
         features: Features,
@@ -176,7 +167,6 @@ impl RemoteMemory {
         self.key.0
     }
 
-    /// The request for what UCX returned, which keeps the key alive.
     pub(crate) fn started<B>(&self, returned: sys::ucs_status_ptr_t, data: Held<B>) -> Request<B> {
         let immediate = Completion::new(Status::OK);
         let request = Request::started(self.endpoint.worker(), returned, immediate, data);

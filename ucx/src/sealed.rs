@@ -1,16 +1,12 @@
-//! Bytes for peers with a mark, a checksum and fields in front: addresses.
-//!
-//! The checksum finds damage. It is no signature.
+//! Addresses as bytes: mark, checksum (for damage, not authenticity) and fields before the body.
 
 use crate::status::{Result, Status};
 
-/// What sealed bytes begin with; the last byte is the version of the format.
 pub(crate) type Mark = [u8; 4];
 
-/// The mark and the checksum over everything else.
+/// The size of mark and checksum. The checksum covers everything else.
 const SEAL: usize = size_of::<Mark>() + 8;
 
-/// The length in front of the body, with so many bytes of fields.
 pub(crate) const fn head(fields: usize) -> usize {
     SEAL + fields
 }
@@ -23,10 +19,10 @@ pub(crate) fn seal(mark: Mark, fields: &[&[u8]], body: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The fields and the body of what [`seal`] made with this mark; `what` says what is read.
+/// Returns the fields and the body of bytes made by [`seal`]; `what` names them in errors.
 ///
 /// # Errors
-/// `INVALID_ADDR` for other bytes, and for those that were cut or damaged.
+/// `INVALID_ADDR` for foreign, truncated or damaged bytes.
 pub(crate) fn open<'a, const FIELDS: usize>(
     mark: Mark,
     what: &str,
@@ -46,7 +42,7 @@ pub(crate) fn open<'a, const FIELDS: usize>(
     Err(Status::INVALID_ADDR.during(format!("reading {what} of {} bytes: {why}", bytes.len())))
 }
 
-/// The checksum of sealed bytes, without a look at all of them.
+/// Returns the stored checksum without verifying it.
 pub(crate) fn sum_of(bytes: &[u8]) -> u64 {
     let sum = bytes.get(size_of::<Mark>()..).and_then(<[u8]>::first_chunk);
     sum.map_or(0, |sum| u64::from_le_bytes(*sum))

@@ -1,38 +1,35 @@
-//! UCX's settings by release: what old ones take in another way or not at all, and what makes a
-//! release fail later.
+//! UCX's settings by release: differences of old releases, and settings that fail later.
 
 use std::borrow::Cow;
 
 use crate::features::Features;
 use crate::version::Version;
 
-/// The first release that takes a setting of one transport by its name in the environment.
+/// The first release that reads the setting of one transport by its name in the environment.
 const BY_TRANSPORT: Version = Version { major: 1, minor: 17, patch: 0 };
 
-/// The first release that says nothing of a setting of a transport that the context does not use.
+/// The first release without warnings for settings of unused transports.
 const SILENT: Version = Version { major: 1, minor: 20, patch: 0 };
 
-/// The first release that survives a failed endpoint with a rendezvous message under way without
-/// memory hooks.
+/// The first release where an endpoint may fail during a rendezvous message without memory hooks.
 const WITHOUT_HOOKS: Version = Version { major: 1, minor: 22, patch: 0 };
 
-/// The first release whose old protocols have neither put and get nor atomic operations.
+/// The first release whose old protocols lack put, get and atomic operations.
 const NEW_PROTOCOLS_ONLY: Version = Version { major: 1, minor: 22, patch: 0 };
 
-/// What the settings of the transports with a receive queue in memory begin with.
+/// Setting prefixes of transports with a receive queue in shared memory.
 const QUEUES: [(&str, &str); 2] = [("POSIX_", "posix"), ("SYSV_", "sysv")];
 
-/// The names in UCX's list of transports that stand for several, those in [`QUEUES`] among them.
+/// Names in UCX's transport list that stand for several transports, including [`QUEUES`].
 const SEVERAL: [&str; 5] = ["all", "*", "shm", "sm", "mm"];
 
-/// A setting's name without `UCX_`, and its value.
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The settings for `release`, where the environment gives `environment` as the list of transports.
+/// Adapts the settings to `release`; `environment` is the environment's transport list.
 ///
-/// Before 1.20 UCX warns of a setting of a transport that the context does not use: it is left out.
-/// UCX 1.16 knows settings of all transports with a receive queue in memory only (`MM_..`): they
-/// get those of `posix`, and `sysv` is not used.
+/// Drops settings of unused transports before 1.20, which would log a warning. UCX 1.16 has only
+/// common settings for receive queues (`MM_..`): they get the values of `posix`; `sysv` is
+/// disabled.
 pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,
@@ -66,7 +63,6 @@ pub(crate) fn for_release<'a>(
     taken
 }
 
-/// Why `release` must not send rendezvous messages in this environment, if so.
 pub(crate) fn without_rendezvous(
     release: Version,
     environment: impl Fn(&str) -> Option<String>,
@@ -85,7 +81,6 @@ pub(crate) fn is_off(value: &str) -> bool {
     ["n", "no", "off", "0"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
-/// Why `release` would fail later on with these settings and the `environment`'s, if it would.
 pub(crate) fn refused(
     features: Features,
     settings: &[(String, String)],
@@ -112,12 +107,10 @@ pub(crate) fn refused(
     })
 }
 
-/// The transport, one with a receive queue in memory, that a setting is for.
 fn transport(name: &str) -> Option<&'static str> {
     QUEUES.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, transport)| *transport)
 }
 
-/// Whether a list of transports lets UCX use this one.
 fn allows(list: &str, transport: &str) -> bool {
     let (others, list) = list.strip_prefix('^').map_or((false, list), |list| (true, list));
     let named = list.split(',').any(|word| {
@@ -127,10 +120,9 @@ fn allows(list: &str, transport: &str) -> bool {
     named != others
 }
 
-/// The transports through memory of this machine. UCX lists some that are for long messages only.
+/// The shared memory transports. Some are for long messages only.
 const MEMORY: [&str; 5] = ["posix", "sysv", "xpmem", "cma", "knem"];
 
-/// Whether a list of transports has any with a receive queue in memory.
 pub(crate) fn has_queues(list: &str) -> bool {
     MEMORY.iter().take(3).any(|transport| allows(list, transport))
 }
@@ -151,8 +143,7 @@ pub(crate) fn without_memory(list: &str) -> String {
     if words.is_empty() { "self".to_owned() } else { words.join(",") }
 }
 
-/// The list without `sysv`. Of several, it names those that every machine has: UCX warns of a named
-/// one that it lacks.
+/// Returns the list without `sysv`; group names become the transports of every machine.
 fn without_sysv(list: &str) -> String {
     if list.starts_with('^') {
         return format!("{list},sysv");
@@ -178,7 +169,6 @@ mod tests {
         settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// As text, such as `TLS=tcp MM_FIFO_SIZE=64`.
     fn taken(settings: &[(&str, &str)], release: &str, environment: Option<&str>) -> String {
         let settings = owned(settings);
         let taken = for_release(&settings, parse(release), environment);
@@ -239,7 +229,6 @@ mod tests {
         assert!(!has_queues("tcp,cma"));
     }
 
-    /// Why a context is refused that has `settings`, in an environment with `variable`.
     fn why(
         features: Features,
         settings: &[(&str, &str)],

@@ -1,5 +1,4 @@
-//! This crate's part of UCX's pooled requests: from the callback that ends one to the handle that
-//! reads how.
+//! This crate's part of UCX's pooled requests; passes a result from the callback to the handle.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -25,12 +24,10 @@ impl Completion {
     }
 }
 
-/// This crate's part of a UCX request. UCX makes it once per pooled request, so whoever frees a
-/// request leaves it as [`RequestSlot::new`] made it.
+/// This crate's part of a pooled UCX request, reset to [`RequestSlot::new`] when freed.
 pub(crate) struct RequestSlot {
     pub(crate) completion: Cell<Option<Completion>>,
     pub(crate) waker: Cell<Option<Waker>>,
-    /// The buffer of a request that was dropped before its end.
     pub(crate) parked: Cell<Option<Box<dyn Any>>>,
 }
 
@@ -42,20 +39,20 @@ impl RequestSlot {
     pub(crate) unsafe extern "C" fn init(request: *mut c_void) {
         let slot = request.cast::<RequestSlot>();
         debug_assert!(slot.is_aligned(), "UCX aligns its requests to eight bytes or more");
-        // SAFETY: UCX reserved `request_size` bytes here, which is the size of a slot.
+        // SAFETY: UCX reserved `request_size` bytes here, the size of a slot.
         unsafe { slot.write(RequestSlot::new()) };
     }
 
-    /// Gives the request back to UCX, with the slot as new.
+    /// Resets the slot and returns the request to UCX.
     ///
     /// # Safety
-    /// `slot` belongs to a request that UCX has completed and that nobody frees again.
+    /// `slot` belongs to a request that UCX has completed, and is freed once.
     pub(crate) unsafe fn free(slot: NonNull<RequestSlot>) {
         // SAFETY: the slot is live until the request is freed below.
         let this = unsafe { slot.as_ref() };
         this.completion.set(None);
         this.waker.set(None);
-        // SAFETY: the caller promises that this is the one and only free.
+        // SAFETY: the caller promises that this is the only free.
         unsafe { sys::ucp_request_free(slot.as_ptr().cast()) };
     }
 }

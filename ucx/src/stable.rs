@@ -6,9 +6,8 @@ use stable_deref_trait::StableDeref;
 
 use crate::buffer::{Buffer, BufferMut};
 
-/// Makes a [`Buffer`] or a [`BufferMut`] of any value whose bytes stay in place when it moves
-/// (`StableDeref<Target = [u8]>`): UROM's payloads and held commands, memory maps.
-/// [`into_inner`](Stable::into_inner) gives the value back.
+/// Makes a buffer of any value whose bytes stay in place when it moves (`StableDeref<Target =
+/// [u8]>`): UROM's payloads and held commands, memory maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stable<B>(B);
 
@@ -19,7 +18,7 @@ impl<B> Stable<B> {
         Stable(value)
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     pub fn into_inner(self) -> B {
         self.0
@@ -42,10 +41,8 @@ impl<B> DerefMut for Stable<B> {
     }
 }
 
-// SAFETY: `StableDeref` promises that the bytes live as long as the value, stay where they are when
-// it moves, and that every `deref` gives the same. Rust's rules for shared references keep them
-// unchanged: a request owns the value, and whoever else may reach the bytes, such as a clone, has
-// them shared too.
+// SAFETY: `StableDeref` promises that the bytes live as long as the value, do not move with it, and
+// that every `deref` returns the same bytes. Other owners, such as clones, only read.
 unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
     #[inline]
     fn start(&self) -> *const u8 {
@@ -57,8 +54,7 @@ unsafe impl<B: StableDeref<Target = [u8]> + 'static> Buffer for Stable<B> {
     }
 }
 
-// SAFETY: as above; `deref_mut` gives the same bytes as `deref`, by the same promise, and as they
-// may be written through a value that a request owns, nobody else has them.
+// SAFETY: as above; `deref_mut` returns the bytes of `deref`, and excludes other owners.
 unsafe impl<B: StableDeref<Target = [u8]> + DerefMut + 'static> BufferMut for Stable<B> {
     #[inline]
     fn start_mut(&mut self) -> *mut u8 {

@@ -1,4 +1,4 @@
-//! UCX's answers: [`Status`], and [`Error`], a status with what was being done.
+//! UCX's results: [`Status`], and [`Error`], a status with the failed action.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -9,13 +9,11 @@ use ucx_sys as sys;
 use crate::variables;
 
 /// The result of a UCX operation: `ucs_status_t`. Zero is success, one is "in progress", negative
-/// values are errors. Any byte is a valid value, so a status from another version of UCX or from
-/// the wire is no undefined behaviour.
+/// values are errors. Any byte is valid, such as a status of another UCX version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Status(i8);
 
-/// Makes the constants and the table of names from one list.
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $raw:ident;)*) => {
         impl Status {
@@ -25,7 +23,7 @@ macro_rules! statuses {
                 pub const $name: Status = Status(sys::$raw.0);
             )*
 
-            /// The name of the constant in UCX's headers, if this is a status that UCX 1.16 knows.
+            /// Returns the name of the constant in UCX's headers, if UCX 1.16 has this status.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self {
@@ -43,7 +41,7 @@ statuses! {
     IN_PROGRESS = UCS_INPROGRESS;
     NO_MESSAGE = UCS_ERR_NO_MESSAGE;
     NO_RESOURCE = UCS_ERR_NO_RESOURCE;
-    /// Input or output failed, or an operating system's call did.
+    /// Input, output or a system call failed.
     IO_ERROR = UCS_ERR_IO_ERROR;
     NO_MEMORY = UCS_ERR_NO_MEMORY;
     INVALID_PARAM = UCS_ERR_INVALID_PARAM;
@@ -56,13 +54,13 @@ statuses! {
     NO_PROGRESS = UCS_ERR_NO_PROGRESS;
     /// The buffer is too small; nothing was written.
     BUFFER_TOO_SMALL = UCS_ERR_BUFFER_TOO_SMALL;
-    /// There is no such element; also an unknown configuration name.
+    /// Element not found; also an unknown configuration name.
     NO_ELEM = UCS_ERR_NO_ELEM;
     SOME_CONNECTS_FAILED = UCS_ERR_SOME_CONNECTS_FAILED;
-    /// There is no such device; also a transport list that names none.
+    /// Device not found; also a transport list without a device.
     NO_DEVICE = UCS_ERR_NO_DEVICE;
     BUSY = UCS_ERR_BUSY;
-    /// Cancelled: a request that was cancelled, or whose endpoint was closed by force.
+    /// A request was cancelled, or its endpoint was closed by force.
     CANCELED = UCS_ERR_CANCELED;
     SHMEM_SEGMENT = UCS_ERR_SHMEM_SEGMENT;
     ALREADY_EXISTS = UCS_ERR_ALREADY_EXISTS;
@@ -79,31 +77,31 @@ statuses! {
 }
 
 impl Status {
-    /// The status with this code; every value is allowed.
+    /// Makes a status of any code.
     #[must_use]
     pub const fn from_code(code: i8) -> Self {
         Status(code)
     }
 
-    /// The number, as in UCX's headers and on the wire of the plugins that send a status.
+    /// Returns the number, as in UCX's headers and in plugins' messages.
     #[must_use]
     pub const fn code(self) -> i8 {
         self.0
     }
 
-    /// Whether this is [`Status::OK`].
+    /// Returns whether this is [`Status::OK`].
     #[must_use]
     pub const fn is_ok(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether this is an error, so neither done nor in progress.
+    /// Returns whether this is an error: neither done nor in progress.
     #[must_use]
     pub const fn is_error(self) -> bool {
         self.0 < 0
     }
 
-    /// The status as a result; only negative values are errors.
+    /// Converts the status to a result; only negative values are errors.
     pub const fn ok(self) -> std::result::Result<(), Status> {
         if self.is_error() { Err(self) } else { Ok(()) }
     }
@@ -112,12 +110,11 @@ impl Status {
         Status(raw.0)
     }
 
-    /// The error that says what was being done.
     pub(crate) fn during(self, what: impl Into<Cow<'static, str>>) -> Error {
         Error { status: self, what: what.into(), variables: String::new() }
     }
 
-    /// The status with the variables `UCX_*` of this process, any of which may be its cause.
+    /// Formats the status with this process's `UCX_*` variables, which may be its cause.
     #[must_use]
     pub fn with_variables(self) -> String {
         format!("{self}{}", blamed(self))
@@ -129,7 +126,7 @@ impl fmt::Display for Status {
         let Some(name) = self.name() else {
             return write!(f, "a status unknown to this version ({})", self.0);
         };
-        // SAFETY: takes any value; for a known one the string is a constant.
+        // SAFETY: accepts any value; for a known one, the string is a constant.
         let text = unsafe { sys::ucs_status_string(sys::ucs_status_t(self.0)) };
         // SAFETY: UCX returns a string that is never freed.
         let text = unsafe { CStr::from_ptr(text) };
@@ -148,26 +145,24 @@ impl fmt::Debug for Status {
 
 impl std::error::Error for Status {}
 
-/// A UCX call that failed: what was being done, and the [`Status`] it ended with.
+/// A failed UCX call: the action and its [`Status`].
 #[derive(Debug, Clone)]
 pub struct Error {
     status: Status,
     what: Cow<'static, str>,
-    /// What to say of the variables that may have caused it.
     variables: String,
 }
 
-/// The result of a call that sets something up; requests end with a plain [`Status`].
+/// The result of a setup call; requests end with a plain [`Status`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What UCX said.
+    /// Returns UCX's status.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// The error with the variables `UCX_*` of this process, any of which may be its cause.
     pub(crate) fn with_variables(mut self) -> Error {
         self.variables = blamed(self.status);
         self
@@ -188,9 +183,8 @@ impl From<Error> for Status {
     }
 }
 
-/// The part of an error about variables that may have caused it. Empty if none could.
+/// Returns the error's suffix about variables; empty if none can be the cause.
 fn blamed(status: Status) -> String {
-    // Another process ended the connection, or this one did.
     if matches!(status, Status::CONNECTION_RESET | Status::CANCELED) {
         return String::new();
     }
@@ -205,7 +199,6 @@ fn blamed(status: Status) -> String {
     }
 }
 
-/// Turns a status from C into a result that says what was being done, and with which variables.
 pub(crate) fn check(status: sys::ucs_status_t, what: impl Into<Cow<'static, str>>) -> Result<()> {
     let status = Status::from_raw(status);
     if status.is_error() { Err(status.during(what).with_variables()) } else { Ok(()) }

@@ -33,8 +33,8 @@ impl Outcome for TagInfo {
 }
 
 impl Endpoint {
-    /// Sends a message with a tag: `ucp_tag_send_nbx`. The request ends when `data` may be used
-    /// again, possibly before the message is received. `UNSUPPORTED` without [`Features::TAG`].
+    /// Sends a message with a tag: `ucp_tag_send_nbx`. The request ends when `data` may be reused,
+    /// possibly before the message is received. `UNSUPPORTED` without [`Features::TAG`].
     #[inline]
     pub fn tag_send<B: Buffer>(&self, tag: u64, data: B) -> Request<B> {
         let worker = self.worker();
@@ -48,15 +48,13 @@ impl Endpoint {
         let data = Held::new(data);
         let params = request::params_for(worker, data.get());
         let (start, length) = (data.get().start(), data.get().len());
-        // SAFETY: the endpoint is live, the mask names what is set, the request owns the data until
-        // UCX is done.
+        // SAFETY: the endpoint is live, the mask names the set fields, the request owns the data.
         let returned = unsafe { sys::ucp_tag_send_nbx(raw, start.cast(), length, tag, &params) };
         Request::started(worker, returned, Completion::new(Status::OK), data)
     }
 
-    /// As [`tag_send`](Endpoint::tag_send), from a part of another process's memory: a device reads
-    /// it there. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory that
-    /// was imported in another context, `BUSY` while a receive into it uses some of these bytes.
+    /// Sends from another process's memory, read by a device. `OUT_OF_RANGE` when the bytes are not
+    /// inside, `INVALID_PARAM` for memory of another context, `BUSY` during a receive into them.
     pub fn tag_send_imported(&self, tag: u64, memory: &Imported, part: Range<u64>) -> Request<()> {
         let worker = self.worker();
         if !worker.features().contains(Features::TAG) {
@@ -66,8 +64,7 @@ impl Endpoint {
         let started = self.open().and_then(|raw| {
             let (start, handle, keep) = memory.take(worker.context(), part, true)?;
             let params = request::params_on(worker, handle);
-            // SAFETY: the endpoint is live, the mask names what is set, and the request keeps the
-            // handle until UCX is done with it.
+            // SAFETY: the endpoint is live, the mask names the set fields, the handle is kept.
             Ok((unsafe { sys::ucp_tag_send_nbx(raw, start, length, tag, &params) }, keep))
         });
         match started {
@@ -81,10 +78,9 @@ impl Endpoint {
 }
 
 impl Worker {
-    /// Receives the first message whose tag is `tag` in the bits of `mask`: `ucp_tag_recv_nbx`. A
-    /// message longer than the buffer is lost: the receive ends with `MESSAGE_TRUNCATED`, and the
-    /// buffer's content is meaningless. Dropping the request cancels the receive. `UNSUPPORTED`
-    /// without [`Features::TAG`].
+    /// Receives the first message whose tag equals `tag` in the bits of `mask`: `ucp_tag_recv_nbx`.
+    /// A message longer than the buffer is lost, with `MESSAGE_TRUNCATED` and undefined buffer
+    /// content. Dropping the request cancels the receive. `UNSUPPORTED` without [`Features::TAG`].
     #[inline]
     pub fn tag_recv<B: BufferMut>(&self, tag: u64, mask: u64, buffer: B) -> Request<B, TagInfo> {
         if !self.features().contains(Features::TAG) {
@@ -97,9 +93,9 @@ impl Worker {
         unsafe { self.receive((start, length), tag, mask, params, buffer) }
     }
 
-    /// As [`tag_recv`](Worker::tag_recv), into a part of another process's memory: a device writes
-    /// it there. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory that
-    /// was imported in another context, `BUSY` while another request uses some of these bytes.
+    /// Receives like [`tag_recv`](Worker::tag_recv), into another process's memory, written by a
+    /// device. `OUT_OF_RANGE` when the bytes are not all inside, `INVALID_PARAM` for memory
+    /// imported in another context, `BUSY` while another request uses some of these bytes.
     pub fn tag_recv_imported(
         &self,
         tag: u64,
@@ -116,17 +112,13 @@ impl Worker {
             Err(status) => return Request::failed(status, ()),
         };
         let params = request::params_on(self, handle);
-        // SAFETY: the bytes are inside imported memory, whose owner keeps it, and the request keeps
-        // the handle until UCX is done with it.
+        // SAFETY: the bytes are inside the imported memory, and the request keeps its handle.
         let request = unsafe { self.receive((start, length), tag, mask, params, Held::new(())) };
         request.keeping(keep)
     }
 
-    /// Starts to receive.
-    ///
     /// # Safety
-    /// So many bytes may be written there until the request ends, which owns or keeps what they
-    /// need.
+    /// The bytes may be written until the request ends; the request owns or keeps the memory.
     #[inline]
     unsafe fn receive<B>(
         &self,
@@ -141,7 +133,7 @@ impl Worker {
         params.cb.recv = Some(on_receive);
         // Written only when the message is complete on return.
         params.recv_info.tag_info = &raw mut info;
-        // SAFETY: the worker is live, the mask names what is set, and the caller's promise.
+        // SAFETY: the worker is live, the mask names the set fields, the bytes are the caller's.
         let returned =
             unsafe { sys::ucp_tag_recv_nbx(self.raw(), start, length, tag, mask, &params) };
         let (length, tag) = (info.length, info.sender_tag);
@@ -149,15 +141,14 @@ impl Worker {
         Request::started(self, returned, immediate, buffer).cancelled_by_drop()
     }
 
-    /// Looks for a message that waits, and leaves it there: `ucp_tag_probe_nb`. Only
-    /// [`progress`](Worker::progress) brings messages.
+    /// Returns a waiting message without receiving it, or progress: `ucp_tag_probe_nb`.
     #[must_use]
     pub fn tag_probe(&self, tag: u64, mask: u64) -> Option<TagInfo> {
         if !self.features().contains(Features::TAG) {
             return None;
         }
         let mut info = sys::ucp_tag_recv_info::zeroed();
-        // SAFETY: the worker is live, `info` can be written to.
+        // SAFETY: the worker is live, and `info` is writable.
         let message = unsafe { sys::ucp_tag_probe_nb(self.raw(), tag, mask, 0, &mut info) };
         (!message.is_null()).then_some(TagInfo { tag: info.sender_tag, length: info.length })
     }
@@ -169,7 +160,7 @@ unsafe extern "C" fn on_receive(
     info: *const sys::ucp_tag_recv_info_t,
     user_data: *mut c_void,
 ) {
-    // SAFETY: null, or UCX's for the time of the callback.
+    // SAFETY: null, or valid during the callback.
     let info = unsafe { info.as_ref() };
     let (length, tag) = info.map_or((0, 0), |info| (info.length, info.sender_tag));
     // SAFETY: `params` set a worker's `WorkerState`, which outlives the worker's requests.

@@ -1,14 +1,12 @@
-//! Blocks a UCX receive queue in shared memory as a process does that dies while it sends: takes a
-//! place and never fills it. For tests of what happens to all others.
+//! Test helper: takes a slot of a receive queue and never fills it, as a process killed in a send.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Set in the process that runs one test alone.
 const ALONE: &str = "UROM_TEST_QUEUE_ALONE";
 
-/// Runs the test `name` alone in a process of its own, and returns true; false in that process.
-/// Queues are found by their counters, and other tests have queues, too.
+/// Runs the test `name` alone in its own process and returns true; returns false in that process.
+/// [`Queues`] identifies a queue by its counter, and queues of other tests would interfere.
 pub fn ran_alone(name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;
@@ -20,7 +18,7 @@ pub fn ran_alone(name: &str) -> bool {
     true
 }
 
-/// What runs this program again: with the emulator that `cargo xtask test --target` runs it with.
+/// Returns a command that runs this program again, in the emulator of `cargo xtask test` if any.
 pub fn this_program() -> Command {
     let program = std::env::current_exe().unwrap();
     let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER");
@@ -35,25 +33,24 @@ pub fn this_program() -> Command {
     }
 }
 
-/// Every queue that this process has mapped, and how many places of each were taken.
+/// Every queue that this process has mapped, with the number of slots taken.
 pub struct Queues(Vec<(&'static AtomicU64, u64)>);
 
 impl Queues {
-    /// Their state now.
+    /// Reads the current state of all queues.
     pub fn now() -> Queues {
         Queues(counters().into_iter().map(|counter| (counter, places(counter))).collect())
     }
 
-    /// Whether exactly `count` places of a queue were taken since [`now`](Self::now).
+    /// Returns whether a queue has had exactly `count` slots taken since [`now`](Self::now).
     pub fn took(&self, count: u64) -> bool {
         self.0.iter().any(|(counter, before)| places(counter) == before + count)
     }
 
-    /// Takes a place in the queue of which exactly `count` were taken since [`now`](Self::now), and
-    /// does not fill it.
+    /// Takes a slot in the queue with `count` slots taken since [`now`](Self::now) without filling
+    /// it.
     pub fn block(&self, count: u64) {
         let moved = |(counter, before): &&(&AtomicU64, u64)| places(counter) == before + count;
-        // One queue may be mapped at several places.
         let Some((taken, _)) = self.0.iter().find(moved) else {
             panic!("no queue took {count} messages")
         };
@@ -61,13 +58,11 @@ impl Queues {
     }
 }
 
-/// How many places were taken. UCX keeps a flag in the highest bit.
 fn places(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Acquire) & (u64::MAX >> 1)
 }
 
-/// The first word of every UCX segment that this process can write to. In a queue, it counts the
-/// places taken.
+/// Returns the first word of every writable UCX segment: in a queue, the number of slots taken.
 fn counters() -> Vec<&'static AtomicU64> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let is_ucx = |line: &&str| line.contains("ucx_shm_posix") || line.contains("/SYSV");
@@ -76,8 +71,7 @@ fn counters() -> Vec<&'static AtomicU64> {
         .map(|line| {
             let start = line.split('-').next().unwrap();
             let place = usize::from_str_radix(start, 16).unwrap() as *const AtomicU64;
-            // SAFETY: a shared mapping, readable, writable and page-aligned, that is there while
-            // the connections of the test are; everybody who uses the word does so atomically.
+            // SAFETY: a writable, aligned mapping that outlives the use; all access is atomic.
             unsafe { &*place }
         })
         .collect()

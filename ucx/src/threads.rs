@@ -5,16 +5,13 @@ use std::thread::Builder;
 
 use crate::status::{Result, Status};
 
-/// The threads that a process must be able to start: UCX's, and some of the program's that start
-/// at the same time.
 const SPARE: usize = 3;
 
-/// Checks that this process may start some more threads. UCX aborts a process that cannot start its
-/// own.
+/// Checks that this process can start some threads: UCX aborts if it cannot start its own.
 pub(crate) fn require() -> Result<()> {
     let start = || {
         let (end, ended) = channel::<()>();
-        // It ends with the sender.
+        // The thread ends when the sender is dropped.
         let wait = move || ended.recv().is_ok();
         Ok::<_, std::io::Error>((end, Builder::new().spawn(wait)?))
     };
@@ -23,7 +20,6 @@ pub(crate) fn require() -> Result<()> {
         Ok(threads) => {
             for (end, thread) in threads {
                 drop(end);
-                // It has nothing that can fail.
                 let _ = thread.join();
             }
             Ok(())

@@ -1,11 +1,10 @@
-//! The variables `UCX_*` of this process, for errors: UCX's messages do not name them.
+//! The `UCX_*` variables of this process, for errors: UCX's messages do not name them.
 
 use std::env;
 
-/// The longest value in an error, in characters. The rest is left out.
 const MOST: usize = 64;
 
-/// The variables `UCX_*` of this process except for `UCX_LOG_*`, as errors list them:
+/// Returns the `UCX_*` variables of this process except `UCX_LOG_*`, formatted for errors:
 /// ``process 17 (`host`) runs with UCX_TLS=tcp``.
 #[must_use]
 pub fn variables() -> String {
@@ -17,7 +16,6 @@ pub fn variables() -> String {
     format!("process {}{} runs with {set}", std::process::id(), program.unwrap_or_default())
 }
 
-/// All variables but UCX's log, as `UCX_NET_DEVICES=lo UCX_TLS=tcp`.
 pub(crate) fn set() -> String {
     let mut set: Vec<String> = env::vars_os()
         .filter_map(|(name, value)| {

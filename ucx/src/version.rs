@@ -1,4 +1,4 @@
-//! The version of the UCX that runs, and which versions understand each other.
+//! The version of the running UCX, and which versions are compatible.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::fmt;
@@ -12,34 +12,33 @@ use crate::status::{Result, Status};
 /// A version of UCX, such as `1.22.0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The first number.
+    /// The major number.
     pub major: u32,
-    /// The second number.
+    /// The minor number.
     pub minor: u32,
-    /// The third number.
+    /// The patch number.
     pub patch: u32,
 }
 
-/// The version of the library that this process is linked with at run time: `ucp_get_version`.
+/// Returns the version of the library that this process runs with: `ucp_get_version`.
 #[must_use]
 pub fn version() -> Version {
     let (mut major, mut minor, mut patch): (c_uint, c_uint, c_uint) = (0, 0, 0);
-    // SAFETY: three places that can be written to.
+    // SAFETY: all three out pointers are writable.
     unsafe { sys::ucp_get_version(&mut major, &mut minor, &mut patch) };
     Version { major, minor, patch }
 }
 
-/// The oldest UCX that this crate runs with.
+/// The oldest UCX that this crate supports.
 pub const OLDEST: Version = Version { major: 1, minor: 16, patch: 0 };
 
-/// The file that this process has its UCX from, if the loader knows it.
 fn file() -> Option<PathBuf> {
     let function: unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) =
         sys::ucp_get_version;
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: looks up an address, and writes to a place for the result.
+    // SAFETY: looks up an address; the out pointer is writable.
     let found = unsafe { libc::dladdr(function as *const c_void, info.as_mut_ptr()) };
-    // SAFETY: all zeros are valid, and so is what was written.
+    // SAFETY: zeroed by `zeroed`, and `dladdr` writes valid values only.
     let name = unsafe { info.assume_init() }.dli_fname;
     if found == 0 || name.is_null() {
         return None;
@@ -49,12 +48,11 @@ fn file() -> Option<PathBuf> {
     Some(name.to_string_lossy().into_owned().into())
 }
 
-/// Refuses a UCX before [`OLDEST`]: UCX itself only logs a warning, and then loses data or crashes.
-/// A program can be linked with a newer one and run with the system's. [`Context`](crate::Context)
-/// checks this by itself.
+/// Refuses a UCX before [`OLDEST`], which would lose data or crash. A program can be linked with a
+/// newer UCX and run with the system's. [`Context`](crate::Context) calls this function.
 ///
 /// # Errors
-/// `UNSUPPORTED`, with the version, its file, and what to set.
+/// `UNSUPPORTED`, with the version, its file, and the variables to set.
 pub fn require_version() -> Result<()> {
     judge(version(), file)
 }
@@ -72,11 +70,11 @@ fn judge(running: Version, file: impl FnOnce() -> Option<PathBuf>) -> Result<()>
     )))
 }
 
-/// Whether two versions of UCX can connect to each other.
+/// Returns whether two versions of UCX can connect to each other.
 ///
-/// 1.16, 1.17 and 1.18 do; from 1.19 on a version connects only to its own minor version. That
-/// holds for messages and registered memory, over shared memory and TCP, in both directions. Peers
-/// should compare before they connect: UCX itself says "no remote address", or crashes.
+/// 1.16, 1.17 and 1.18 are compatible; from 1.19 on, a version is compatible only with its own
+/// minor version. This holds for messages and registered memory, over shared memory and TCP.
+/// Compare the versions before connecting: UCX fails with "no remote address" or crashes.
 #[must_use]
 pub fn wire_compatible(a: Version, b: Version) -> bool {
     let old = |version: Version| (version.major, version.minor) < (1, 19);
@@ -106,7 +104,6 @@ pub(crate) mod tests {
         assert_eq!(parse(&running.to_string()), running);
     }
 
-    /// `cargo xtask test --ucx` says which.
     #[test]
     fn the_release_that_runs_is_the_one_that_was_asked_for() {
         if let Ok(expected) = std::env::var("UROM_TEST_UCX") {
@@ -142,7 +139,7 @@ pub(crate) mod tests {
 
     #[test]
     fn versions_to_1_18_understand_each_other_and_newer_ones_only_themselves() {
-        // One of each minor version, as the guide's table has them, and the group that each is in.
+        // One version of each minor release in the guide's table, and its compatibility group.
         let groups = [
             "1.16.0 1.17.0 1.18.1",
             "1.19.0 1.19.1",

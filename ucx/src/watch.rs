@@ -1,4 +1,4 @@
-//! Sockets that a worker watches beside UCX. A mesh learns from them that a peer left.
+//! Sockets that a worker watches in addition to UCX. A mesh uses them to detect that a peer left.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -10,32 +10,26 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 
-/// A worker looks at the clock after so many rounds with work.
+/// A worker reads the clock after this many rounds with work.
 const ROUNDS: u32 = 1024;
 
-/// A round without work counts for so many.
+/// A round without work counts as this many rounds.
 const IDLE: u32 = 64;
 
-/// A worker looks at its sockets at most so often: a look is a system call and takes as long as ten
-/// rounds over shared memory.
+/// Minimum interval of polls: a system call takes as long as ten rounds over shared memory.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// How many sockets with news one look takes.
 const AT_ONCE: usize = 16;
 
-/// A name for a watched socket, never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct WatchId(u64);
 
-/// What is done about news; whether anything was.
 type News<W> = Rc<dyn Fn(&W, &OwnedFd, WatchId) -> bool>;
 
-/// A socket, and what its news mean.
 type Watched<W> = (Rc<OwnedFd>, News<W>);
 
-/// The sockets of a worker.
 pub(crate) struct Watch<W> {
-    /// Whether there is one: the one look that a round pays without.
+    /// Whether any socket is watched: all that a round checks without sockets.
     any: Cell<bool>,
     rounds: Cell<u32>,
     last: Cell<Option<Instant>>,
@@ -58,8 +52,8 @@ impl<W> Default for Watch<W> {
 }
 
 impl<W> Watch<W> {
-    /// Calls `news` when there is something to read on `socket`, outside of UCX and its callbacks.
-    /// It returns whether it did anything, and must not hold a strong handle of the worker.
+    /// Calls `news`, which returns whether it did anything, when `socket` is readable, outside of
+    /// UCX. It must not hold a strong handle of the worker.
     pub(crate) fn add(
         &self,
         socket: Rc<OwnedFd>,
@@ -78,19 +72,18 @@ impl<W> Watch<W> {
         Ok(id)
     }
 
-    /// Closes a socket, if it is still there.
     pub(crate) fn remove(&self, id: WatchId) {
         let removed = self.sockets.borrow_mut().remove(&id);
         let Some((socket, _)) = removed else { return };
         if let Some(epoll) = &*self.epoll.borrow() {
-            // Another process may have a copy of the socket, which would keep it in the set. It is
-            // there, so this cannot fail.
+            // Removed explicitly, as a copy in another process would keep it. It is in the set: no
+            // error.
             let _ = epoll::delete(&**epoll, &*socket);
         }
         self.any.set(!self.sockets.borrow().is_empty());
     }
 
-    /// After a round of progress. Whether it found anything itself.
+    /// Runs after a round of progress with or without work. Returns whether it did anything itself.
     #[inline]
     pub(crate) fn after_round(&self, worker: &W, worked: bool) -> bool {
         if !self.any.get() {
@@ -111,21 +104,19 @@ impl<W> Watch<W> {
         self.look(worker)
     }
 
-    /// Passes on what there is on the sockets; whether anything was done about it.
     pub(crate) fn look(&self, worker: &W) -> bool {
         let Some(epoll) = self.epoll.borrow().clone().filter(|_| self.any.get()) else {
             return false;
         };
         let mut events = [const { MaybeUninit::uninit() }; AT_ONCE];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // Nothing is lost by an interrupt: what there is stays there.
+        // An interrupt loses nothing: the sockets stay readable.
         let Ok((events, _)) = epoll::wait(&*epoll, &mut events[..], Some(&at_once)) else {
             return false;
         };
         let mut done = false;
         for event in events {
             let id = WatchId(event.data.u64());
-            // An earlier one may have removed it.
             let there = self.sockets.borrow().get(&id).cloned();
             if let Some((socket, news)) = there {
                 done |= news(worker, &socket, id);

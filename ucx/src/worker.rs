@@ -1,4 +1,4 @@
-//! The worker, which makes everything progress; its address and event descriptor.
+//! The worker, which drives all progress; its address and event descriptor.
 
 use std::mem::{self, ManuallyDrop};
 use std::os::fd::{BorrowedFd, RawFd};
@@ -17,47 +17,45 @@ use crate::status::{Result, Status, check};
 
 /// A UCX worker, for one thread: `ucp_worker_h`.
 ///
-/// A handle that can be cloned. Endpoints and requests hold one too, and the worker ends with the
-/// last. Its end waits up to a second for UCX to give back the buffers of dropped requests. When a
-/// peer keeps one for longer, the worker is leaked instead of freeing memory that UCX may use.
+/// The handle can be cloned. Endpoints and requests hold a handle too; dropping the last one
+/// destroys the worker, after waiting up to a second for the buffers of dropped requests. If UCX
+/// still uses a buffer then, the worker is leaked.
 ///
-/// A closure given to the worker must not hold a strong handle of it, or both live for ever: give
-/// it a [`WeakWorker`].
+/// Closures of the worker must not hold a strong handle of it, but a [`WeakWorker`], or both leak.
 #[derive(Clone)]
 pub struct Worker {
     inner: Rc<WorkerState>,
 }
 
 impl Worker {
-    /// The context it was made from.
+    /// Returns the worker's context.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.inner.context
     }
 
-    /// Makes everything progress and calls handlers: `ucp_worker_progress`. Returns whether
-    /// anything happened. Inside a handler it does nothing and returns false.
+    /// Drives all progress and calls handlers: `ucp_worker_progress`. Returns whether anything
+    /// happened; inside a handler, false.
     ///
-    /// Error hooks, and the close of endpoints that were dropped in a handler, run here after UCX
-    /// has returned.
+    /// Error hooks, and deferred closes of endpoints, run here after UCX has returned.
     ///
     /// # Panics
-    /// With the panic of a handler, once no C is on the stack. The worker stays usable.
+    /// Resumes the panic of a handler after UCX has returned. The worker stays usable.
     #[inline]
     pub fn progress(&self) -> bool {
         self.inner.progress()
     }
 
-    /// Whether this is inside a callback of the worker.
+    /// Returns whether the caller is inside a callback of the worker.
     #[must_use]
     pub fn is_progressing(&self) -> bool {
         self.inner.is_progressing()
     }
 
-    /// Progresses until `done` returns true, and yields the processor after a while without work.
+    /// Progresses until `done` returns true; yields the processor after a while without work.
     ///
     /// # Panics
-    /// Inside a callback of this worker, and as [`progress`](Worker::progress).
+    /// Inside a callback of this worker, and like [`progress`](Worker::progress).
     pub fn progress_until(&self, mut done: impl FnMut() -> bool) {
         assert!(
             !self.is_progressing(),
@@ -72,33 +70,32 @@ impl Worker {
         }
     }
 
-    /// The address by which other workers connect to this one: `ucp_worker_get_address`.
+    /// Returns the address for other workers to connect to: `ucp_worker_get_address`.
     pub fn address(&self) -> Result<WorkerAddress> {
         WorkerAddress::of(self.raw(), self.context().queues())
     }
 
-    /// A descriptor that becomes readable when an armed worker has something to do:
-    /// `ucp_worker_get_efd`. Only poll it: UCX reads and closes it.
+    /// Returns a descriptor, only for polling, that is readable when an armed worker has work:
+    /// `ucp_worker_get_efd`.
     ///
     /// # Errors
     /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
         self.inner.context.require(Features::WAKEUP, "asking for a worker's event descriptor")?;
         let mut fd: RawFd = -1;
-        // SAFETY: the worker is live, `fd` can be written to.
+        // SAFETY: the worker is live, and `fd` is writable.
         let status = unsafe { sys::ucp_worker_get_efd(self.raw(), &mut fd) };
         check(status, "asking for a worker's event descriptor")?;
-        // SAFETY: UCX's own descriptor, open as long as the worker, which the borrow keeps alive.
+        // SAFETY: UCX's descriptor stays open as long as the worker, which the borrow keeps alive.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
-    /// Makes the next event make the event descriptor readable: `ucp_worker_arm`. Returns false
-    /// when there is something to do already. To sleep, progress until that returns false, arm, and
-    /// poll if that returned true.
+    /// Arms the event descriptor: `ucp_worker_arm`. Returns false when there is work already. To
+    /// sleep, progress until that returns false, arm, and poll if arming returned true.
     ///
-    /// Two events make nothing readable: that a peer left a [`Mesh`](crate::Mesh), and UCX's own
-    /// check, on a timer, whether peers are alive. This function looks at the first, so a worker
-    /// with such endpoints sleeps for a limited time.
+    /// A peer that leaves a [`Mesh`](crate::Mesh), which this function checks, and UCX's keepalive
+    /// timer do not make the descriptor readable: a worker with such endpoints should sleep for a
+    /// limited time.
     ///
     /// # Errors
     /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
@@ -107,7 +104,7 @@ impl Worker {
     /// With the panic of the error hook of an endpoint whose peer left a mesh.
     pub fn arm(&self) -> Result<bool> {
         self.inner.context.require(Features::WAKEUP, "arming a worker")?;
-        // This is the time to look at what is watched beside UCX.
+        // Check the watched sockets, which do not make the descriptor readable.
         if self.inner.attention.get()
             || self.inner.chores.get()
             || !self.inner.is_progressing() && self.inner.watch.look(&self.inner)
@@ -123,13 +120,13 @@ impl Worker {
         }
     }
 
-    /// The longest header of an active message, in bytes.
+    /// Returns the longest header of an active message, in bytes.
     #[must_use]
     pub fn max_am_header(&self) -> usize {
         self.inner.max_am_header
     }
 
-    /// A handle that does not keep the worker alive, for closures that the worker owns.
+    /// Returns a handle that does not keep the worker alive, for closures that the worker owns.
     #[must_use]
     pub fn downgrade(&self) -> WeakWorker {
         WeakWorker { inner: Rc::downgrade(&self.inner) }
@@ -147,13 +144,12 @@ impl Worker {
         &self.inner
     }
 
-    /// An uncounted handle for the time of a callback.
+    /// Returns an uncounted handle for the duration of a callback.
     ///
     /// # Safety
-    /// `inner` is the state of a worker that has a handle for as long as the result lives.
+    /// `inner` is the state of a worker that has a handle as long as the result lives.
     pub(crate) unsafe fn borrowed(inner: *const WorkerState) -> ManuallyDrop<Worker> {
-        // SAFETY: the pointer is from an `Rc` that the caller keeps alive; the count is not
-        // touched.
+        // SAFETY: the caller keeps the `Rc` alive, and `ManuallyDrop` leaves the count unchanged.
         ManuallyDrop::new(Worker { inner: unsafe { Rc::from_raw(inner) } })
     }
 
@@ -162,7 +158,6 @@ impl Worker {
     }
 }
 
-/// What UCX needs of the system and does not find, after this status of a new worker.
 fn missing(status: Status) -> &'static str {
     match status {
         Status::SHMEM_SEGMENT => {
@@ -174,36 +169,34 @@ fn missing(status: Status) -> &'static str {
 }
 
 impl Context {
-    /// Makes a worker: `ucp_worker_create`, thread mode single.
+    /// Makes a worker: `ucp_worker_create`, single thread mode.
     ///
     /// # Errors
-    /// `EXCEEDS_LIMIT` when the process has too few free descriptors (`ulimit -n`). Else UCX's error,
-    /// usually that a resource of the system is used up.
+    /// `EXCEEDS_LIMIT` with too few free descriptors (`ulimit -n`); otherwise UCX's error.
     pub fn worker(&self) -> Result<Worker> {
         descriptors::require_for("making a worker")?;
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE.into();
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
         let mut raw = ptr::null_mut();
-        // SAFETY: the context is live, the mask names what is set, `raw` can be written to.
+        // SAFETY: the context is live, the mask names the set fields, and `raw` is writable.
         let status = unsafe { sys::ucp_worker_create(self.raw(), &params, &mut raw) };
         check(status, format!("making a worker{}", missing(Status::from_raw(status))))?;
         let max_am_header = max_am_header(raw);
         let limit = *max_am_header.as_ref().unwrap_or(&0);
         let worker = Worker { inner: WorkerState::new(raw, self.clone(), limit) };
-        // From here on dropping the handle destroys the worker, also when the question failed.
+        // From here on, dropping the handle destroys the worker, also on an error.
         max_am_header.map(|_| worker)
     }
 }
 
 impl ContextBuilder {
-    /// Makes a context with [`Features::RMA`] and, where a device can do that, with
-    /// [`Features::EXPORTED_MEMH`] too, and a worker. Without a device UCX connects no worker of a
-    /// context that has both, so one that cannot connect to itself is made again without the
-    /// second.
+    /// Makes a worker with [`Features::RMA`] and, where a device supports it,
+    /// [`Features::EXPORTED_MEMH`]. Without such a device, UCX cannot connect workers with both
+    /// features: if the worker cannot connect to itself, the second feature is left out.
     pub fn worker_with_exports(self) -> Result<Worker> {
         let plain = self.features(Features::RMA);
-        // UCX logs an error where it connects nobody.
+        // UCX logs an error when it fails to connect, so check for a device first.
         if has_rdma_device() {
             let worker = plain.clone().features(Features::EXPORTED_MEMH).build()?.worker()?;
             if worker.connect(&worker.address()?).is_ok() {
@@ -217,7 +210,7 @@ impl ContextBuilder {
 fn max_am_header(worker: sys::ucp_worker_h) -> Result<usize> {
     let mut attributes = sys::ucp_worker_attr_t::zeroed();
     attributes.field_mask = sys::UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER.into();
-    // SAFETY: the worker is live, the mask names what UCX may write.
+    // SAFETY: the worker is live, and the mask limits what UCX writes.
     let status = unsafe { sys::ucp_worker_query(worker, &mut attributes) };
     check(status, "asking for a worker's longest header")?;
     Ok(attributes.max_am_header)
@@ -226,7 +219,7 @@ fn max_am_header(worker: sys::ucp_worker_h) -> Result<usize> {
 impl Drop for Worker {
     fn drop(&mut self) {
         if Rc::strong_count(&self.inner) == 1 && !self.inner.close() {
-            // UCX may still write to a parked buffer: everything it can reach stays.
+            // UCX may still write to a parked buffer: leak everything it can reach.
             mem::forget(Rc::clone(&self.inner));
         }
     }
@@ -234,14 +227,14 @@ impl Drop for Worker {
 
 debug_fields!(Worker, |it| { context: it.inner.context });
 
-/// A handle of a worker that does not keep it alive.
+/// A handle that does not keep the worker alive.
 #[derive(Clone)]
 pub struct WeakWorker {
     inner: Weak<WorkerState>,
 }
 
 impl WeakWorker {
-    /// The worker, if it is still there.
+    /// Returns the worker, if it still exists.
     #[must_use]
     pub fn upgrade(&self) -> Option<Worker> {
         let inner = self.inner.upgrade()?;

@@ -48,14 +48,13 @@ fn a_message_sent_now_gives_its_buffer_back_or_a_request_that_has_it() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
         let seen = common::headers(&pair.b, 1);
-        // Over tcp the first messages wait for the connection.
         assert_eq!(pair.finish(pair.to_b.am_send(1, b"first", ())).0, Ok(()));
         pair.until("the connection", || !seen.borrow().is_empty());
 
         let (result, buffer) =
             pair.to_b.am_send_now(1, b"short", pattern(16), AmFlags::EAGER).unwrap();
         assert_eq!((result, buffer), (Ok(()), pattern(16)));
-        // The handler drops what was announced, which only the peer's progress can tell.
+        // The handler drops the announcement; the sender needs the peer's progress to detect that.
         let under_way =
             pair.to_b.am_send_now(1, b"long", pattern(1 << 20), AmFlags::RENDEZVOUS).unwrap_err();
         assert!(!under_way.is_done());
@@ -84,7 +83,6 @@ fn large_messages_are_announced_and_fetched() {
         pair.until("the announcement", || !announced.borrow().is_empty());
         let rendezvous = announced.take().pop().unwrap();
         assert_eq!(rendezvous.len(), length);
-        // Longer than needed, and only the first part is written.
         let (received, bytes) = pair.finish(rendezvous.recv(vec![0xee; length + 3]));
         assert_eq!(received, Ok(length));
         assert!(bytes[..length] == pattern(length));
@@ -181,10 +179,9 @@ fn a_message_tells_which_endpoint_leads_to_its_sender() {
     for mode in [ErrorMode::Peer, ErrorMode::None] {
         let worker = || builder("tcp,self").build().unwrap().worker().unwrap();
         let [receiver, sender, other] = [worker(), worker(), worker()];
-        // As programs in C exchange addresses.
         let connect = |from: &ucx::Worker, to: &ucx::Worker| {
             let address = to.address().unwrap();
-            // SAFETY: a worker of this test.
+            // SAFETY: from a worker of this test.
             let raw = unsafe { ucx::WorkerAddress::from_raw(address.raw_bytes()) }.unwrap();
             assert_eq!(raw.worker_uid().unwrap(), address.worker_uid().unwrap());
             from.endpoint().error_mode(mode).connect(&raw).unwrap()
@@ -206,7 +203,7 @@ fn a_message_tells_which_endpoint_leads_to_its_sender() {
 #[test]
 fn bytes_that_are_too_few_are_no_raw_address() {
     for bytes in [&b""[..], b"short"] {
-        // SAFETY: no endpoint is made of it.
+        // SAFETY: the test makes no endpoint from it.
         let error = unsafe { ucx::WorkerAddress::from_raw(bytes) }.unwrap_err();
         assert_eq!(error.status(), Status::INVALID_ADDR);
     }

@@ -1,4 +1,4 @@
-//! Endpoints by worker address: how they come about, fail and end.
+//! Endpoints by worker address: how they connect, fail and close.
 
 mod common;
 
@@ -14,7 +14,6 @@ fn worker(transports: &str) -> Worker {
     common::context(transports).worker().unwrap()
 }
 
-/// A client and a server with an endpoint each to the other.
 struct Connected {
     to_server: Endpoint,
     to_client: Endpoint,
@@ -44,7 +43,7 @@ fn a_worker_that_was_gone_before_is_an_error_and_no_hang() {
     let gone = worker("tcp").address().unwrap();
     let endpoint = match client.connect(&gone) {
         Ok(endpoint) => endpoint,
-        // On one machine UCX may learn at once that nobody listens.
+        // On one machine, UCX may detect at once that no worker listens.
         Err(error) => return assert_eq!(error.status(), Status::UNREACHABLE),
     };
     let (result, buffer) = finish(&[&client], endpoint.am_send(1, b"h", pattern(1 << 20)));

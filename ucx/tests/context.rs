@@ -1,4 +1,4 @@
-//! Contexts: their configuration, and what outlives what.
+//! Contexts: their configuration and lifetimes.
 
 mod common;
 
@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 use common::{Pair, context, is_from};
 use ucx::{AmFlags, Context, ErrorMode, Features, Memory, Request, Status, WorkerAddress};
 
-/// How many threads flood a worker: with so many there is always something to receive for it.
 const FLOODS: usize = 12;
 
 #[test]
 fn an_unknown_name_is_refused_and_named() {
     let built = Context::builder(Features::AM).config("TLX", "tcp").build();
     if !is_from(1, 20) {
-        // It may be a transport's, which UCX looks at when a worker is made; then it only warns.
+        // UCX may read it as a transport's setting, when a worker is made; then it only warns.
         assert!(built.unwrap().worker().is_ok());
         return;
     }
@@ -63,7 +62,6 @@ fn what_ucx_or_c_cannot_take_is_refused_and_named() {
     }
 }
 
-/// Prints the first error of making a worker and connecting it to one that uses tcp alone.
 #[test]
 #[ignore = "the other process of the next test"]
 fn a_worker_with_the_variables_of_its_environment() {
@@ -102,7 +100,6 @@ fn an_error_that_a_variable_may_cause_lists_the_variables_and_the_process() {
 fn whatever_is_dropped_first_the_rest_works_on() {
     let Pair { to_b, a, b } = Pair::new("tcp");
     let seen = common::headers(&b, 1);
-    // Only the endpoint keeps its worker and context.
     let keeper = a.clone();
     drop(a);
     let weak = keeper.downgrade();
@@ -129,7 +126,7 @@ fn a_dropped_worker_drops_its_handlers() {
     assert_eq!(Rc::strong_count(&owned), 1);
 }
 
-/// Sends to a worker for as long as it should, or until a test that hangs has failed.
+/// Sends to a worker until told to stop, or until a hanging test has failed.
 fn flood(address: &[u8], goes_on: &AtomicBool) {
     let worker = context("tcp").worker().unwrap();
     // SAFETY: from a worker of this test.
@@ -145,12 +142,11 @@ fn flood(address: &[u8], goes_on: &AtomicBool) {
             sending.pop_front();
         }
     }
-    // The worker that it sent to may have been left as it was: nothing waits for that.
+    // The receiver may have been leaked, so these sends may never end.
     sending.into_iter().for_each(Request::detach);
     std::mem::forget((endpoint, worker));
 }
 
-/// How long a worker that is dropped may take: it waits for a second.
 const BRIEFLY: Duration = Duration::from_secs(3);
 
 #[test]
@@ -166,7 +162,6 @@ fn a_worker_that_is_dropped_ends_soon_however_much_its_peers_send() {
             threads.spawn(|| flood(&address, &goes_on));
         }
         common::until(&[&worker], "the flood", || count.get() > 1000);
-        // UCX keeps the buffer of a message to a peer that never takes it.
         let silent = context("tcp").worker().unwrap();
         let address = silent.address().unwrap();
         let endpoint = worker.endpoint().error_mode(ErrorMode::None).connect(&address).unwrap();
@@ -222,7 +217,7 @@ fn without_its_feature_nothing_is_done() {
         let memory = Memory::allocate(&context, 64).unwrap();
         unsupported(memory.remote_key().unwrap_err());
         unsupported(memory.export().unwrap_err());
-        // SAFETY: without the feature nothing reaches UCX.
+        // SAFETY: without the feature, the call never reaches UCX.
         unsupported(unsafe { endpoint.remote_memory(&[0; 20], 0, 8) }.unwrap_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Peers that are processes of their own and are killed.
+//! Peers in their own processes that are killed.
 
 mod common;
 
@@ -13,14 +13,13 @@ use ucx::{AmFlags, CloseMode, Endpoint, PeerAddress, Status, Worker};
 
 const TRANSPORTS: [&str; 2] = ["tcp", "tcp,shm,self"];
 
-/// How to connect to the peer.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Worker,
     Peer,
 }
 
-/// The peer: says where it is, echoes, and never ends by itself.
+/// The peer process: sends its address, echoes messages, and never ends by itself.
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn peer() {
@@ -45,12 +44,11 @@ fn peer_process(transports: &str) -> (Process, PeerAddress) {
     command.env("UROM_TEST_TRANSPORTS", transports);
     let mut process = Process::start(command);
     let bytes = process.heard().expect("the peer says where it is");
-    // SAFETY: they are an address of the process that this test has just started.
+    // SAFETY: an address of the process that this test has just started.
     let address = unsafe { PeerAddress::from_bytes(&bytes) }.unwrap();
     (process, address)
 }
 
-/// Sends a message and waits for its echo.
 fn echo(worker: &Worker, endpoint: &Endpoint) {
     let seen = headers(worker, 2);
     assert_eq!(
@@ -75,7 +73,6 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
             };
             let endpoint = endpoint.unwrap();
             echo(&worker, &endpoint);
-            // An announcement that nobody fetches.
             let waiting = endpoint.am_send_with(7, b"", pattern(1 << 20), AmFlags::RENDEZVOUS);
             echo(&worker, &endpoint);
             assert!(!waiting.is_done());
@@ -89,7 +86,6 @@ fn a_killed_peer_fails_its_endpoint_and_what_waits_for_it() {
             let (result, _) = finish(&[&worker], endpoint.am_send(1, b"gone", ()));
             assert!(result.is_err());
             endpoint.close(CloseMode::Flush);
-            // The worker serves others as before.
             let (_other, address) = peer_process(transports);
             let endpoint = worker.connect(address.worker()).unwrap();
             echo(&worker, &endpoint);
@@ -125,7 +121,6 @@ fn a_peer_is_killed_during_long_messages_without_hooks() {
         let messages: Vec<_> = (0..16).map(long).collect();
         peer.kill();
         for message in messages {
-            // Some may have gone out before.
             let (_, buffer) = finish(&[&worker], message);
             assert!(buffer == pattern(4 << 20));
         }
@@ -136,7 +131,7 @@ fn a_peer_is_killed_during_long_messages_without_hooks() {
 #[test]
 fn without_hooks_a_killed_peer_is_an_error_like_any_other() {
     if is_from(1, 22) {
-        // It does not crash, and sends rendezvous messages.
+        // This UCX does not crash, and sends rendezvous messages.
         return;
     }
     let mut process = again("a_peer_is_killed_during_long_messages_without_hooks");

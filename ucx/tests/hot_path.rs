@@ -1,5 +1,4 @@
-//! In the steady state nothing is allocated on the Rust heap: not by a send, a receive, a wake or a
-//! round of progress.
+//! In the steady state, sends, receives, wakes and progress do not allocate on the Rust heap.
 
 mod common;
 
@@ -16,7 +15,6 @@ use ucx::AmFlags;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// What the last half of some rounds allocates.
 fn steady(mut round: impl FnMut()) -> usize {
     (0..200).for_each(|_| round());
     allocations_of(|| (0..200).for_each(|_| round()))

@@ -11,10 +11,9 @@ use std::task::{Context as TaskContext, Wake, Waker};
 use common::{announced, connect, finish, log, pattern, until};
 use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Features, Status, WeakWorker, Worker};
 
-/// A connected endpoint of a worker to itself, and the worker, with a handler 0 that does nothing.
-/// Handlers have weak handles of the endpoint, which holds the worker.
+/// A worker with a no-op handler 0 and an endpoint to itself, weak in handlers to avoid a cycle.
 fn loopback() -> (Rc<Endpoint>, Worker) {
-    // This transport cannot wake.
+    // This transport does not support wakeups.
     let context =
         Context::builder(Features::AM | Features::TAG).config("TLS", "self").build().unwrap();
     let worker = context.worker().unwrap();
@@ -79,7 +78,6 @@ fn a_message_sent_inside_a_handler_is_handled_after_it() {
         let (endpoint, worker) = loopback();
         let (seen, log) = log();
         let received = Rc::new(RefCell::new(Vec::new()));
-        // To the same id, and to another.
         for id in [1, 2] {
             let (log, received) = (Rc::clone(&log), Rc::clone(&received));
             let weak = Rc::downgrade(&endpoint);
@@ -254,7 +252,7 @@ fn a_panic_inside_a_send_loses_no_message_and_goes_on_in_progress() {
 
 #[test]
 fn a_waker_woken_inside_a_send_is_inside_a_callback() {
-    /// Asks the worker of this thread whether it progresses.
+    /// A waker that records whether this thread's worker progresses.
     struct Asks;
     thread_local! {
         static WORKER: RefCell<Option<WeakWorker>> = const { RefCell::new(None) };

@@ -12,8 +12,7 @@ use ucx::{Buffer, Context, ErrorMode, Features, Memory, RemoteMemory, Status};
 
 fn remote(pair: &Pair, memory: &Memory) -> RemoteMemory {
     let key = memory.remote_key().unwrap();
-    // SAFETY: the key, address and length are those of the peer's memory, which outlives every use
-    // in these tests.
+    // SAFETY: the peer's key, address and length; its memory outlives every use in these tests.
     unsafe { pair.to_b.remote_memory(&key, memory.address(), memory.len() as u64) }.unwrap()
 }
 
@@ -57,7 +56,6 @@ fn atomic_operations_with_error_handling_end_and_do_not_hang() {
         for memory in [allocated, mapped] {
             let add = remote(&pair, &memory).fetch_add(0, 1);
             pair.until("the end", || add.is_done());
-            // Whether this UCX can or cannot.
             let added = add.wait().is_ok();
             let mut expected = vec![0; 64];
             expected[..8].copy_from_slice(&u64::to_ne_bytes(added.into()));
@@ -69,7 +67,7 @@ fn atomic_operations_with_error_handling_end_and_do_not_hang() {
 #[test]
 fn a_fence_and_a_worker_flush_order_what_is_around_them() {
     for transports in TRANSPORTS {
-        // The peer has a thread of its own, because a fence may wait for it.
+        // The peer runs on its own thread, because a fence may wait for it.
         let (describe, described) = mpsc::channel();
         let done = Arc::new(AtomicBool::new(false));
         let peer_done = Arc::clone(&done);
@@ -86,7 +84,7 @@ fn a_fence_and_a_worker_flush_order_what_is_around_them() {
         let a = context(transports).worker().unwrap();
         let builder = a.endpoint().error_mode(ErrorMode::None);
         let to_b = Rc::new(builder.connect(&peer_address).unwrap());
-        // SAFETY: the peer's memory, which stays until `done`.
+        // SAFETY: the peer's memory, which stays registered until `done`.
         let remote = unsafe { to_b.remote_memory(&key, address, 8) }.unwrap();
         for value in 1..=50_u64 {
             remote.put(0, u64::to_ne_bytes(value).to_vec()).detach();
@@ -280,11 +278,11 @@ fn exporting_without_a_device_or_the_feature_is_an_error() {
 fn memory_is_imported_only_where_a_device_can() {
     let context = context("self");
     let import = |exported: &[u8], address, length| {
-        // SAFETY: nothing is imported, which is what the test is about.
+        // SAFETY: the call fails before an import, which this test checks.
         unsafe { ucx::Imported::open(&context, exported, address, length) }.unwrap_err().status()
     };
     assert_eq!(import(b"exported", 0x1000, 64), Status::UNSUPPORTED);
-    // There is none on machines that run these tests, so this worker is one without.
+    // Machines that run these tests lack an RDMA device, so this worker cannot export.
     let worker = builder("tcp,self").worker_with_exports().unwrap();
     assert!(worker.connect(&worker.address().unwrap()).is_ok());
     let exports = worker.context().features().contains(Features::EXPORTED_MEMH);

@@ -1,4 +1,4 @@
-//! Workers that all connect to each other by one kind of address.
+//! Meshes: workers that all connect to each other by their `PeerAddress`.
 
 mod common;
 
@@ -8,13 +8,11 @@ use std::time::Instant;
 use common::{DEADLINE, announcements, finish, log, mesh, pattern, until, watched as worker};
 use ucx::{AmFlags, Context, Endpoint, Memory, Mesh, PeerAddress, Status, Worker};
 
-/// What an endpoint fails with whose peer left.
 const LEFT: Status = Status::CONNECTION_RESET;
 
 const SHARED: &str = "tcp,shm,self";
 const TRANSPORTS: [&str; 2] = ["tcp", SHARED];
 
-/// A worker that is reached, and one with an endpoint to it.
 struct Reached {
     endpoint: Rc<Endpoint>,
     sender: Worker,
@@ -49,7 +47,7 @@ fn messages_of_the_same_machine_go_through_shared_memory() {
     for length in [0, 8, 4000, 1 << 20] {
         reached.send(7, pattern(length));
     }
-    // With one of TCP, each round of progress would ask the system for its events.
+    // A TCP transport would cost a system call in each round of progress.
     assert_eq!(reached.endpoint.transports().unwrap(), ["posix"]);
     assert!(reached.endpoint.is_in_shared_memory().unwrap());
     assert!(!Reached::new("tcp").endpoint.is_in_shared_memory().unwrap());
@@ -86,7 +84,6 @@ fn connections_are_kept_until_their_peers_go() {
 
 #[test]
 fn a_peer_that_left_the_mesh_fails_the_endpoint() {
-    // Shared memory needs no tcp beside it.
     for transports in [SHARED, "shm,self"] {
         let reached = Reached::new(transports);
         reached.send(1, pattern(10));
@@ -111,8 +108,7 @@ fn a_worker_sends_to_itself() {
 fn a_mesh_listens_on_loopback_alone() {
     let mesh = mesh("tcp");
     let port = mesh.address().unwrap().loopback().unwrap().port();
-    // One line for each socket: a number, its own address and the peer's in hexadecimal digits, a
-    // state.
+    // Each line has a number, the socket's and the peer's address in hexadecimal, and a state.
     let sockets = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let own: Vec<&str> = sockets
@@ -132,7 +128,7 @@ fn a_mesh_listens_on_loopback_alone() {
 fn addresses_that_were_changed_or_cut_are_refused() {
     let whole = mesh("tcp").address().unwrap();
     let bytes = whole.as_bytes();
-    // SAFETY: no endpoint is made of any of these.
+    // SAFETY: the test makes no endpoint from these.
     let read = |bytes: &[u8]| unsafe { PeerAddress::from_bytes(bytes) };
     assert_eq!(read(bytes).unwrap(), whole);
     for foreign in [&bytes[1..], &bytes[..bytes.len() - 1], whole.worker().as_bytes()] {
@@ -145,7 +141,7 @@ fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
     let (at_sender, at_receiver) = (mesh(SHARED), mesh(SHARED));
     let [sender, receiver] = [&at_sender, &at_receiver].map(|mesh| mesh.worker().unwrap());
     let address = at_receiver.address().unwrap();
-    // SAFETY: the receiver's address, whole or cut.
+    // SAFETY: the receiver's address, complete or truncated.
     let endpoint = |bytes: &[u8]| unsafe { at_sender.endpoint(bytes) };
     let first = endpoint(address.as_bytes()).unwrap();
     assert!(Rc::ptr_eq(&endpoint(address.as_bytes()).unwrap(), &first));
@@ -153,7 +149,6 @@ fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
     until(&[&sender, &receiver], "the error", || first.is_failed());
     let second = endpoint(address.as_bytes()).unwrap();
     assert!(!Rc::ptr_eq(&first, &second));
-    // Nobody listens there any more.
     until(&[&sender, &receiver], "the error", || second.is_failed());
     assert!(endpoint(&address.as_bytes()[1..]).is_err());
 }
@@ -170,7 +165,6 @@ fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
     assert_eq!(finish(&both, endpoint.tag_send(1, pattern(10))).0, Ok(()));
     assert!(finish(&both, receive).1 == pattern(10));
 
-    // An announcement that nobody fetches.
     let announced = announcements(&receiver, 2);
     let waiting = endpoint.am_send_with(2, b"", pattern(1 << 20), AmFlags::RENDEZVOUS);
     until(&both, "the announcement", || !announced.borrow().is_empty());
@@ -192,7 +186,7 @@ fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
     assert_eq!(endpoint.is_in_shared_memory().unwrap_err().status(), LEFT);
     let memory = Memory::allocate(receiver.context(), 4096).unwrap();
     let key = memory.remote_key().unwrap();
-    // SAFETY: key and address are those of `memory`.
+    // SAFETY: key and address of `memory`, which stays registered.
     let remote = unsafe { endpoint.remote_memory(&key, memory.address(), 4096) };
     assert_eq!(remote.unwrap_err().status(), LEFT);
     drop(endpoint);
@@ -204,7 +198,7 @@ fn remote_memory_of_a_peer_that_left_is_out_of_reach() {
     let reached = Reached::new(SHARED);
     let memory = Memory::allocate(reached.receiver.context(), 4096).unwrap();
     let key = memory.remote_key().unwrap();
-    // SAFETY: key and address are those of `memory`, which stays registered.
+    // SAFETY: key and address of `memory`, which stays registered.
     let remote = unsafe { reached.endpoint.remote_memory(&key, memory.address(), 4096) }.unwrap();
     let both = [&reached.sender, &reached.receiver];
     assert_eq!(finish(&both, remote.put(0, pattern(8))).0, Ok(()));
@@ -235,7 +229,6 @@ fn whoever_is_about_to_sleep_learns_that_a_peer_left() {
     let reached = Reached::new(SHARED);
     reached.send(1, pattern(10));
     drop(reached.mesh);
-    // Without any progress in between.
     let start = Instant::now();
     while !reached.endpoint.is_failed() {
         reached.sender.arm().unwrap();
@@ -243,7 +236,6 @@ fn whoever_is_about_to_sleep_learns_that_a_peer_left() {
     }
 }
 
-/// The name of a network device besides loopback's, if this machine has one.
 fn other_device() -> Option<String> {
     let devices = std::fs::read_dir("/sys/class/net").ok()?;
     let names = devices.filter_map(|device| device.ok()?.file_name().into_string().ok());

@@ -1,5 +1,4 @@
-//! What a receive queue in shared memory is like: two processes that talk through one must have the
-//! same idea of it, so no variable changes it.
+//! The layout of a receive queue in shared memory does not depend on environment variables.
 
 mod common;
 
@@ -9,7 +8,7 @@ use std::process::Command;
 use common::{Process, finish, hex, log, pattern, say, unhex, until};
 use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Features, Request, Worker, WorkerAddress};
 
-/// Variables that would make another queue of it, with shorter pieces for long messages.
+/// Variables that would change the queue and shorten the segments for long messages.
 const VARIABLES: [(&str, &str); 6] = [
     ("UCX_POSIX_FIFO_SIZE", "16"),
     ("UCX_MM_FIFO_SIZE", "16"),
@@ -19,7 +18,7 @@ const VARIABLES: [(&str, &str); 6] = [
     ("UCX_MM_SEG_SIZE", "1024"),
 ];
 
-/// Longer pieces, for which the peer's memory would have no room.
+/// Longer segments, which would overflow the peer's memory.
 const LONGER: [(&str, &str); 2] = [("UCX_POSIX_SEG_SIZE", "65536"), ("UCX_MM_SEG_SIZE", "65536")];
 
 fn worker() -> Worker {
@@ -27,7 +26,6 @@ fn worker() -> Worker {
     builder.build().unwrap().worker().unwrap()
 }
 
-/// The sizes of the pieces of UCX's shared memory that this process has mapped, in KiB.
 fn pieces() -> Vec<usize> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let address = |hex: &str| usize::from_str_radix(hex, 16).unwrap();
@@ -55,7 +53,6 @@ fn tell_what_a_queue_is_like() {
     sent.into_iter().for_each(Request::detach);
 }
 
-/// Another process, the test `name`, with these variables and none else of them.
 fn process(name: &str, variables: &[(&str, &str)]) -> Command {
     let mut child = common::again(name);
     for (name, _) in VARIABLES {
@@ -65,7 +62,7 @@ fn process(name: &str, variables: &[(&str, &str)]) -> Command {
     child
 }
 
-/// How many messages a queue takes of a process with these variables, and the pieces of memory.
+/// The number of messages that fit a queue of a process with these variables, and its segments.
 fn queue(variables: &[(&str, &str)]) -> (usize, Vec<usize>) {
     let output = process("tell_what_a_queue_is_like", variables).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -90,16 +87,15 @@ fn a_receive_queue_has_64_places_for_messages_of_4_kib_whatever_the_environment_
     }
 }
 
-/// Messages of which some fit a place, some a piece of memory behind it, and some neither.
+/// Some fit a slot, some a memory segment, some neither.
 const LENGTHS: [usize; 6] = [8, 4000, 5000, 8000, 20_000, 100_000];
 
 fn connect(worker: &Worker, bytes: &[u8]) -> Endpoint {
-    // SAFETY: they are an address of another process of this test.
+    // SAFETY: an address of another process of this test.
     let address = unsafe { WorkerAddress::from_bytes(bytes) }.unwrap();
     worker.connect(&address).unwrap()
 }
 
-/// Sends what goes through a queue twice over, while as much comes.
 fn talk(worker: &Worker, endpoint: &Endpoint) {
     let (came, log) = log();
     let whole = move |data: &[u8]| LENGTHS.contains(&data.len()) && data == pattern(data.len());

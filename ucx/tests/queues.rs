@@ -1,5 +1,4 @@
-//! Workers whose receive queues in shared memory have other sizes do not connect: each would write
-//! into the other's memory where nobody expects it.
+//! Workers with different receive queue sizes in shared memory do not connect.
 
 mod common;
 
@@ -10,7 +9,6 @@ fn builder() -> ContextBuilder {
     Context::builder(Features::AM).config("TLS", "tcp,posix,self")
 }
 
-/// Contexts that differ from each other.
 fn kinds() -> [ContextBuilder; 5] {
     let watched = || builder().watched_shared_memory();
     [
@@ -26,7 +24,7 @@ fn worker(builder: ContextBuilder) -> Worker {
     builder.build().unwrap().worker().unwrap()
 }
 
-/// All pairs of kinds that differ, with a worker of one and a mesh of the other.
+/// Returns all pairs of different kinds: a worker of one and a mesh of the other.
 fn pairs() -> impl Iterator<Item = (String, Worker, Mesh)> {
     let all = kinds().len();
     let pairs = (0..all)
@@ -43,7 +41,7 @@ fn an_address_of_a_worker_with_other_queues_is_refused() {
     for (which, from, to) in pairs() {
         let peer = to.address().unwrap();
         let address = peer.worker().clone();
-        // SAFETY: they are the address's, unchanged.
+        // SAFETY: the bytes of `address`, unchanged.
         let travelled = unsafe { WorkerAddress::from_bytes(address.as_bytes()) }.unwrap();
         for address in [address, travelled] {
             let error = from.connect(&address).unwrap_err();
@@ -79,7 +77,6 @@ fn a_worker_without_shared_memory_sends_to_those_with_the_usual_queues() {
     for receiver in [Context::builder(features), watched] {
         let receiver = receiver.build().unwrap().worker().unwrap();
         let endpoint = sender.connect(&receiver.address().unwrap()).unwrap();
-        // Messages that are sent at once, and one that the receiver fetches.
         for length in [0, 100, 10_000, 4 << 20] {
             let sent = endpoint.tag_send(7, vec![5_u8; length]);
             let received = receiver.tag_recv(7, u64::MAX, vec![0_u8; length]);

@@ -1,4 +1,4 @@
-//! Tag send and receive, and what happens to requests that are dropped early.
+//! Tag send and receive, and requests that are dropped early.
 
 mod common;
 
@@ -104,7 +104,6 @@ fn waiting_with_a_limit_gives_the_request_back() {
     assert_eq!((result.map(|info| info.length), bytes), (Ok(8), pattern(8)));
 }
 
-/// A buffer that counts its drops.
 struct Counted {
     bytes: Vec<u8>,
     drops: Rc<Cell<u32>>,
@@ -147,7 +146,6 @@ fn a_receive_that_is_dropped_gets_nothing_and_gives_its_buffer_up() {
         assert!(!receive.is_done());
         drop(receive);
         pair.until("the cancellation", || drops.get() == 1);
-        // The message is for the next receive.
         assert_eq!(pair.finish(pair.to_b.tag_send(1, vec![9; 64])).0, Ok(()));
         let (info, bytes) = pair.finish(pair.b.tag_recv(1, ALL, vec![0; 64]));
         assert_eq!((info.unwrap().length, bytes), (64, vec![9; 64]));
@@ -181,7 +179,7 @@ fn a_receive_dropped_in_the_middle_keeps_its_buffer_until_the_data_has_come() {
         let (buffer, drops) = counted(length);
         let send = pair.to_b.tag_send(1, pattern(length));
         pair.until("the announcement", || pair.b.tag_probe(1, ALL).is_some());
-        // Matched, so it can be cancelled no more: UCX writes to the buffer from now on.
+        // The receive is matched and cannot be cancelled: UCX writes to the buffer from now on.
         let receive = pair.b.tag_recv(1, ALL, buffer);
         drop(receive);
         assert_eq!(pair.finish(send).0, Ok(()));
@@ -196,8 +194,7 @@ fn a_worker_that_is_dropped_gives_every_buffer_up_first() {
         let (buffer, received) = counted(64);
         drop(pair.b.tag_recv(1, ALL, buffer));
         let (buffer, sent) = counted(2 << 20);
-        // Nobody receives this one; the endpoint of `tcp` ends by force, that of shared memory
-        // waits for its peer.
+        // Never received. A `tcp` endpoint closes by force, a shared memory endpoint waits.
         if transports == "tcp" {
             drop(pair.to_b.tag_send(1, buffer));
         } else {
@@ -218,8 +215,7 @@ fn a_buffer_that_a_peer_holds_on_to_is_leaked_and_not_freed() {
     drop(to_b.tag_send(1, buffer));
     common::until(&[&a, &b], "the announcement", || b.tag_probe(1, ALL).is_some());
     drop(to_b);
-    // This endpoint cannot be closed by force, and nobody receives: the worker gives up after a
-    // while.
+    // The close cannot be forced and the peer never receives: dropping the worker times out.
     drop(a);
     assert_eq!(drops.get(), 0);
     drop(b);

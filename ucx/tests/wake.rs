@@ -1,4 +1,4 @@
-//! Sleeping on a worker's event descriptor, and being woken by messages.
+//! Sleeping on a worker's event descriptor, and wakeups by messages.
 
 mod common;
 
@@ -9,20 +9,18 @@ use std::thread;
 use common::{DEADLINE, TRANSPORTS, context, finish, log};
 use ucx::Worker;
 
-/// Sleeps until the descriptor is readable; false when that took too long.
 fn sleep(worker: &Worker) -> bool {
     let mut poll = libc::pollfd {
         fd: worker.event_fd().unwrap().as_raw_fd(),
         events: libc::POLLIN,
         revents: 0,
     };
-    // SAFETY: one descriptor, and a place for its answer.
+    // SAFETY: the array has one descriptor, writable for the answer.
     let ready = unsafe { libc::poll(&mut poll, 1, DEADLINE.as_millis() as i32) };
     ready == 1
 }
 
-/// Progresses, and sleeps when there is nothing to do, until `done` says so. Returns how often it
-/// slept.
+/// Progresses, and sleeps when idle, until `done` returns true. Returns the number of sleeps.
 fn run(worker: &Worker, mut done: impl FnMut() -> bool) -> u32 {
     let mut sleeps = 0;
     while !done() {
@@ -52,7 +50,6 @@ fn a_round_trip_between_two_sleeping_threads_ends() {
                 .unwrap();
             tell.send(worker.address().unwrap()).unwrap();
             run(&worker, || seen.borrow().len() == usize::from(ROUNDS));
-            // The last reply has left.
             assert_eq!(worker.flush().wait().0, Ok(()));
             while wait.recv().is_ok() {}
             assert!(seen.take().into_iter().eq(0..ROUNDS));

@@ -1,5 +1,4 @@
-//! Names as C has them: what is made of a variant and a field keeps both apart, wherever the
-//! underscores are.
+//! C names: the name of a variant and a field keeps both apart, wherever their underscores are.
 
 #![deny(warnings)]
 #![allow(non_camel_case_types, reason = "names as C has them are what this case is about")]

@@ -1,5 +1,4 @@
-//! Attributes that depend on `cfg` and change no message: those of the documentation, and of
-//! others' macros.
+//! Attributes that depend on `cfg` and do not change a message: documentation, foreign macros.
 
 #![allow(unexpected_cfgs, reason = "no build of this test sets them")]
 

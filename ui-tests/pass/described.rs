@@ -1,4 +1,4 @@
-//! Plain structures that describe themselves, wherever they are declared.
+//! Plain structures that describe themselves, in any module.
 
 #![deny(warnings, missing_docs, unused_qualifications)]
 #![deny(clippy::all, clippy::pedantic)]
@@ -43,7 +43,6 @@ mod kit {
     pub(crate) use ::urom_abi as abi;
 }
 
-/// Names that could be taken for others.
 #[allow(dead_code, reason = "they are in the way")]
 mod shadows {
     pub(crate) struct Struct;

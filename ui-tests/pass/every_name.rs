@@ -1,4 +1,4 @@
-//! A protocol in a module where each name of its expansion is a unit structure, a static or a
+//! A protocol in a module that uses each name of its expansion for a unit structure, a static or a
 //! blanket trait's method. A test of `urom-pdk-derive` writes the list of names.
 
 #![allow(
@@ -75,7 +75,7 @@ mod plugin {
     include!("every_name/plugin.rs");
 }
 
-/// Constants of the module itself. The type of the field `values` uses the constant `n`.
+/// Constants of the module. The type of the field `values` uses the constant `n`.
 mod own {
     pub const message: u8 = 1;
     pub static out: u8 = 1;

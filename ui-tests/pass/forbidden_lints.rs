@@ -1,4 +1,4 @@
-//! A crate can forbid every lint: what the macros make needs no exception from any of them.
+//! A crate can forbid every lint: generated code needs no exceptions.
 
 #![forbid(warnings, unused, dead_code, deprecated, non_snake_case, non_upper_case_globals, non_camel_case_types)]
 #![forbid(unreachable_patterns, unused_variables, unused_mut, async_fn_in_trait, missing_docs, unsafe_op_in_unsafe_fn)]
@@ -38,7 +38,7 @@ pub mod protocol {
         Put {
             /// How many.
             count: u64,
-            /// What, as often as `count` says. A method has the name of another field.
+            /// `count` values. A method has the name of another field.
             #[urom(inline, addr = none, len = count.min(8), when = matches!(count, 1..9))]
             values: Option<Elements<'a, u32>>,
             /// One of seven and more arguments.
@@ -93,7 +93,7 @@ pub mod protocol {
     }
 }
 
-/// Of this nobody uses anything.
+/// Unused items.
 mod unused {
     use urom_abi::{Data, Received, urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! Names that are keywords in Rust, a later edition of it, C or C++, on both sides.
+//! Names that are keywords in Rust, a later edition, C or C++, on both sides.
 
 #![deny(warnings)]
 

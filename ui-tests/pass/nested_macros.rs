@@ -1,5 +1,4 @@
-//! Definitions that another macro makes: what it fills in arrives in invisible groups, and parts
-//! from macros within macros have a hygiene of their own.
+//! Definitions made by another macro: arguments in invisible groups, nested macros' own hygiene.
 
 #![deny(warnings)]
 

@@ -1,4 +1,4 @@
-//! Generated code needs no prelude, and nothing of the standard library's names.
+//! Generated code needs neither the prelude nor the standard library's names.
 
 #![no_std]
 #![no_implicit_prelude]

@@ -1,4 +1,4 @@
-//! Names of every kind: raw, in other scripts, the prelude's, and those of generated code.
+//! Unusual names: raw, in other scripts, names of the prelude and of generated code.
 
 #![deny(warnings)]
 
@@ -50,9 +50,9 @@ mod generic {
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Pair<T>(T, T);
 
-    // SAFETY: zeros of what has zeros.
+    // SAFETY: a pair of zeroable values is zeroable.
     unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Pair<T> {}
-    // SAFETY: two of one type have no padding.
+    // SAFETY: two values of one type have the same alignment, so padding is impossible.
     unsafe impl<T: bytemuck::Pod> bytemuck::Pod for Pair<T> {}
 
     impl<T> Pair<T> {

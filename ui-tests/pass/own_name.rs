@@ -1,4 +1,4 @@
-//! `Self` in a definition is the enum, also where what is made of it is another type.
+//! `Self` in a definition is the enum, even in code generated for another type.
 
 #![deny(warnings)]
 

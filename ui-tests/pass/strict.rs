@@ -1,5 +1,4 @@
-//! Generated code has no warning where a variant is deprecated. All other lints can be forbidden:
-//! see `forbidden_lints.rs`.
+//! A deprecated variant causes no warning in generated code. See also `forbidden_lints.rs`.
 
 #![deny(warnings, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Answers of another module, and every way to state a tag.
+//! Answers in another module, and every syntax of a tag.
 
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::urom_command;

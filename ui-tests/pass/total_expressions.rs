@@ -1,4 +1,4 @@
-//! Expressions that panic on no number compile, and give what they say.
+//! Expressions that cannot panic compile, and their values are correct.
 
 #![deny(warnings)]
 
@@ -7,7 +7,7 @@ use urom_abi::{urom_command, urom_notification};
 pub mod limits {
     pub const MOST: u32 = 4;
 
-    /// A function of the author's own may have any name.
+    /// A function of the author may have any name.
     pub fn pow(n: u32) -> u32 {
         n.wrapping_mul(n)
     }

@@ -1,2 +1,2 @@
-//! Compile-time behaviour of the macros: what they accept (`pass/`), what they refuse and in which
-//! words (`fail/`), and what the code they make does with arbitrary bytes (`tests/`).
+//! Compile-time behaviour of the macros: accepted code (`pass/`), errors (`fail/`), and behaviour
+//! of the generated code with arbitrary bytes (`tests/`).

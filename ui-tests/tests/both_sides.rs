@@ -1,4 +1,4 @@
-//! The generated client and handler, over sides that do nothing but call each other.
+//! The generated client and handler, with sides that only call each other.
 
 #[path = "forms_protocol/mod.rs"]
 mod forms;
@@ -20,7 +20,6 @@ use urom_abi::protocol::{
 use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 
-/// A failure of either side.
 #[derive(Debug, PartialEq)]
 struct Failure(DocaError);
 
@@ -44,7 +43,6 @@ impl From<EncodeError> for Failure {
     }
 }
 
-/// The plugin's side, whose contexts are numbers.
 struct Plugin;
 
 impl PluginSide for Plugin {
@@ -64,13 +62,11 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Serves one command with the context 100.
 fn serve<P: Serve<Plugin, T>, T>(handler: &T, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
     let desc = now(P::serve(handler, &100, bytes))?.into_descriptor();
     Ok(desc.expect("no place was given").payload().to_vec())
 }
 
-/// The host's side of a protocol `P` that handlers `T` serve.
 #[derive(Debug)]
 struct Host<P, T>(PhantomData<(P, T)>);
 
@@ -111,7 +107,7 @@ impl<P: Serve<Plugin, T>, T: 'static> HostSide for Host<P, T> {
     }
 }
 
-/// Receives what its tag says, and tells of what it was sent how long it was.
+/// Receives bytes as its tag requires, and answers with the length of the sent bytes.
 struct Echoes;
 
 impl Handler<Plugin> for Echoes {
@@ -214,7 +210,6 @@ fn a_client_is_cheap_to_hand_around_and_knows_its_plugin() {
     assert_eq!(format!("{other:?}"), "Client(worker_sandbox)");
 }
 
-/// Answers every command with what it could read of it.
 struct Forms;
 
 impl forms::Handler<Plugin> for Forms {

@@ -1,11 +1,10 @@
-//! What needs another run of cargo: rustdoc over documentation that the macros copy
-//! (`renamed/src/documented.rs`), and plugins built with `panic = "abort"`, a profile's setting.
+//! Tests that run cargo again: rustdoc on copied documentation (`renamed/src/documented.rs`), and
+//! plugins built with the profile setting `panic = "abort"`.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs cargo over a package. The target directory is the one of this test, whose dependencies are
-/// there.
+/// Runs cargo for a package in this test's target directory, which contains the dependencies.
 fn cargo(before: &[&str], package: &str, behind: &[&str]) -> Output {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     Command::new(env!("CARGO"))

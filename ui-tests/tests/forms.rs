@@ -13,7 +13,6 @@ use urom_abi::{DocaError, Elements, Payload};
 const LEN: usize = Protocol::COMMAND_LEN;
 const ANSWER: usize = Protocol::NOTIFICATION_LEN;
 
-/// A fixed part with these bytes at these places, and a tail.
 fn message(len: usize, places: &[(usize, &[u8])], tail: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; len];
     for (at, place) in places {
@@ -40,7 +39,6 @@ fn encode<'a>(command: impl Request + Clone + Into<Command<'a>>) -> Vec<u8> {
     out
 }
 
-/// Every message that is one byte away from `bytes`.
 fn corruptions(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     (0..bytes.len()).flat_map(move |at| {
         (1..=255).map(move |change| {
@@ -58,8 +56,7 @@ fn without_address(mut command: Command<'_>) -> Command<'_> {
     command
 }
 
-/// The bytes say exactly `command`; less or more of them says nothing, and others say another one
-/// or are refused.
+/// Checks that other lengths and bytes do not decode to `command`.
 fn is_exactly(bytes: &[u8], command: Command<'_>) {
     assert_eq!(Command::decode(bytes), Ok(command));
     for len in 0..bytes.len() {
@@ -74,7 +71,7 @@ fn is_exactly(bytes: &[u8], command: Command<'_>) {
             let len = command.encode(&mut out).unwrap();
             assert_eq!(len, corrupt.len());
             let again = Command::decode(&out[..len]).unwrap();
-            // An address word tells presence only, so the two may differ in what it says.
+            // An address word only signals presence, so its value may differ.
             assert_eq!(without_address(again), without_address(command));
         }
         let _ = Protocol::refusal(&corrupt).unwrap();
@@ -238,7 +235,7 @@ fn payloads_are_there_on_conditions() {
     assert_eq!(mismatch(&Maybe { flags: 2, ..all }), "first");
     assert_eq!(mismatch(&Maybe { by_address: Some(b""), ..all }), "second");
     assert_eq!(mismatch(&Maybe { white: None, ..all }), "white");
-    // Empty is not absent, and what its address word says is not asked.
+    // Empty is not absent, and the value of its address word is ignored.
     let empty = Maybe { second: Some(b""), ..all };
     let bytes = encode(empty);
     assert_eq!(bytes[40..56], [0; 16]);

@@ -1,4 +1,4 @@
-//! What the compiler does with a protocol grows with its commands, and not faster.
+//! The compile time of a protocol grows linearly with its commands.
 #![cfg(not(miri))]
 
 use std::fmt::Write as _;
@@ -7,7 +7,6 @@ use std::process::Command;
 use std::time::SystemTime;
 use std::{env, fs};
 
-/// A protocol of so many commands, with six fields each.
 fn protocol(commands: usize) -> String {
     let mut text = String::from(
         "#[urom_abi::urom_notification] #[derive(Debug)] pub enum Notification { Done }
@@ -25,7 +24,7 @@ fn protocol(commands: usize) -> String {
     text + "}\n"
 }
 
-/// The user time in seconds that rustc takes for a source; nothing where it refuses it.
+/// Returns rustc's user time in seconds for a source, or `None` on an error.
 fn check(source: &str, dependencies: &Path, urom_abi: &Path) -> Option<f64> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = directory.join("large.rs");
@@ -39,17 +38,15 @@ fn check(source: &str, dependencies: &Path, urom_abi: &Path) -> Option<f64> {
     output.status.success().then(|| children() - before)
 }
 
-/// The user time of this process's children that have ended, in seconds.
 fn children() -> f64 {
-    // SAFETY: zeros are a value of the structure.
+    // SAFETY: zeros are a valid value of the structure.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure is this function's.
+    // SAFETY: `usage` is a writable local variable.
     let code = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
     assert_eq!(code, 0);
     usage.ru_utime.tv_sec as f64 + usage.ru_utime.tv_usec as f64 / 1e6
 }
 
-/// The builds of `urom-abi` beside this test, the newest first.
 fn builds(dependencies: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dependencies).expect("the directory of this test");
     let mut found: Vec<(SystemTime, PathBuf)> = entries
@@ -69,7 +66,7 @@ fn four_times_the_commands_take_about_four_times_the_time() {
     let program = env::current_exe().expect("a test is a file");
     let dependencies = program.parent().expect("it lies in a directory");
     let small = protocol(1);
-    // A build may be of other dependencies than those that are there now.
+    // A build may have other dependencies than the current ones.
     let builds = builds(dependencies);
     let urom_abi = builds.iter().find(|build| check(&small, dependencies, build).is_some());
     let urom_abi =
@@ -80,7 +77,6 @@ fn four_times_the_commands_take_about_four_times_the_time() {
     });
     let growth = (many - start) / (some - start);
     println!("125 commands take {some:.1} s, 500 take {many:.1} s: {growth:.1} times as long");
-    // As much as the square would be 16. A busy machine makes a figure of 4 one of 6: caches are
-    // shared.
+    // Quadratic growth would be 16. On a busy machine, with shared caches, 4 can become 6.
     assert!(growth < 8.0, "125 commands take {some:.1} s, and 500 take {many:.1} s");
 }

@@ -1,9 +1,9 @@
-//! No message is without a case that shows it.
+//! Every error message has a test case.
 
 use std::fs;
 use std::path::Path;
 
-// The table itself: the macros' crate can export nothing but macros.
+// The table itself: a proc-macro crate exports only macros.
 #[allow(
     dead_code,
     reason = "only the table is of interest here, not the functions that fill it in"
@@ -11,7 +11,6 @@ use std::path::Path;
 #[path = "../../urom-pdk-derive/src/diagnostics/messages.rs"]
 mod messages;
 
-/// The lines of every expected error.
 fn expected_lines() -> Vec<String> {
     let mut lines = Vec::new();
     for attribute in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fail")).unwrap() {
@@ -25,7 +24,6 @@ fn expected_lines() -> Vec<String> {
     lines
 }
 
-/// The parts of a message between its holes.
 fn fixed_parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -1,10 +1,9 @@
-//! Messages of plain fields come back as they were, and what is wrong with them is named.
+//! Messages of plain fields round-trip, and errors name the malformed field.
 
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::{DecodeError, DecodeProblem};
 use urom_abi::{urom_command, urom_notification};
 
-/// A structure without padding, with a structure in it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 struct Segment {
@@ -13,7 +12,6 @@ struct Segment {
     weight: f64,
 }
 
-/// The inner one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 struct Point {
@@ -24,7 +22,6 @@ struct Point {
 #[urom_command(plugin = "worker_kinds", version = 3)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Command {
-    /// Unsigned integers, of growing and shrinking sizes.
     #[urom(reply = Counted)]
     Unsigned {
         a: u8,
@@ -35,13 +32,10 @@ enum Command {
         d: u64,
         e: u8,
     },
-    /// Signed ones.
     #[urom(reply = Measured, tag = 17)]
     Signed { a: i8, b: i16, c: i32, d: i64 },
-    /// Floating point.
     #[urom(reply = Measured)]
     Floats { a: f32, b: f64 },
-    /// Arrays, of arrays too.
     #[urom(reply = Counted)]
     Arrays {
         bytes: [u8; 5],
@@ -50,10 +44,8 @@ enum Command {
         #[urom(echo)]
         context: u64,
     },
-    /// Plain structures.
     #[urom(reply = Measured, tag = 5)]
     Structures { one: Segment, many: [Point; 2] },
-    /// No field.
     #[urom(reply = Finished)]
     Nothing,
 }
@@ -61,7 +53,6 @@ enum Command {
 #[urom_notification]
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Notification {
-    /// With an echoed field behind another.
     #[urom(tag = 40)]
     Counted {
         count: u32,
@@ -69,9 +60,7 @@ enum Notification {
         context: u64,
         last: [u8; 3],
     },
-    /// Without one.
     Measured { segment: Segment },
-    /// Without any field.
     Finished,
 }
 
@@ -154,7 +143,7 @@ fn a_refusal_of_a_cut_command_holds_what_there_is() {
     }
     let expected = Notification::Counted { count: 0, context: u64::MAX, last: [0; 3] };
     assert_eq!((answer(24), answer(COMMAND)), (Ok(expected), Ok(expected)));
-    // Not even a tag, or one that nobody knows: zeros behind it.
+    // Without a tag or with an unknown tag, the rest is zeros.
     assert_eq!(Protocol::refusal(&bytes[..7]).unwrap().payload(), [0; NOTIFICATION]);
     let unknown = Protocol::refusal(&[9, 0, 0, 0, 0, 0, 0, 0x80]).unwrap();
     assert_eq!(unknown.payload()[..8], [9, 0, 0, 0, 0, 0, 0, 0x80]);
@@ -202,7 +191,7 @@ fn the_layout_is_that_of_c() {
     assert_eq!(bytes, expected);
 }
 
-/// A command with a tag that nobody knows, and that the tag of an answer may be too narrow for.
+/// A command with an unknown tag, which the answer's tag may be too narrow for.
 mod narrow {
     use urom_abi::{urom_command, urom_notification};
 

@@ -1,6 +1,4 @@
-//! What the macros accept and refuse.
-//!
-//! `TRYBUILD=overwrite cargo test -p ui-tests --test ui` writes the errors anew; read them.
+//! Runs `pass/` and `fail/`. `TRYBUILD=overwrite` rewrites the expected errors; review them.
 
 #[test]
 fn what_is_right_compiles_and_runs() {

@@ -1,10 +1,9 @@
-//! `bool`, `char`, enums and text in messages: what travels, what is refused, what zero is.
+//! `bool`, `char`, enums and text in messages: valid values, rejected values, zeros.
 
 mod protocol {
     use urom_abi::{Described, urom_command, urom_notification};
     use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
 
-    /// How to add.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, FromZeros, IntoBytes, Immutable, Described)]
     #[repr(u8)]
     pub(crate) enum Mode {
@@ -12,7 +11,7 @@ mod protocol {
         Rounded = 4,
     }
 
-    /// Where to; there is no 0.
+    /// A direction, without the value 0.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described)]
     #[repr(i16)]
     pub(crate) enum Way {
@@ -27,7 +26,6 @@ mod protocol {
         Most = u64::MAX,
     }
 
-    /// A plain structure that holds some.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described)]
     #[repr(C)]
     pub(crate) struct Step {
@@ -36,7 +34,7 @@ mod protocol {
         pub(crate) mode: Mode,
     }
 
-    /// The same, and nothing says what it holds.
+    /// As `Step`, but not described.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable)]
     #[repr(C)]
     pub(crate) struct Dark {
@@ -137,7 +135,6 @@ fn bytes_of(command: &impl Request) -> Vec<u8> {
     bytes
 }
 
-/// Where a field of the first command or notification lies.
 fn place(messages: &Messages, name: &str) -> usize {
     let fields = messages.header.iter().chain(messages.variants[0].fields);
     fields.into_iter().find(|field| field.name == name).unwrap().offset

@@ -1,9 +1,9 @@
 /*
  * Inventories: buffers over any part of any memory map.
  *
- * An inventory is created, started and used, then stopped and destroyed. All its memory is
- * allocated when it is started. An inventory and its buffers belong to one thread at a time. Every
- * function gives INVALID_VALUE for a pointer that is NULL or stands for something else.
+ * An inventory is created, started and used, then stopped and destroyed. Starting allocates all its
+ * memory. An inventory and its buffers belong to one thread at a time. Every function returns
+ * INVALID_VALUE for a pointer that is NULL or not a valid object.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -25,30 +25,29 @@ struct doca_buf;
 struct doca_buf_inventory;
 struct doca_mmap;
 
-/* Makes an inventory of `num_elements` buffers. The caller destroys it. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_create(size_t num_elements, struct doca_buf_inventory **inventory);
 
-/* Ends it. IN_USE unless all its buffers were given back. */
+/* IN_USE while buffers are in use. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_destroy(struct doca_buf_inventory *inventory);
 
-/* Makes it ready. BAD_STATE when it is. */
+/* BAD_STATE when started. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_start(struct doca_buf_inventory *inventory);
 
-/* From now on it gives no buffer. Those that it gave can be used and given back. */
+/* Ends the allocation of buffers. Allocated buffers stay valid. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_stop(struct doca_buf_inventory *inventory);
 
-/* A buffer over `len` bytes at `addr` of a map, whose data are `data_len` bytes at `data`. It has
- * one reference. NO_MEMORY when all are in use, BAD_STATE unless inventory and map are started. */
+/* Allocates a buffer over `len` bytes at `addr` of a map, with `data_len` bytes of data at `data`
+ * and one reference. NO_MEMORY when all are in use, BAD_STATE unless both are started. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_buf_get_by_args(struct doca_buf_inventory *inventory,
 						struct doca_mmap *mmap, void *addr, size_t len,
 						void *data, size_t data_len, struct doca_buf **buf);
 
-/* A buffer over `len` bytes at `addr` of a map, without data so far. */
+/* Allocates a buffer over `len` bytes at `addr` of a map, without data. */
 static inline doca_error_t doca_buf_inventory_buf_get_by_addr(struct doca_buf_inventory *inventory,
 							      struct doca_mmap *mmap, void *addr,
 							      size_t len, struct doca_buf **buf)
@@ -56,7 +55,7 @@ static inline doca_error_t doca_buf_inventory_buf_get_by_addr(struct doca_buf_in
 	return doca_buf_inventory_buf_get_by_args(inventory, mmap, addr, len, addr, 0, buf);
 }
 
-/* A buffer over `data_len` bytes at `data` of a map, all of them data. */
+/* Allocates a buffer over `data_len` bytes at `data` of a map, all of them data. */
 static inline doca_error_t doca_buf_inventory_buf_get_by_data(struct doca_buf_inventory *inventory,
 							      struct doca_mmap *mmap, void *data,
 							      size_t data_len,
@@ -66,44 +65,38 @@ static inline doca_error_t doca_buf_inventory_buf_get_by_data(struct doca_buf_in
 						  buf);
 }
 
-/*
- * Moves a buffer to another place of its map: `len` bytes at `addr` without data, or `data_len`
- * bytes at `data`, all of them data. NOT_PERMITTED for a buffer that is in a list, has more than
- * one reference, or is that of a pool or a task.
- */
+/* Moves a buffer within its map: to `len` bytes at `addr` without data, or to `data_len` bytes at
+ * `data`, all of them data. NOT_PERMITTED for a buffer of a list, pool or task, or if shared. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_buf_inventory_buf_reuse_by_addr(struct doca_buf *buf, void *addr, size_t len);
 DOCA_EXPERIMENTAL
 doca_error_t doca_buf_inventory_buf_reuse_by_data(struct doca_buf *buf, void *data,
 						  size_t data_len);
 
-/* A buffer over the same memory as `src_buf`, with the same data, in no list. NOT_PERMITTED for a
- * buffer of a task. */
+/* Allocates a buffer with the memory and data of `src_buf`. NOT_PERMITTED for a task's buffer. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_buf_dup(struct doca_buf_inventory *inventory,
 					const struct doca_buf *src_buf, struct doca_buf **dst_buf);
 
-/* Sets the caller's own eight bytes. BAD_STATE once it was started. */
+/* Sets eight bytes of user data. BAD_STATE once started. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_set_user_data(struct doca_buf_inventory *inventory,
 					      union doca_data user_data);
 
-/* How many buffers it has. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_get_num_elements(const struct doca_buf_inventory *inventory,
 						 uint32_t *num_of_elements);
 
-/* How many of them are not in use. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_get_num_free_elements(const struct doca_buf_inventory *inventory,
 						      uint32_t *num_of_free_elements);
 
-/* The caller's own eight bytes; 0 unless they were set. */
+/* The user data; 0 by default. */
 DOCA_STABLE
 doca_error_t doca_buf_inventory_get_user_data(const struct doca_buf_inventory *inventory,
 					      union doca_data *user_data);
 
-/* Makes it larger, in any state. */
+/* Enlarges the inventory, in any state. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_buf_inventory_expand(struct doca_buf_inventory *inventory, uint32_t num_elements);
 

@@ -1,5 +1,5 @@
 /*
- * How this copy of the headers was built: nothing to say.
+ * Build configuration of the headers; empty here.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *

@@ -1,5 +1,5 @@
 /*
- * What the other headers offer on this machine.
+ * Configuration of the other headers for this machine.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -8,8 +8,7 @@
 
 #include <doca_build_config.h>
 
-/* The DOCA_STRUCT_* macros of doca_compat.h are there, except for code that runs on the data path
- * accelerator. */
+/* The DOCA_STRUCT_* macros exist except for code on the data path accelerator. */
 #if !defined(DOCA_DPA_DEVICE) && !defined(DOCA_COMPAT_HELPERS)
 #define DOCA_COMPAT_HELPERS
 #endif

@@ -1,10 +1,10 @@
 /*
- * Contexts: what services, workers, domains, sync events and others have in common.
+ * Contexts: the common part of services, workers, domains, sync events and others.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A context is configured while it is idle, started, used while it runs, and stopped. It belongs to
- * the thread that calls doca_pe_progress() on its engine. NULL gives INVALID_VALUE everywhere.
+ * A context is configured while idle, started, used while running, and stopped. It belongs to the
+ * thread that progresses its engine. NULL returns INVALID_VALUE everywhere.
  */
 #ifndef DOCA_CTX_H_
 #define DOCA_CTX_H_
@@ -24,7 +24,6 @@ struct doca_devinfo;
 struct doca_dpa;
 struct doca_gpu;
 
-/* Where a context stands. */
 enum doca_ctx_states {
 	DOCA_CTX_STATE_IDLE = 0,     /* not started or stopped: can be configured and destroyed */
 	DOCA_CTX_STATE_STARTING = 1, /* start was asked for; progress until it runs or is idle */
@@ -32,58 +31,50 @@ enum doca_ctx_states {
 	DOCA_CTX_STATE_STOPPING = 3  /* stopped, or the peer is gone; progress until it is idle */
 };
 
-/* Called inside doca_pe_progress(), start or stop after a change of state; the context is in
- * `next_state` already. */
+/* Called inside doca_pe_progress(), start or stop, after the state changed to `next_state`. */
 typedef void (*doca_ctx_state_changed_callback_t)(const union doca_data user_data,
 						  struct doca_ctx *ctx,
 						  enum doca_ctx_states prev_state,
 						  enum doca_ctx_states next_state);
 
-/*
- * Starts an idle context. SUCCESS: it runs (a service). IN_PROGRESS: it is starting, and runs or is
- * idle again after calls of doca_pe_progress() (a worker, a domain). NOT_CONNECTED without an
- * engine; INVALID_VALUE without what it needs, a device for example.
- */
+/* Starts an idle context. SUCCESS: running (a service). IN_PROGRESS: starting; after calls of
+ * doca_pe_progress() it is running or idle (a worker, a domain). NOT_CONNECTED without an engine;
+ * INVALID_VALUE for missing settings, such as a device. */
 DOCA_STABLE
 doca_error_t doca_ctx_start(struct doca_ctx *ctx);
 
-/*
- * Stops a context. SUCCESS: it is idle. IN_PROGRESS: it will be, after calls of doca_pe_progress();
- * tasks in flight end through their callbacks first.
- */
+/* Stops a context. SUCCESS: idle. IN_PROGRESS: idle after its tasks complete in progresses. */
 DOCA_STABLE
 doca_error_t doca_ctx_stop(struct doca_ctx *ctx);
 
-/* Stores the state. */
 DOCA_STABLE
 doca_error_t doca_ctx_get_state(const struct doca_ctx *ctx, enum doca_ctx_states *state);
 
-/* What callbacks get as the context's data; 0 until it is set. */
+/* The context data for callbacks; 0 by default. */
 DOCA_STABLE
 doca_error_t doca_ctx_set_user_data(struct doca_ctx *ctx, union doca_data user_data);
 DOCA_STABLE
 doca_error_t doca_ctx_get_user_data(const struct doca_ctx *ctx, union doca_data *user_data);
 
-/* Sets what is called after each change of state; NULL for nothing. */
+/* `cb` may be NULL. */
 DOCA_STABLE
 doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx,
 					   doca_ctx_state_changed_callback_t cb);
 
-/* How many tasks of the context are submitted and have not completed. */
 DOCA_STABLE
 doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx,
 					     size_t *num_inflight_tasks);
 
-/* Sends the commands of a worker that wait for each other. Does nothing for other contexts. */
+/* Sends a worker's batched commands. Has no effect on other contexts. */
 DOCA_EXPERIMENTAL
 void doca_ctx_flush_tasks(struct doca_ctx *ctx);
 
-/* Stores how many completion vectors the device has: this project's library has none. */
+/* Stores the device's number of completion vectors: 0 in this project's library. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_ctx_cap_get_num_completion_vectors(const struct doca_devinfo *devinfo,
 						     uint32_t *num_comp_vectors);
 
-/* NOT_SUPPORTED: they need hardware that this project's library does not use. */
+/* NOT_SUPPORTED: these need hardware that this project's library does not use. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_ctx_set_completion_vector(struct doca_ctx *ctx, uint32_t comp_vector);
 DOCA_EXPERIMENTAL

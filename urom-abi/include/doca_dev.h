@@ -23,7 +23,7 @@ struct doca_devinfo; /* one that could be */
 struct doca_dev_rep; /* the representor of a host's device on a DPU, opened */
 struct doca_devinfo_rep;
 
-/* Room for the texts below, with their NUL. */
+/* Capacities for the texts below, including the NUL. */
 #define DOCA_DEVINFO_PCI_ADDR_SIZE 13 /* "dddd:bb:dd.f" */
 #define DOCA_DEVINFO_PCI_BDF_SIZE 8   /* "bb:dd.f" */
 #define DOCA_DEVINFO_IFACE_NAME_SIZE 256
@@ -33,12 +33,10 @@ struct doca_devinfo_rep;
 #define DOCA_DEVINFO_REP_PCI_ADDR_SIZE 13
 #define DOCA_DEVINFO_REP_PCI_BDF_SIZE 8
 
-/* Bytes of the addresses below. */
 #define DOCA_DEVINFO_MAC_ADDR_SIZE 6
 #define DOCA_DEVINFO_IPV4_ADDR_SIZE 4
 #define DOCA_DEVINFO_IPV6_ADDR_SIZE 16
 
-/* Which representors to list. */
 enum doca_devinfo_rep_filter {
 	DOCA_DEVINFO_REP_FILTER_ALL = 0,
 	DOCA_DEVINFO_REP_FILTER_NET = 1 << 1,
@@ -47,51 +45,49 @@ enum doca_devinfo_rep_filter {
 
 /* ---- Devices ---- */
 
-/* Lists the devices there are now. The caller destroys the list. NOT_FOUND when there is none;
- * NO_MEMORY. */
+/* Lists the current devices. The caller destroys the list. NOT_FOUND without devices; NO_MEMORY. */
 DOCA_STABLE
 doca_error_t doca_devinfo_create_list(struct doca_devinfo ***dev_list, uint32_t *nb_devs);
 
-/* Frees a list and all its elements. Devices that were opened stay open. */
+/* Opened devices stay open. */
 DOCA_STABLE
 doca_error_t doca_devinfo_destroy_list(struct doca_devinfo **dev_list);
 
-/* Opens a device of a list; opening it again gives the same device and counts. */
+/* Opens a listed device. Opening it again returns the same device and counts. */
 DOCA_STABLE
 doca_error_t doca_dev_open(struct doca_devinfo *devinfo, struct doca_dev **dev);
 
-/* Closes it once. IN_USE while a context uses it. */
+/* IN_USE while a context uses it. */
 DOCA_STABLE
 doca_error_t doca_dev_close(struct doca_dev *dev);
 
-/* The PCI address, "dddd:bb:dd.f", in room for DOCA_DEVINFO_PCI_ADDR_SIZE bytes. */
+/* The PCI address, "dddd:bb:dd.f": DOCA_DEVINFO_PCI_ADDR_SIZE bytes. */
 DOCA_STABLE
 doca_error_t doca_devinfo_get_pci_addr_str(const struct doca_devinfo *devinfo, char *pci_addr_str);
 
-/* Stores 1 when the device has this PCI address, else 0. Without a domain, "bb:dd.f", domain 0 is
- * meant. */
+/* Stores 1 when the device has this PCI address ("bb:dd.f" for domain 0), else 0. */
 DOCA_STABLE
 doca_error_t doca_devinfo_is_equal_pci_addr(const struct doca_devinfo *devinfo,
 					    const char *pci_addr_str, uint8_t *is_equal);
 
-/* The name of the network interface; `size` is at least DOCA_DEVINFO_IFACE_NAME_SIZE. */
+/* The network interface's name; `size` is at least DOCA_DEVINFO_IFACE_NAME_SIZE. */
 DOCA_STABLE
 doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, char *iface_name,
 					 uint32_t size);
 
-/* The name of the InfiniBand device, such as "mlx5_0"; `size` is at least
+/* The InfiniBand device's name, such as "mlx5_0"; `size` is at least
  * DOCA_DEVINFO_IBDEV_NAME_SIZE. */
 DOCA_STABLE
 doca_error_t doca_devinfo_get_ibdev_name(const struct doca_devinfo *devinfo, char *ibdev_name,
 					 uint32_t size);
 
-/* What describes an open device, until it is closed for the last time; NULL for anything else. */
+/* The description of an open device, valid until its last close; NULL for another object. */
 DOCA_STABLE
 struct doca_devinfo *doca_dev_as_devinfo(const struct doca_dev *dev);
 
-/* Addresses of the network interface, in the byte order of the network. `size` is at least the
- * constant of that name. NOT_SUPPORTED for a device without an interface, or whose interface has
- * another kind of MAC address; NOT_FOUND for an interface without such an address. */
+/* Addresses of the network interface, in network byte order. `size` is at least the corresponding
+ * constant. NOT_SUPPORTED for a device without an interface or with another kind of MAC address;
+ * NOT_FOUND for an interface without such an address. */
 DOCA_STABLE
 doca_error_t doca_devinfo_get_mac_addr(const struct doca_devinfo *devinfo, uint8_t *mac_addr,
 				       uint32_t size);
@@ -102,7 +98,7 @@ DOCA_STABLE
 doca_error_t doca_devinfo_get_ipv6_addr(const struct doca_devinfo *devinfo, uint8_t *ipv6_addr,
 					uint32_t size);
 
-/* Store 1 when the device can do it, else 0. This project's library stores 0. */
+/* Store 1 when the device supports it, else 0. This project's library stores 0. */
 DOCA_STABLE
 doca_error_t
 doca_devinfo_cap_is_hotplug_manager_supported(const struct doca_devinfo *devinfo,
@@ -114,41 +110,34 @@ DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_cap_is_accelerate_resource_reclaim_supported(
 	const struct doca_devinfo *devinfo, uint8_t *is_accelerate_resource_reclaim);
 
-/* The rest needs hardware: this project's library gives NOT_SUPPORTED. */
+/* The rest needs hardware: this project's library returns NOT_SUPPORTED. */
 
-/* The local id of an InfiniBand port. */
 DOCA_STABLE
 doca_error_t doca_devinfo_get_lid(const struct doca_devinfo *devinfo, uint16_t *lid);
 
-/* Bits a second of the port. */
+/* The port's rate in bits per second. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo,
 					  uint64_t *active_rate);
 
-/* The device's id in its adapter. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_get_vhca_id(const struct doca_devinfo *devinfo, uint16_t *vhca_id);
 
-/* Has an adapter take back the resources of processes that ended. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_dev_accelerate_resource_reclaim(struct doca_dev *dev);
 
-/* What kind of PCI function the device is. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_get_pci_func_type(const struct doca_devinfo *devinfo,
 					    enum doca_pci_func_type *pci_func_type);
 
-/* The index of a scalable function. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo, uint32_t *sf_index);
 
 /* ---- Representors ---- */
 
-/* They exist on a DPU only: this project's library gives NOT_SUPPORTED for all of them, unless
- * another answer stands with a function. */
+/* They exist only on a DPU; here NOT_SUPPORTED unless stated otherwise. */
 
-/* Store 1 when a device has representors that such a filter lists, else 0. This project's library
- * stores 0. */
+/* Store 1 when a device has representors for this filter, else 0; here 0. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_cap_is_filter_all_supported(const struct doca_devinfo *devinfo,
 							  uint8_t *filter_all_supported);
@@ -160,43 +149,39 @@ doca_error_t
 doca_devinfo_rep_cap_is_filter_emulated_supported(const struct doca_devinfo *devinfo,
 						  uint8_t *filter_emulated_supported);
 
-/* Lists the representors of a device; `filter` is a doca_devinfo_rep_filter. The caller destroys
- * the list. */
+/* Lists a device's representors; `filter` is a doca_devinfo_rep_filter. The caller frees it. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_create_list(struct doca_dev *dev, int filter,
 					  struct doca_devinfo_rep ***dev_list_rep,
 					  uint32_t *nb_devs_rep);
 
-/* Frees a list. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_destroy_list(struct doca_devinfo_rep **dev_list_rep);
 
-/* The unique id, as text; `size` is at least DOCA_DEVINFO_REP_VUID_SIZE. */
+/* The unique id as text; `size` is at least DOCA_DEVINFO_REP_VUID_SIZE. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_get_vuid(const struct doca_devinfo_rep *devinfo_rep, char *rep_vuid,
 				       uint32_t size);
 
-/* The PCI address, in room for DOCA_DEVINFO_REP_PCI_ADDR_SIZE bytes. */
+/* The PCI address: DOCA_DEVINFO_REP_PCI_ADDR_SIZE bytes. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_get_pci_addr_str(const struct doca_devinfo_rep *devinfo_rep,
 					       char *pci_addr_str);
 
-/* What kind of PCI function the representor's device is. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_get_pci_func_type(const struct doca_devinfo_rep *devinfo_rep,
 						enum doca_pci_func_type *pci_func_type);
 
-/* Stores 1 when the device can be plugged in at run time, else 0. */
+/* Stores 1 when the device is hot-pluggable, else 0. */
 DOCA_STABLE
 doca_error_t doca_devinfo_rep_get_is_hotplug(const struct doca_devinfo_rep *devinfo_rep,
 					     uint8_t *is_hotplug);
 
-/* The name of the network interface; `size` is at least DOCA_DEVINFO_IFACE_NAME_SIZE. */
+/* The network interface's name; `size` is at least DOCA_DEVINFO_IFACE_NAME_SIZE. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_rep_get_iface_name(const struct doca_devinfo_rep *devinfo_rep,
 					     char *iface_name, uint32_t size);
 
-/* The device's id in its adapter. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_devinfo_rep_get_vhca_id(const struct doca_devinfo_rep *devinfo_rep,
 					  uint16_t *vhca_id);
@@ -206,15 +191,13 @@ DOCA_STABLE
 doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *devinfo_rep,
 						const char *pci_addr_str, uint8_t *is_equal);
 
-/* Opens a representor. */
 DOCA_STABLE
 doca_error_t doca_dev_rep_open(struct doca_devinfo_rep *devinfo_rep, struct doca_dev_rep **dev_rep);
 
-/* Closes it. */
 DOCA_STABLE
 doca_error_t doca_dev_rep_close(struct doca_dev_rep *dev);
 
-/* What describes an open representor; NULL here, where no representor is ever open. */
+/* The description of an open representor; NULL here, because none can be open. */
 DOCA_STABLE
 struct doca_devinfo_rep *doca_dev_rep_as_devinfo(struct doca_dev_rep *dev_rep);
 

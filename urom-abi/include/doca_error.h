@@ -1,5 +1,5 @@
 /*
- * doca_error_t: the code that every call, task and notification ends with.
+ * doca_error_t: the result code of every call, task and notification.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* 32 bits wide. A value that is not listed may come from a newer DOCA. */
+/* 32 bits. Unlisted values may come from a newer DOCA. */
 typedef enum doca_error {
 	DOCA_SUCCESS = 0,
 	DOCA_ERROR_UNKNOWN = 1,
@@ -47,22 +47,17 @@ typedef enum doca_error {
 	DOCA_ERROR_SKIPPED = 30
 } doca_error_t;
 
-/* Whether a code says that something went wrong. IN_PROGRESS, AGAIN and EMPTY count as errors here.
- */
+/* Whether a code is an error, including IN_PROGRESS, AGAIN and EMPTY. */
 #define DOCA_IS_ERROR(result) ((result) != DOCA_SUCCESS)
 
-/* Keeps the first error of several calls: takes `next` over into `result` only while that is
- * SUCCESS. */
+/* Keeps the first error of several calls: stores `next` in `result` only while that is SUCCESS. */
 #define DOCA_ERROR_PROPAGATE(result, next)  \
 	do {                                \
 		if (!DOCA_IS_ERROR(result)) \
 			(result) = (next);  \
 	} while (0)
 
-/*
- * The name of a code ("DOCA_ERROR_NOT_FOUND"), and what it means in words. Static memory, never
- * NULL: a code that is not listed has a text too. Any thread.
- */
+/* The name and description of any code ("DOCA_ERROR_NOT_FOUND"). Static memory; any thread. */
 DOCA_STABLE
 const char *doca_error_get_name(doca_error_t error);
 DOCA_STABLE

@@ -1,19 +1,18 @@
 /*
- * Graphs: nodes that run in the order of their dependencies, as often as the program likes.
+ * Graphs: nodes that run in dependency order, any number of times.
  *
  * A node is a task of a context, a function of the program, or another graph. A graph is built once
- * and started; each instance of it is given the data of every node, and submitted again and again.
- * A node begins when all nodes that it depends on have succeeded. The instance ends in a progress
- * of the engine, with one call: of the completion callback when all nodes have succeeded, else of
- * the error callback. After a failure no other node begins, and the instance ends when the nodes
- * that run have ended.
+ * and started. Each instance of it receives the data of every node, and is submitted repeatedly. A
+ * node starts when all its dependencies have succeeded. The instance ends in a progress of the
+ * engine with one callback: the completion callback when all nodes have succeeded, else the error
+ * callback. After a failure no other node starts, and the instance ends after the running nodes.
  *
- * From the submit to the end of the instance its tasks and sub-instances belong to it. They are
- * NOT_PERMITTED to be submitted or freed, and their own callbacks are not called. After the end the
- * status of each task shows how it ended; it is BAD_STATE for a task that was not submitted.
+ * From submit to end, an instance owns its tasks and sub-instances. Submitting or freeing them
+ * returns NOT_PERMITTED, and their callbacks are not called. Afterwards each task's status is its
+ * result, BAD_STATE for a task that was not submitted.
  *
- * A graph belongs to the thread of its engine. Every function gives INVALID_VALUE for a pointer
- * that is NULL or stands for something else.
+ * A graph belongs to the thread of its engine. Every function returns INVALID_VALUE for a pointer
+ * that is NULL or not a valid object.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -37,84 +36,80 @@ struct doca_graph_node;
 struct doca_pe;
 struct doca_task;
 
-/* The end of an instance, which is the caller's again: it may be submitted or destroyed here. */
+/* Called at the end of an instance, which may be submitted or destroyed here. */
 typedef void (*doca_graph_completion_cb_t)(struct doca_graph_instance *graph_instance,
 					   union doca_data instance_user_data,
 					   union doca_data graph_user_data);
 
-/* A node of the program. Anything but SUCCESS is a failure of the node. Called in a progress. */
+/* A user node's function, called in a progress. Any code except SUCCESS fails the node. */
 typedef doca_error_t (*doca_graph_user_node_cb_t)(void *cookie);
 
 /* ---- Building ---- */
 
-/* Makes a graph without nodes. The caller destroys it, before the engine. */
+/* Creates a graph without nodes. The caller destroys it, before the engine. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_create(struct doca_pe *pe, struct doca_graph **graph);
 
-/* Ends a graph and its nodes. BAD_STATE while it is started, IN_USE while it has instances. */
+/* Destroys a graph and its nodes. BAD_STATE while started, IN_USE while it has instances. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_destroy(struct doca_graph *graph);
 
-/* Sets the callbacks for the end of an instance, and the number of instances. INVALID_VALUE
- * without both functions, or for no instance. As for all functions that build: BAD_STATE while the
- * graph is started. */
+/* Sets the callbacks and the maximum number of instances. INVALID_VALUE without both functions or
+ * for 0 instances. BAD_STATE while the graph is started, as for all building functions. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_set_conf(struct doca_graph *graph,
 				 doca_graph_completion_cb_t graph_completion_cb,
 				 doca_graph_completion_cb_t graph_error_cb, uint32_t num_instances);
 
-/* The graph's data, which the callbacks get. It is 0 until it is set, at any time. */
+/* The graph's data for callbacks, 0 by default, set at any time. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_set_user_data(struct doca_graph *graph, union doca_data user_data);
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_get_user_data(const struct doca_graph *graph, union doca_data *user_data);
 
-/* A node that runs a task of this context, of any kind. The context is connected to the graph's
- * engine before the graph is started, and runs before an instance is submitted. */
+/* Creates a node that runs any task of this context. The context must be connected to the graph's
+ * engine before the start, and running before a submit. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_node_create_from_ctx(struct doca_graph *graph, const struct doca_ctx *ctx,
 					     struct doca_graph_node **node);
 
-/* A node that calls a function. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_node_create_from_user(struct doca_graph *graph,
 					      doca_graph_user_node_cb_t cb,
 					      struct doca_graph_node **node);
 
-/* A node that runs an instance of another graph of the same engine, which is started before. */
+/* Creates a node that runs an instance of another, started graph of the same engine. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_node_create_from_graph(struct doca_graph *graph,
 					       struct doca_graph *sub_graph,
 					       struct doca_graph_node **node);
 
-/* `to` begins after `from`. INVALID_VALUE for nodes of another graph and for one node twice,
- * ALREADY_EXIST for a second time. */
+/* `to` starts after `from`. INVALID_VALUE for foreign or equal nodes, ALREADY_EXIST. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_add_dependency(struct doca_graph *graph, struct doca_graph_node *from,
 				       struct doca_graph_node *to);
 
-/* From now on it has instances. BAD_STATE when it is started. BAD_CONFIG, with a log line, without
- * callbacks, for a cycle of dependencies, for a graph without a node of a context or a graph, and
- * when a node's context or graph is not ready. */
+/* Starts a graph. BAD_STATE when started. BAD_CONFIG, with a log line: without callbacks, for
+ * cyclic dependencies, without a context or graph node, or when a node's object is not ready. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_start(struct doca_graph *graph);
 
-/* Ends that. BAD_STATE unless it is started; IN_USE while an instance is in flight, and everything
- * goes on. Instances stay; a graph that is started again unchanged takes them. */
+/* Stops a graph. BAD_STATE unless started; IN_USE, without an effect, while an instance is in
+ * flight. Instances stay valid for a restart of the unchanged graph. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_stop(struct doca_graph *graph);
 
-/* ---- Instances: NOT_PERMITTED while it is in flight ---- */
+/* ---- Instances: NOT_PERMITTED while in flight ---- */
 
-/* An instance without data. The caller destroys it, before the graph. BAD_STATE unless the graph is
- * started, NO_MEMORY when the number of instances is reached. */
+/* Creates an instance without data. The caller destroys it, before the graph. BAD_STATE unless the
+ * graph is started, NO_MEMORY at the maximum number of instances. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_create(const struct doca_graph *graph,
 					struct doca_graph_instance **graph_instance);
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_destroy(struct doca_graph_instance *graph_instance);
 
-/* The instance's data, which the callbacks get. It is 0 until it is set, at any time. */
+/* The instance's data for callbacks, 0 by default, set at any time. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_set_user_data(struct doca_graph_instance *graph_instance,
 					       union doca_data user_data);
@@ -122,8 +117,8 @@ DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_get_user_data(const struct doca_graph_instance *graph_instance,
 					       union doca_data *user_data);
 
-/* The data of a node. It is kept for all submissions. INVALID_VALUE for a node of another graph or
- * kind, and for a task or an instance of another context or graph than the node's. */
+/* The data of a node, kept for all submissions. INVALID_VALUE for a node of another graph or kind,
+ * and for a task or an instance of another context or graph. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_set_ctx_node_data(struct doca_graph_instance *graph_instance,
 						   struct doca_graph_node *node,
@@ -137,10 +132,10 @@ doca_graph_instance_set_sub_graph_node_data(struct doca_graph_instance *graph_in
 					    struct doca_graph_node *node,
 					    struct doca_graph_instance *sub_graph_instance);
 
-/* Runs the nodes. SUCCESS: one callback follows. Any other code: nothing has happened. BAD_CONFIG,
- * with a log line, when a node lacks its data; BAD_STATE unless the graph is started, with the
- * nodes of the instance; NOT_PERMITTED when a task or a sub-instance is in flight or of two nodes;
- * INVALID_VALUE when it is freed. The same codes come from the sub-instances. */
+/* Runs the nodes. SUCCESS: one callback follows. Other codes have no effect. BAD_CONFIG, with a log
+ * line, for missing node data; BAD_STATE unless the graph is started with the instance's nodes;
+ * NOT_PERMITTED for a task or a sub-instance in flight or in two nodes; INVALID_VALUE for a freed
+ * one. Sub-instances return the same codes. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_graph_instance_submit(struct doca_graph_instance *graph_instance);
 

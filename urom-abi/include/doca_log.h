@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A source file names itself with DOCA_LOG_REGISTER(NAME) and logs with DOCA_LOG_INFO("%d links",
- * n) and its like. Without a backend for them, warnings and what is graver go to standard error.
- * Any thread may call any of these.
+ * A source file declares its name with DOCA_LOG_REGISTER(NAME) and logs with DOCA_LOG_INFO("%d
+ * links", n) and similar macros. Without a backend, warnings and more severe messages go to
+ * standard error. Any thread may call these functions.
  */
 #ifndef DOCA_LOG_H_
 #define DOCA_LOG_H_
@@ -20,7 +20,6 @@
 extern "C" {
 #endif
 
-/* A message is written when its level is at most the limit. */
 enum doca_log_level {
 	DOCA_LOG_LEVEL_DISABLE = 10,
 	DOCA_LOG_LEVEL_CRIT = 20,
@@ -31,33 +30,28 @@ enum doca_log_level {
 	DOCA_LOG_LEVEL_TRACE = 70
 };
 
-/* Where messages go. The library owns it and keeps it until the process ends. */
+/* A destination of messages. The library owns it until the process ends. */
 struct doca_log_backend;
 
-/* Takes over a full buffer of a backend of doca_log_backend_create_with_buf(). */
+/* Receives a full buffer of a doca_log_backend_create_with_buf() backend. */
 typedef void (*log_flush_callback)(char *buffer);
 
 /* ---- Messages ---- */
 
-/*
- * Logs a message as printf() would format it; `source` is an id of doca_log_register_source(). What
- * the macros below call.
- */
+/* Logs a message like printf(), for the macros below. `source` was registered. */
 DOCA_STABLE __attribute__((format(printf, 6, 7))) doca_error_t doca_log(uint32_t level, int source,
 									const char *file, int line,
 									const char *func,
 									const char *format, ...);
 
-/* Gives a source of messages an id. The name is not kept. Works before main() and before any other
- * constructor. */
+/* Registers a message source. The name is not kept. Works before main() and other constructors. */
 DOCA_STABLE
 doca_error_t doca_log_register_source(const char *source_name, int *source);
 
-/* Takes an id back. */
 DOCA_STABLE
 doca_error_t doca_log_unregister_source(int source);
 
-/* Once in a file that logs: names the file's messages, NAME without quotes. */
+/* Once in each file that logs: sets the file's message source, NAME without quotes. */
 #define DOCA_LOG_REGISTER(NAME)                                                         \
 	static int log_source;                                                          \
 	__attribute__((constructor(101))) static void doca_log_register_this_file(void) \
@@ -65,7 +59,7 @@ doca_error_t doca_log_unregister_source(int source);
 		doca_log_register_source(#NAME, &log_source);                           \
 	}
 
-/* A message of a level; the first of the arguments that follow is the format. */
+/* Logs a message; the first variable argument is the format. */
 #define DOCA_LOG(level, ...) doca_log(level, log_source, __FILE__, __LINE__, __func__, __VA_ARGS__)
 
 #define DOCA_LOG_CRIT(...) DOCA_LOG(DOCA_LOG_LEVEL_CRIT, __VA_ARGS__)
@@ -74,7 +68,7 @@ doca_error_t doca_log_unregister_source(int source);
 #define DOCA_LOG_INFO(...) DOCA_LOG(DOCA_LOG_LEVEL_INFO, __VA_ARGS__)
 #define DOCA_LOG_DBG(...) DOCA_LOG(DOCA_LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Nothing at all, unless the program is compiled with DOCA_LOGGING_ALLOW_TRACE. */
+/* Compiled only with DOCA_LOGGING_ALLOW_TRACE. */
 #ifdef DOCA_LOGGING_ALLOW_TRACE
 #define DOCA_LOG_TRC(...) DOCA_LOG(DOCA_LOG_LEVEL_TRACE, __VA_ARGS__)
 #else
@@ -85,14 +79,10 @@ doca_error_t doca_log_unregister_source(int source);
 
 /* ---- Backends ---- */
 
-/*
- * The usual two: standard output for the program's messages up to INFO, standard error from WARNING
- * on.
+/* Creates the default backends: standard output up to INFO, standard error from WARNING.
  *
- * Each function below with _sdk makes a backend for the library's own messages, the one without for
- * the program's. What they are given stays the caller's and has to outlive the backend.
- * INVALID_VALUE for NULL; NO_MEMORY.
- */
+ * Each function below with _sdk creates a backend for the library's messages, the others for the
+ * program's. Their arguments stay the caller's and must outlive the backend. */
 DOCA_STABLE
 doca_error_t doca_log_backend_create_standard(void);
 
@@ -106,8 +96,7 @@ doca_error_t doca_log_backend_create_with_fd(int fd, struct doca_log_backend **b
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_fd_sdk(int fd, struct doca_log_backend **backend);
 
-/* Collects messages in `capacity` bytes at `buf`, and gives them to `handler` when they are full.
- * NOT_SUPPORTED here. */
+/* Passes full buffers of `capacity` bytes to `handler`. NOT_SUPPORTED here. */
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_buf(char *buf, uint32_t capacity,
 					      log_flush_callback handler,
@@ -117,7 +106,7 @@ doca_error_t doca_log_backend_create_with_buf_sdk(char *buf, uint32_t capacity,
 						  log_flush_callback handler,
 						  struct doca_log_backend **backend);
 
-/* The system's log, under `name`. NOT_SUPPORTED here. */
+/* The system log, under `name`. NOT_SUPPORTED here. */
 DOCA_STABLE
 doca_error_t doca_log_backend_create_with_syslog(const char *name,
 						 struct doca_log_backend **backend);
@@ -127,16 +116,12 @@ doca_error_t doca_log_backend_create_with_syslog_sdk(const char *name,
 
 /* ---- Levels ---- */
 
-/* Up to which level a backend for the library's messages writes. Of this and the global level the
- * last one set counts. */
+/* Level of a library backend. The last call counts, here or for the global level. */
 DOCA_STABLE
 doca_error_t doca_log_backend_set_sdk_level(struct doca_log_backend *backend, uint32_t level);
 
-/*
- * The limits of a backend for the program's messages: the lower one is what is written at least,
- * the upper one at most. The global limits narrow what a backend writes, unless its own were set
- * strictly.
- */
+/* The limits of a backend for the program's messages: at least up to the lower one, at most up to
+ * the upper one. The global limits narrow them, unless they were set strictly. */
 DOCA_STABLE
 doca_error_t doca_log_backend_set_level_lower_limit(struct doca_log_backend *backend,
 						    uint32_t level);
@@ -150,8 +135,7 @@ DOCA_STABLE
 doca_error_t doca_log_backend_set_level_upper_limit_strict(struct doca_log_backend *backend,
 							   uint32_t level);
 
-/* The limits of all backends: INFO for the lower one and for the library's messages, CRIT for the
- * upper one. */
+/* Limits of all backends: INFO, or CRIT for the upper one of the program's messages. */
 DOCA_STABLE
 doca_error_t doca_log_level_set_global_lower_limit(uint32_t level);
 DOCA_STABLE

@@ -1,9 +1,8 @@
 /*
- * Hints about memory. The one hint asks that no cache keep old bytes of a buffer. Memory is
- * coherent on the machines of this project, so the task has nothing to do, and completes in the
- * next progress.
+ * Hints about memory. The only hint invalidates caches of a buffer. Memory is coherent on this
+ * project's machines, so the task has no effect and completes in the next progress.
  *
- * Every function gives INVALID_VALUE for a pointer that is NULL or stands for something else.
+ * Every function returns INVALID_VALUE for a pointer that is NULL or not a valid object.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -32,19 +31,17 @@ typedef void (*doca_mmap_advise_task_invalidate_cache_completion_cb_t)(
 	struct doca_mmap_advise_task_invalidate_cache *task, union doca_data task_user_data,
 	union doca_data ctx_user_data);
 
-/* Makes an idle context. The device stays open as long. The caller destroys it: BAD_STATE unless it
- * is idle. */
+/* Creates an idle context for an open device. The caller destroys it: BAD_STATE unless idle. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_mmap_advise_create(struct doca_dev *dev, struct doca_mmap_advise **mmap_advise);
 DOCA_EXPERIMENTAL
 doca_error_t doca_mmap_advise_destroy(struct doca_mmap_advise *mmap_advise);
 
-/* The context, which is started with an engine. Its stop is IN_PROGRESS while tasks are allocated.
- */
+/* The context, which needs an engine. Its stop is IN_PROGRESS while tasks are allocated. */
 DOCA_EXPERIMENTAL
 struct doca_ctx *doca_mmap_advise_as_ctx(struct doca_mmap_advise *mmap_advise);
 
-/* SUCCESS for every device, and no limit. */
+/* SUCCESS for every device, without a limit. */
 DOCA_EXPERIMENTAL
 doca_error_t
 doca_mmap_advise_cap_task_cache_invalidate_is_supported(const struct doca_devinfo *devinfo);
@@ -53,17 +50,17 @@ doca_error_t
 doca_mmap_advise_task_cache_invalidate_get_max_buf_size(const struct doca_devinfo *devinfo,
 							uint64_t *buf_size);
 
-/* Sets the number of tasks, and the callbacks for a success and a failure of a task.
- * INVALID_VALUE without both functions, or for no task; BAD_STATE once it was started. */
+/* Sets the number of tasks and the callbacks for success and failure. INVALID_VALUE without both
+ * functions or for 0 tasks; BAD_STATE once started. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_mmap_advise_task_invalidate_cache_set_conf(
 	struct doca_mmap_advise *mmap_advise,
 	doca_mmap_advise_task_invalidate_cache_completion_cb_t completion_cb,
 	doca_mmap_advise_task_invalidate_cache_completion_cb_t error_cb, uint32_t num_tasks);
 
-/* A task for a buffer of an inventory or a pool, of the caller, who frees it with doca_task_free().
- * BAD_STATE unless the context runs, BAD_CONFIG when its tasks were not configured, NO_MEMORY when
- * all are allocated, NOT_PERMITTED for a buffer of a task. */
+/* Allocates a task for a buffer of an inventory or a pool; the caller frees it with
+ * doca_task_free(). BAD_STATE unless the context runs, BAD_CONFIG without a configuration,
+ * NO_MEMORY when all are allocated, NOT_PERMITTED for a task's buffer. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_mmap_advise_task_invalidate_cache_alloc_init(
 	struct doca_mmap_advise *mmap_advise, struct doca_buf *buf, union doca_data user_data,
@@ -72,7 +69,7 @@ DOCA_EXPERIMENTAL
 struct doca_task *doca_mmap_advise_task_invalidate_cache_as_doca_task(
 	struct doca_mmap_advise_task_invalidate_cache *task);
 
-/* Another buffer, before the task is submitted. The submit checks it. */
+/* Replaces the buffer before a submit, which checks it. */
 DOCA_EXPERIMENTAL
 void doca_mmap_advise_task_invalidate_cache_set_buf(
 	struct doca_mmap_advise_task_invalidate_cache *task, struct doca_buf *buf);

@@ -1,20 +1,19 @@
 /*
- * Sync events: a counter of 64 bits that threads and processes share and wait for.
+ * Sync events: a 64-bit counter that threads and processes share and wait for.
  *
  * An event is created, configured, started and used, then stopped and destroyed. It has one
- * publisher, who sets it and adds to it, and one subscriber, who gets it and waits for it; each is
- * this program (`cpu`) or another process. A setter gives BAD_STATE once the event was started.
- * Every function gives INVALID_VALUE for a pointer that is NULL or stands for something else.
+ * publisher, which sets it and adds to it, and one subscriber, which gets it and waits for it; each
+ * is this program (`cpu`) or another process. A setter returns BAD_STATE once the event was
+ * started. Every function returns INVALID_VALUE for a pointer that is NULL or not a valid object.
  *
- * `remote_pci` and `remote_net` are processes of the same user on the same machine, to which the
- * exported bytes travel by any means. Plugins do not need them: with urom_extensions.h a program
+ * `remote_pci` and `remote_net` are processes of the same user on the same machine, which receive
+ * the exported bytes by any means. Plugins do not need them: with urom_extensions.h a program
  * shares the counter's memory with a worker.
  *
- * An update wakes all who wait. A plain store into the counter wakes nobody: those who wait look by
- * themselves at a falling rate, at last every 10 ms.
+ * An update wakes all waiting threads. A plain store to the counter does not: waiting threads poll
+ * it with a backoff of up to 10 ms.
  *
- * One thread at a time configures, starts, stops and destroys an event. Any number of them may get,
- * update and wait meanwhile.
+ * One thread at a time configures, starts, stops and destroys; any threads get, update and wait.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -41,86 +40,81 @@ struct doca_gpu;
 struct doca_sync_event;
 struct doca_task;
 
-/* An event of another host, as RDMA sees it. */
+/* An event of another host, for RDMA. */
 struct doca_sync_event_remote_net;
 
-/* What a DPA or a GPU would know an event by. There is none. */
+/* Not supported. */
 typedef uint64_t doca_dpa_dev_sync_event_t;
 typedef uint64_t doca_dpa_dev_sync_event_remote_net_t;
 typedef uint64_t doca_gpu_dev_sync_event_remote_net_t;
 typedef struct doca_gpu_dev_sync_event doca_gpu_dev_sync_event_t;
 
-/* Makes an event without locations. The caller destroys it. */
+/* The caller destroys the event. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_create(struct doca_sync_event **event);
 
-/*
- * Makes an event of what another process exported: `sz` bytes. It has its locations already and is
- * started as any other. It stays usable when its owner has ended. INVALID_VALUE for other bytes,
- * UNSUPPORTED_VERSION for those of another release, NOT_FOUND when the owner has stopped the event
- * or ended, NOT_PERMITTED when it is another user's, NOT_SUPPORTED for a counter that is in memory
- * of its owner's own (doca_sync_event_set_addr, doca_sync_event_set_doca_buf).
- */
+/* Creates an event from another process's export of `sz` bytes. It has its locations and is started
+ * like any event. It stays usable after its owner's end. INVALID_VALUE for malformed bytes,
+ * UNSUPPORTED_VERSION for an export of another release, NOT_FOUND when the owner has stopped the
+ * event or ended, NOT_PERMITTED for another user's event, NOT_SUPPORTED for a counter in the
+ * owner's memory (doca_sync_event_set_addr, doca_sync_event_set_doca_buf). */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_create_from_export(struct doca_dev *dev, const uint8_t *data, size_t sz,
 						struct doca_sync_event **event);
 
-/* Ends it. BAD_STATE unless it is stopped. */
+/* BAD_STATE unless stopped. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_destroy(struct doca_sync_event *event);
 
-/* Says who sets the event and adds to it: this program. The device stays open as long as the event.
- * ALREADY_EXIST when that was said, NOT_PERMITTED for an event of an export. */
+/* Makes this program the publisher. The device must stay open as long as the event. ALREADY_EXIST
+ * for a second publisher, NOT_PERMITTED for an imported event. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_add_publisher_location_cpu(struct doca_sync_event *event,
 							struct doca_dev *dev);
 
-/* The same: a process that gets what doca_sync_event_export_to_remote_pci gives. */
+/* The publisher is a process with the bytes of doca_sync_event_export_to_remote_pci. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_add_publisher_location_remote_pci(struct doca_sync_event *event);
 
-/* The same: a process that gets what doca_sync_event_export_to_remote_net gives. */
+/* The publisher is a process with the bytes of doca_sync_event_export_to_remote_net. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_add_publisher_location_remote_net(struct doca_sync_event *event);
 
-/* Says who gets the event and waits for it: this program. As for a publisher. */
+/* Makes this program the subscriber. Codes as for a publisher. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_add_subscriber_location_cpu(struct doca_sync_event *event,
 							 struct doca_dev *dev);
 
-/* The same: a process that gets what doca_sync_event_export_to_remote_pci gives. */
+/* The subscriber is a process with the bytes of doca_sync_event_export_to_remote_pci. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_add_subscriber_location_remote_pci(struct doca_sync_event *event);
 
-/* Puts the counter into 8 bytes of the caller's, at a multiple of 8, which stay until the event is
- * stopped. It keeps the number that is there. Others cannot import it. */
+/* Uses the caller's 8 bytes, 8-aligned and valid until the stop, as the counter. Keeps their value.
+ * Other processes cannot import the event. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_set_addr(struct doca_sync_event *event, uint64_t *addr);
 
-/* The same with the first 8 bytes from the buffer's data on. The map of the buffer is in use until
- * the event is destroyed or given other memory; the buffer itself is not. */
+/* The same with the first 8 bytes of the buffer's data. The buffer's map, but not the buffer, is in
+ * use until the event is destroyed or uses other memory. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_set_doca_buf(struct doca_sync_event *event, struct doca_buf *buf);
 
-/* From now on it is used. Without memory of the caller's the counter is 0. BAD_STATE when it is
- * started, or has no publisher or no subscriber. */
+/* Its own counter starts at 0. BAD_STATE when started or without publisher or subscriber. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_start(struct doca_sync_event *event);
 
-/* Ends its use, and what it exported. BAD_STATE unless it is started. Nobody may be waiting.
- * IN_PROGRESS while tasks are allocated: those that wait complete with SHUTDOWN, and the event is
- * idle in the progress after the last is freed. */
+/* Ends its use and its exports. BAD_STATE unless started. No thread may be waiting. IN_PROGRESS
+ * while tasks are allocated: waiting tasks complete with SHUTDOWN, and the event is idle in the
+ * progress after the last task is freed. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_stop(struct doca_sync_event *event);
 
-/* The event as a context, which is started and stopped as the event is. It needs an engine for its
- * tasks only. */
+/* The event as a context, with the same start and stop. It needs an engine only for tasks. */
 DOCA_EXPERIMENTAL
 struct doca_ctx *doca_sync_event_as_ctx(struct doca_sync_event *event);
 
-/* Describes the event for the process that is its publisher or subscriber: 64 bytes of the event's
- * own, which stay until it is stopped. NOT_PERMITTED without a location of that kind, and when the
- * memory's permissions keep it from others; BAD_STATE unless it is started. */
+/* Exports the event to its remote publisher or subscriber as 64 bytes, owned by the event until the
+ * stop. NOT_PERMITTED by its locations or the memory's permissions; BAD_STATE unless started. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_export_to_remote_pci(struct doca_sync_event *event,
 						  struct doca_dev *dev, const uint8_t **data,
@@ -129,63 +123,59 @@ DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_export_to_remote_net(struct doca_sync_event *event,
 						  const uint8_t **data, size_t *sz);
 
-/* The counter. NOT_PERMITTED unless this program is the subscriber, BAD_STATE unless the event is
- * started; so it is for the waits. */
+/* For get and waits: NOT_PERMITTED except for the subscriber, BAD_STATE unless started. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value);
 
-/* Adds to the counter, which wraps; `fetched` is what it was before. NOT_PERMITTED unless this
- * program is the publisher, or when it may only read the memory. */
+/* Adds to the counter, which wraps; `fetched` is the old value. NOT_PERMITTED unless this program
+ * is the publisher and may write the memory. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t value,
 					uint64_t *fetched);
 
-/* Sets the counter. As doca_sync_event_update_add. */
+/* Sets the counter. Codes as for doca_sync_event_update_add. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_update_set(struct doca_sync_event *event, uint64_t value);
 
-/* Waits until the counter, masked, is greater than `value`. The thread sleeps meanwhile. */
+/* Waits, sleeping, until the masked counter is greater than `value`. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_gt(struct doca_sync_event *event, uint64_t value, uint64_t mask);
 
-/* The same; at first the thread looks again and again, and yields in between. */
+/* The same, but polls and yields at first. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_gt_yield(struct doca_sync_event *event, uint64_t value,
 					   uint64_t mask);
 
-/* The same, until the counter, masked, is `value`. */
+/* The same, until the masked counter equals `value`. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_eq(struct doca_sync_event *event, uint64_t value, uint64_t mask);
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_eq_yield(struct doca_sync_event *event, uint64_t value,
 					   uint64_t mask);
 
-/* The same, until the counter, masked, is not `value`. */
+/* The same, until the masked counter differs from `value`. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_neq(struct doca_sync_event *event, uint64_t value, uint64_t mask);
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_wait_neq_yield(struct doca_sync_event *event, uint64_t value,
 					    uint64_t mask);
 
-/*
- * Tasks
+/* Tasks
  *
- * The event is connected to an engine; for each kind of task `_set_conf` says, before the start,
- * how many there are at a time and what is called for one that succeeded or failed. INVALID_VALUE
- * without both functions, or for no task. Then the start is NOT_CONNECTED without an engine.
+ * The event is connected to an engine. Before the start, `_set_conf` sets the number of tasks of
+ * each kind and the callbacks for success and failure. INVALID_VALUE without both functions or for
+ * 0 tasks. A start without an engine then returns NOT_CONNECTED.
  *
- * `_alloc_init` gives a task to the caller, who frees it with doca_task_free(). BAD_STATE unless
- * the event is started, BAD_CONFIG for a kind that was not configured, NO_MEMORY when all are
- * allocated, NOT_PERMITTED unless this program is the end of the event that the task is for.
+ * `_alloc_init` allocates a task; the caller frees it with doca_task_free(). BAD_STATE unless the
+ * event is started, BAD_CONFIG for an unconfigured kind, NO_MEMORY when all are allocated,
+ * NOT_PERMITTED unless this program is the task's publisher or subscriber.
  *
- * doca_task_submit() does what the task is for, except for waiting; the task completes in a later
- * progress. A place that is NULL is INVALID_VALUE then. A task that waits completes once the engine
- * finds the counter so: one that is so for a moment only may be missed. A host that sleeps on its
- * engine's handle is woken, whoever changed the counter. The arguments of a task may be changed
- * while it is not in flight.
- */
+ * doca_task_submit() runs the operation, except for waiting; the task completes in a later
+ * progress. It returns INVALID_VALUE for a NULL result pointer. A waiting task completes once the
+ * engine observes the value, and may miss a short-lived value. Changes of the counter wake a host
+ * that sleeps on its engine's handle. A task's arguments may change while it is not in flight. */
 
-/* Stores the counter at `ret_val_ptr`, which stays until the task completes. For the subscriber. */
+/* Stores the counter at `ret_val_ptr`, valid until the task completes. For the subscriber. */
 struct doca_sync_event_task_get;
 
 typedef void (*doca_sync_event_task_get_completion_cb_t)(struct doca_sync_event_task_get *task,
@@ -241,7 +231,7 @@ DOCA_EXPERIMENTAL
 uint64_t doca_sync_event_task_notify_set_get_set_val(
 	const struct doca_sync_event_task_notify_set *task);
 
-/* Adds to the counter, and stores at `fetched_val_ptr` what it was before. For the publisher. */
+/* Adds to the counter, and stores the old value at `fetched_val_ptr`. For the publisher. */
 struct doca_sync_event_task_notify_add;
 
 typedef void (*doca_sync_event_task_notify_add_completion_cb_t)(
@@ -276,7 +266,7 @@ DOCA_EXPERIMENTAL
 uint64_t *doca_sync_event_task_notify_add_get_fetched_val_ptr(
 	const struct doca_sync_event_task_notify_add *task);
 
-/* Completes once the counter, masked, is `wait_val`. For the subscriber. */
+/* Completes once the masked counter equals `wait_val`. For the subscriber. */
 struct doca_sync_event_task_wait_eq;
 
 typedef void (*doca_sync_event_task_wait_eq_completion_cb_t)(
@@ -310,7 +300,7 @@ void doca_sync_event_task_wait_eq_set_mask(struct doca_sync_event_task_wait_eq *
 DOCA_EXPERIMENTAL
 uint64_t doca_sync_event_task_wait_eq_get_mask(const struct doca_sync_event_task_wait_eq *task);
 
-/* Completes once the counter, masked, is not `wait_val`. For the subscriber. */
+/* Completes once the masked counter differs from `wait_val`. For the subscriber. */
 struct doca_sync_event_task_wait_neq;
 
 typedef void (*doca_sync_event_task_wait_neq_completion_cb_t)(
@@ -345,12 +335,10 @@ void doca_sync_event_task_wait_neq_set_mask(struct doca_sync_event_task_wait_neq
 DOCA_EXPERIMENTAL
 uint64_t doca_sync_event_task_wait_neq_get_mask(const struct doca_sync_event_task_wait_neq *task);
 
-/*
- * Events of other hosts: what doca_sync_event_export_to_remote_net() gave, as RDMA would use it.
- * This project has no DOCA RDMA: nothing changes the counter by way of this object. A process of
- * this machine uses doca_sync_event_create_from_export() for that. NOT_PERMITTED when the event's
- * publisher is its own process; else the errors are those of that function.
- */
+/* Events of other hosts: the bytes of doca_sync_event_export_to_remote_net(), for RDMA. This
+ * project does not implement DOCA RDMA, so this object cannot change the counter; a process on this
+ * machine uses doca_sync_event_create_from_export() instead. NOT_PERMITTED when the event's
+ * publisher is its own process; otherwise the errors of that function. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_remote_net_create_from_export(
 	struct doca_dev *dev, const uint8_t *data, size_t sz,
@@ -358,7 +346,7 @@ doca_error_t doca_sync_event_remote_net_create_from_export(
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_remote_net_destroy(struct doca_sync_event_remote_net *event);
 
-/* What every device can do: SUCCESS. */
+/* Supported by every device: SUCCESS. */
 DOCA_EXPERIMENTAL
 doca_error_t
 doca_sync_event_cap_is_create_from_export_supported(const struct doca_devinfo *devinfo);
@@ -372,7 +360,7 @@ DOCA_EXPERIMENTAL
 doca_error_t
 doca_sync_event_cap_is_export_to_remote_net_supported(const struct doca_devinfo *devinfo);
 
-/* What needs a DPA or a GPU: NOT_SUPPORTED. */
+/* Needs a DPA or a GPU: NOT_SUPPORTED. */
 DOCA_EXPERIMENTAL
 doca_error_t doca_sync_event_cap_is_export_to_dpa_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL

@@ -1,5 +1,5 @@
 /*
- * Small types that several of the headers use.
+ * Small types for several headers.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,24 +14,22 @@
 extern "C" {
 #endif
 
-/* Eight bytes of the caller's, kept for it and never looked at. Passed by value. */
+/* Eight bytes of user data, passed by value. The library never interprets them. */
 union doca_data {
 	void *ptr;
 	uint64_t u64;
 };
 
-/* What poll() and epoll can wait for. */
 typedef int doca_event_handle_t;
 
-/* A handle that stands for nothing. */
 #define doca_event_invalid_handle (-1)
 
-/* Numbers in the byte order of the network: the most significant byte first. */
+/* Numbers in network byte order (big-endian). */
 typedef __be16 doca_be16_t;
 typedef __be32 doca_be32_t;
 typedef __be64 doca_be64_t;
 
-/* What may be done to memory, and by whom; or-ed together. */
+/* Permissions for memory, or-ed together. */
 enum doca_access_flag {
 	DOCA_ACCESS_FLAG_LOCAL_READ_ONLY = 0,
 	DOCA_ACCESS_FLAG_LOCAL_READ_WRITE = 1 << 0,
@@ -43,7 +41,7 @@ enum doca_access_flag {
 	DOCA_ACCESS_FLAG_PCI_RELAXED_ORDERING = 1 << 6
 };
 
-/* What a PCI function is: physical, virtual, or a scalable one. */
+/* A PCI function: physical, virtual, or scalable. */
 enum doca_pci_func_type {
 	DOCA_PCI_FUNC_TYPE_PF = 0,
 	DOCA_PCI_FUNC_TYPE_VF = 1,

@@ -3,18 +3,18 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * This header is this project's own statement of the interface. It has the names, sizes and offsets
- * of DOCA's header of the same name, so a plugin or a test compiled against either works with the
- * other, and it needs nothing but gcc or clang and the headers beside it: no DOCA, no UCX.
- * `urom-abi/tests/c_layout.rs` holds it against the Rust structures.
+ * This header is this project's own definition of the interface. It has the names, sizes and
+ * offsets of DOCA's header of the same name, so plugins compiled against either are compatible. It
+ * needs only gcc or clang and the other headers of this directory. `urom-abi/tests/c_layout.rs`
+ * compares it with the Rust structures.
  *
- * Rules that the types cannot say:
- *  - Calls of one plugin come from one worker thread and never overlap: open, addr (twice), any mix
- * of worker_cmd, progress and notif_pack, then close.
- *  - Both descriptors are single blocks from malloc() or calloc(). The plugin frees the commands it
- * takes off the list, the worker frees the notifications it finds in the list.
- *  - Every command gets exactly one notification, now or later, which repeats its type,
- * urom_context and dest_id.
+ * Rules beyond the types:
+ *   - Calls of a plugin come from one worker thread and never overlap: open, addr (twice), any mix
+ *     of worker_cmd, progress and notif_pack, then close.
+ *   - Both descriptors are single blocks from malloc() or calloc(). The plugin frees the commands it
+ *     removes from the list, the worker frees the notifications in the list.
+ *   - Every command gets exactly one notification, now or later, which repeats its type,
+ *     urom_context and dest_id.
  */
 #ifndef DOCA_UROM_PLUGIN_H_
 #define DOCA_UROM_PLUGIN_H_
@@ -33,22 +33,21 @@ extern "C" {
 
 /* ---- Commands and notifications ---- */
 
-/* Room for a plugin's name and its NUL: the file's name without ".so". */
+/* Capacity for a plugin's name (its file name without ".so") and its NUL. */
 #define DOCA_UROM_PLUGIN_NAME_MAX_LEN 48
 
-/* What a service tells a host about a plugin. */
+/* The service's information about a plugin. */
 struct doca_urom_service_plugin_info {
 	uint64_t id;      /* one bit of a mask, never 0 */
 	uint64_t version; /* what urom_plugin_get_version() stored */
 	char plugin_name[DOCA_UROM_PLUGIN_NAME_MAX_LEN];
 };
 
-/* Structures that end in a flexible array and lie in each other: every compiler takes them, ISO C
- * does not. */
+/* Nested structures with flexible array members: compilers accept them, ISO C does not. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
-/* A command: this header and `len` bytes of the plugin's own. */
+/* A command: this header and `len` bytes of the plugin. */
 struct urom_worker_cmd {
 	uint64_t type;         /* the plugin's id */
 	uint64_t urom_context; /* the host library's token, to be repeated */
@@ -56,14 +55,13 @@ struct urom_worker_cmd {
 	uint8_t plugin_cmd[];
 };
 
-/* A command in a worker's list. */
 struct urom_worker_cmd_desc {
 	ucs_list_link_t entry;
 	uint64_t dest_id; /* the connection it came in on */
 	struct urom_worker_cmd worker_cmd;
 };
 
-/* A notification: this header and `len` bytes of the plugin's own. */
+/* A notification: this header and `len` bytes of the plugin. */
 struct urom_worker_notify {
 	uint64_t type;         /* as in the command */
 	uint64_t urom_context; /* as in the command */
@@ -73,7 +71,6 @@ struct urom_worker_notify {
 	uint8_t plugin_notif[];
 };
 
-/* A notification in a worker's list. */
 struct urom_worker_notif_desc {
 	ucs_list_link_t entry;
 	uint64_t dest_id; /* as in the command */
@@ -86,35 +83,27 @@ struct urom_worker_notif_desc {
 
 struct urom_worker_ctx;
 
-/* What a plugin does for a worker; urom_plugin_get_iface() fills all of it. */
+/* The plugin's methods; urom_plugin_get_iface() sets all of them. */
 struct urom_plugin_iface {
 	DOCA_STRUCT_START;
-	/* Makes the plugin's state and stores it in ctx->plugin_ctx. After a failure nothing else
-	 * is called. */
+	/* Creates the state in ctx->plugin_ctx. On failure no other method is called. */
 	doca_error_t (*open)(struct urom_worker_ctx *ctx);
-	/* Releases the state; does nothing when plugin_ctx is NULL. */
+	/* Releases the state; has no effect when plugin_ctx is NULL. */
 	void (*close)(struct urom_worker_ctx *ctx);
-	/*
-	 * Copies the plugin's network address. *addr_len is the room on entry and the length on
-	 * return. With too little room: DOCA_ERROR_INVALID_VALUE, the length, and nothing copied.
-	 */
+	/* Copies the plugin's network address. *addr_len is the capacity on entry and the length on
+	 * return. If the capacity is too small: DOCA_ERROR_INVALID_VALUE without a copy. */
 	doca_error_t (*addr)(struct urom_worker_ctx *ctx, void *addr, size_t *addr_len);
-	/* Takes commands off the list and begins them. What it leaves there stays the worker's. */
+	/* Removes commands from the list and starts them. The worker keeps the others. */
 	doca_error_t (*worker_cmd)(struct urom_worker_ctx *ctx, ucs_list_link_t *cmd_list);
-	/* Advances commands and appends finished notifications. DOCA_ERROR_EMPTY when there was
-	 * none. */
+	/* Progresses commands and appends notifications. DOCA_ERROR_EMPTY without notifications. */
 	doca_error_t (*progress)(struct urom_worker_ctx *ctx, ucs_list_link_t *notif_list);
-	/* Writes header and notification. *packed_notif_len is the room on entry and the bytes
-	 * written on return. */
+	/* Writes header and notification. The length is first the capacity, then the result. */
 	doca_error_t (*notif_pack)(struct urom_worker_notify *notif, size_t *packed_notif_len,
 				   void *packed_notif);
 };
 
-/*
- * What a worker knows of its domains. What these return is the worker's memory and valid while the
- * domain exists. `domain_id` is the id of a member of the domain. DOCA_ERROR_NOT_FOUND when there
- * is no such thing.
- */
+/* Look-ups in a worker's domains. Results are the worker's memory and valid while the domain
+ * exists. `domain_id` is the id of a domain member. DOCA_ERROR_NOT_FOUND for unknown arguments. */
 struct urom_domain_lookups_iface {
 	doca_error_t (*addr_lookup)(struct urom_worker_ctx *ctx, uint64_t domain_id, void **addr);
 	doca_error_t (*seg_lookup)(struct urom_worker_ctx *ctx, uint64_t domain_id, uint64_t va,
@@ -125,7 +114,7 @@ struct urom_domain_lookups_iface {
 				    size_t *len, void **rkey);
 };
 
-/* One plugin in one worker. It stays where it is from before open() until after close(). */
+/* A plugin in a worker. Its address is stable from before open() until after close(). */
 struct urom_worker_ctx {
 	struct urom_plugin_iface iface;
 	struct urom_domain_lookups_iface domain_iface;
@@ -159,7 +148,7 @@ static inline doca_error_t doca_urom_worker_domain_mkey_lookup(struct urom_worke
 	return ctx->domain_iface.mkey_lookup(ctx, domain_id, seg, len, rkey);
 }
 
-/* What a plugin exports, under exactly these names. NULL gives DOCA_ERROR_INVALID_VALUE. */
+/* The plugin's exports, under exactly these names. NULL returns DOCA_ERROR_INVALID_VALUE. */
 DOCA_EXPERIMENTAL
 doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface);
 DOCA_EXPERIMENTAL

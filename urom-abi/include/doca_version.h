@@ -1,5 +1,5 @@
 /*
- * The release these headers describe, and the one of the library a program runs with.
+ * The release of these headers, and the release of the loaded library.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* The compiler's command line may name another release; then it names all four. */
+/* The compiler's command line may override all four. */
 #ifndef DOCA_VERSION_MAJOR
 #define DOCA_VERSION_MAJOR 2
 #define DOCA_VERSION_MINOR 7
@@ -22,16 +22,14 @@ extern "C" {
 #define DOCA_VERSION_STRING "2.7.0"
 #endif
 
-/* A release as a number: eight bits, eight bits, sixteen bits. */
+/* A release as a number: 8, 8 and 16 bits. */
 #define DOCA_VERSION_CALC_EXACT(major, minor, patch) \
 	((size_t)(((size_t)(major) << 24) | ((size_t)(minor) << 16) | (size_t)(patch)))
 
-/* The same with a patch of thousands. It runs into the minor number from patch 66 on: compare exact
- * ones. */
+/* The same with the patch times 1000, which overflows from patch 66 on: compare exact numbers. */
 #define DOCA_VERSION_CALC(major, minor, patch) \
 	((size_t)(((size_t)(major) << 24) | ((size_t)(minor) << 16) | ((size_t)(patch) * 1000)))
 
-/* The release of these headers, both ways. */
 #define DOCA_VERSION_EXACT \
 	DOCA_VERSION_CALC_EXACT(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
 #define DOCA_VERSION_OFFICIAL \
@@ -43,7 +41,7 @@ static inline const char *doca_version(void)
 	return DOCA_VERSION_STRING;
 }
 
-/* The release of the library that is loaded, such as "2.7.0". Static memory; any thread. */
+/* The release of the loaded library, such as "2.7.0". Static memory; any thread. */
 DOCA_STABLE
 const char *doca_version_runtime(void);
 

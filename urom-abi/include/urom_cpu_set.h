@@ -1,5 +1,5 @@
 /*
- * ucs_cpu_set_t: UCX's own where UCX's headers are in the include path, else the same.
+ * ucs_cpu_set_t: from UCX's headers if they are in the include path, else an equal definition.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -19,7 +19,7 @@
 
 #define UCS_CPU_SETSIZE 1024
 
-/* A set of CPUs: CPU c is bit c % 64 of word c / 64. */
+/* CPU c is bit c % 64 of word c / 64. */
 typedef struct {
 	unsigned long ucs_bits[UCS_CPU_SETSIZE / (8 * sizeof(unsigned long))];
 } ucs_cpu_set_t;
@@ -44,7 +44,7 @@ static inline void ucs_cpu_set_change(size_t cpu, ucs_cpu_set_t *set, int add)
 		set->ucs_bits[cpu / bits] &= ~(1UL << (cpu % bits));
 }
 
-/* A CPU of 1024 and more is in no set. */
+/* CPUs from 1024 on are never in a set. */
 static inline int ucs_cpu_is_set(int cpu, const ucs_cpu_set_t *set)
 {
 	const int bits = 8 * (int)sizeof(set->ucs_bits[0]);

@@ -1,5 +1,5 @@
 /*
- * ucs_list_link_t: UCX's own where UCX's headers are in the include path, else the same.
+ * ucs_list_link_t: from UCX's headers if they are in the include path, else an equal definition.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -21,16 +21,15 @@
 extern "C" {
 #endif
 
-/* A link of a circular list, or its head. An empty head points at itself. Nothing here locks. */
+/* A link of a circular list, or its head. An empty head points to itself. Not thread-safe. */
 typedef struct ucs_list_link {
 	struct ucs_list_link *prev;
 	struct ucs_list_link *next;
 } ucs_list_link_t;
 
-/* The structure of type `type` whose member `member` is at `link`. */
+/* The structure of type `type` with the member `member` at `link`. */
 #define ucs_container_of(link, type, member) ((type *)((char *)(link) - offsetof(type, member)))
 
-/* Makes `head` an empty list. */
 static inline void ucs_list_head_init(ucs_list_link_t *head)
 {
 	head->prev = head;
@@ -42,7 +41,6 @@ static inline int ucs_list_is_empty(const ucs_list_link_t *head)
 	return head->next == head;
 }
 
-/* Hangs `link` between two neighbours. */
 static inline void ucs_list_insert_replace(ucs_list_link_t *prev, ucs_list_link_t *next,
 					   ucs_list_link_t *link)
 {
@@ -72,15 +70,14 @@ static inline void ucs_list_add_tail(ucs_list_link_t *head, ucs_list_link_t *lin
 	ucs_list_insert_before(head, link);
 }
 
-/* Takes `link` out; its own pointers stay as they are. */
+/* Removes `link`, whose own pointers become stale. */
 static inline void ucs_list_del(ucs_list_link_t *link)
 {
 	link->prev->next = link->next;
 	link->next->prev = link->prev;
 }
 
-/* Hangs everything in `from` behind what is in `head`. `from` must be initialised again before it
- * is used. */
+/* Moves all links of `from` to the end of `head`. `from` must be initialised again before use. */
 static inline void ucs_list_splice_tail(ucs_list_link_t *head, ucs_list_link_t *from)
 {
 	if (ucs_list_is_empty(from))
@@ -91,7 +88,7 @@ static inline void ucs_list_splice_tail(ucs_list_link_t *head, ucs_list_link_t *
 	head->prev = from->prev;
 }
 
-/* Takes the first link off a list that is not empty. */
+/* Requires a list that is not empty. */
 static inline ucs_list_link_t *ucs_list_pop_head(ucs_list_link_t *head)
 {
 	ucs_list_link_t *link = head->next;
@@ -103,13 +100,13 @@ static inline ucs_list_link_t *ucs_list_pop_head(ucs_list_link_t *head)
 #define ucs_list_extract_head(head, type, member) \
 	ucs_container_of(ucs_list_pop_head(head), type, member)
 
-/* The neighbours of a link, or first and last of a head that is not empty. */
+/* The neighbours of a link, or first and last link of a non-empty list. */
 #define ucs_list_next(link, type, member) ucs_container_of((link)->next, type, member)
 #define ucs_list_prev(link, type, member) ucs_container_of((link)->prev, type, member)
 #define ucs_list_head ucs_list_next
 #define ucs_list_tail ucs_list_prev
 
-/* Runs through a list; the second form allows `elem` to be taken out. */
+/* Iterates over a list. In the second form `elem` may be removed. */
 #define ucs_list_for_each(elem, head, member)                                  \
 	for (elem = ucs_container_of((head)->next, __typeof__(*elem), member); \
 	     &(elem)->member != (head);                                        \

@@ -1,15 +1,14 @@
 /*
- * What a plugin and a worker of this project can do for each other beyond DOCA's interface, in C.
+ * Services of a plugin and a worker of this project for each other beyond DOCA's interface, in C.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * A plugin defines `urom_plugin_extension` and fills in what it has. NVIDIA's worker never looks at
- * it, so the plugin does everything by DOCA's methods as well. Each structure begins with its size
- * and later releases append to it: a side uses what both sides have, and a NULL is the same as a
- * member that is not there.
+ * A plugin defines `urom_plugin_extension` and sets the members that it implements. NVIDIA's worker
+ * ignores it, so the plugin must also implement DOCA's methods. Each structure begins with its
+ * size, and later releases append members: each side uses their common part. Members may be NULL.
  *
- * All functions of a context are called on its worker's thread, and never overlap. A process that
- * embeds a service may have several workers, each with a context and a thread of its own.
+ * All functions of a context are called on its worker's thread and never overlap. A process with an
+ * embedded service may have several workers, each with its own context and thread.
  */
 #ifndef UROM_PLUGIN_EXTENSION_H_
 #define UROM_PLUGIN_EXTENSION_H_
@@ -26,24 +25,22 @@ extern "C" {
 
 struct urom_worker_ctx;
 
-/* The longest text that a host gets about a failure, in bytes. What is longer is cut. */
+/* The maximum length of a failure text for a host, in bytes. Longer texts are truncated. */
 #define UROM_LONGEST_FAILURE 2048
 
-/* What a plugin made of a command that it was called with. */
 enum urom_called {
 	UROM_CALLED_ANSWERED = 0, /* it wrote its answer to the call's place */
 	UROM_CALLED_PENDING = 1,  /* it will answer through `progress` */
 	UROM_CALLED_DECLINED = 2, /* it did not begin it: the worker passes it to `worker_cmd` */
 };
 
-/* Why nobody waits for a command any more. */
 enum urom_cancel_reason {
 	UROM_CANCEL_CANCELLED = 0, /* the host program gave it up */
 	UROM_CANCEL_TIMED_OUT = 1, /* its deadline passed */
 	UROM_CANCEL_HOST_LEFT = 2, /* the host left, or was lost */
 };
 
-/* A command, and the place for its answer. Neither has an alignment. */
+/* A command and the buffer for its answer, both unaligned. */
 struct urom_command_call {
 	size_t size;            /* sizeof(struct urom_command_call) */
 	uint64_t dest_id;       /* the connection that it came in on */
@@ -58,7 +55,7 @@ struct urom_command_call {
 	uint32_t reserved;   /* 0 */
 };
 
-/* How a worker reaches a host's memory. */
+/* The path between a worker and a host's memory. */
 enum urom_memory_path {
 	UROM_MEMORY_MAPPED = 0,  /* it is mapped in the worker's process, too */
 	UROM_MEMORY_PROCESS = 1, /* the kernel copies from and to the host's process; for atomic
@@ -66,7 +63,7 @@ enum urom_memory_path {
 	UROM_MEMORY_NETWORK = 2, /* the host's library does it, and sends the bytes over UCX */
 };
 
-/* What to do with a host's memory. */
+/* An operation on a host's memory. */
 enum urom_memory_action {
 	UROM_MEMORY_READ = 0,         /* copies to `local` */
 	UROM_MEMORY_WRITE = 1,        /* copies from `local` */
@@ -84,7 +81,7 @@ enum urom_memory_action {
 	UROM_MEMORY_WAIT_NEQ = 9,     /* the same, until it is not `compare` */
 };
 
-/* An open part of a host's memory: it stays until it is closed, even when the host leaves. */
+/* An open part of a host's memory, valid until it is closed, even after the host left. */
 struct urom_host_memory {
 	size_t size;      /* sizeof(struct urom_host_memory) */
 	void *handle;     /* what the worker knows it by */
@@ -97,7 +94,7 @@ struct urom_host_memory {
 	uint32_t path;    /* of enum urom_memory_path */
 };
 
-/* An operation on a host's memory. It stays where it is until it has ended. */
+/* An operation on a host's memory. Its address must not change until it has ended. */
 struct urom_memory_operation {
 	size_t size;         /* sizeof(struct urom_memory_operation) */
 	uint32_t action;     /* of enum urom_memory_action */
@@ -108,14 +105,12 @@ struct urom_memory_operation {
 	uint64_t operand;    /* see enum urom_memory_action */
 	uint64_t compare;    /* see enum urom_memory_action */
 	uint64_t result;     /* see enum urom_memory_action */
-	/* Called when an operation ends that was IN_PROGRESS, outside the plugin's functions. */
+	/* Called when an IN_PROGRESS operation ends, outside the plugin's functions. */
 	void (*done)(struct urom_memory_operation *operation);
 };
 
-/*
- * What a worker offers. Its functions take the context that the services were attached to, and may
- * be called on the worker's thread only, also inside the plugin's functions.
- */
+/* The worker's functions. They take the context that the services were attached to, and may be
+ * called only on the worker's thread, also inside the plugin's functions. */
 struct urom_worker_services {
 	size_t size;          /* sizeof(struct urom_worker_services) */
 	uint64_t worker_id;   /* the worker's id on its service */
@@ -123,66 +118,60 @@ struct urom_worker_services {
 	size_t message_limit; /* the service's message limit in bytes, a header of 24 bytes
 			       * (command) or 32 bytes (notification) included */
 	const void *log;      /* for plugins in Rust; C writes by doca_log.h */
-	/* The message limit of a connection; 0 for one that does not exist. */
+	/* The message limit of a connection; 0 for an unknown connection. */
 	size_t (*connection_limit)(struct urom_worker_ctx *ctx, uint64_t dest_id);
-	/* The time by which a command that is not answered must be, in nanoseconds of
-	 * CLOCK_MONOTONIC; 0 when its host set none. */
+	/* Deadline of an unanswered command: CLOCK_MONOTONIC nanoseconds, or 0. */
 	uint64_t (*deadline)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context);
-	/* Says why a command fails, before its answer: UTF-8, without a NUL. The host reads it with
-	 * urom_worker_cmd_task_get_failure(). A second text replaces the first. */
+	/* Sets the reason of a command's failure, before its answer: UTF-8 without a NUL. The host
+	 * reads it with urom_worker_cmd_task_get_failure(). A second text replaces the first. */
 	void (*explain)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context,
 			const char *text, size_t len);
-	/* Opens `len` bytes of memory that the host of a connection shares, `offset` bytes behind
-	 * its beginning. NOT_FOUND for memory that this host does not share with this worker,
-	 * INVALID_VALUE for bytes that are not all in it. Whatever was opened is closed before
-	 * `close` returns. */
+	/* Opens `len` bytes of a host's shared memory at `offset`. NOT_FOUND for memory that this
+	 * host does not share with this worker, INVALID_VALUE for bytes outside it. The plugin must
+	 * close all memory before `close` returns. */
 	doca_error_t (*open_memory)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t memory,
 				    uint64_t offset, uint64_t len, struct urom_host_memory *opened);
-	/* Runs an operation. IN_PROGRESS when its `done` will be called; with any other code, also
-	 * its `status`, it has ended. INVALID_VALUE for bytes that are not all in the memory or not
-	 * aligned, NOT_PERMITTED when the host does not allow it, NOT_SUPPORTED when this path has
-	 * no such operation, IO_FAILED when the host's memory is not there, CONNECTION_RESET when
-	 * the host is gone. Reads and writes of memory that is not reached over the network end in
-	 * the call. */
+	/* Runs an operation. After IN_PROGRESS its `done` will be called; any other code is the
+	 * operation's result, also in its `status`. INVALID_VALUE for bytes outside the memory or
+	 * unaligned bytes, NOT_PERMITTED when the host does not allow it, NOT_SUPPORTED when this
+	 * path lacks the operation, IO_FAILED when the host's memory is missing, CONNECTION_RESET
+	 * when the host has left. Reads and writes end in the call, except over the network. */
 	doca_error_t (*run_memory)(struct urom_worker_ctx *ctx, void *handle,
 				   struct urom_memory_operation *operation);
-	/* Opens open memory once more, under the same handle. */
 	void (*keep_memory)(struct urom_worker_ctx *ctx, void *handle);
-	/* Closes open memory, once for each time that it was opened. Operations on it that have not
-	 * ended go on and end. */
+	/* Closes memory, once for each open. Pending operations continue. */
 	void (*close_memory)(struct urom_worker_ctx *ctx, void *handle);
-	/* Says, inside `progress`, that the plugin moved something that is no answer, such as a
-	 * message of a peer of its own: the worker goes on polling it without a pause. */
+	/* Reports, inside `progress`, that the plugin made progress other than an answer, such as a
+	 * message of its own peer. The worker then polls it without a pause. */
 	void (*moved)(struct urom_worker_ctx *ctx);
 };
 
-/* What a plugin offers. */
 struct urom_plugin_extension {
 	size_t size; /* sizeof(struct urom_plugin_extension) */
-	/* Gives the services, right before `open` of the same context, whose `plugin_ctx` is not
-	 * the plugin's yet. They stay until `close` has returned, or `open` has failed. */
+	/* Passes the worker's services, right before `open` of the same context, whose `plugin_ctx`
+	 * is not set yet. They stay valid until `close` has returned, or `open` has failed. */
 	void (*attach)(struct urom_worker_ctx *ctx, const struct urom_worker_services *services);
-	/* Runs a command, one of enum urom_called. The worker calls it instead of `worker_cmd` for
-	 * a command that need not wait behind others of this plugin. */
+	/* Runs a command and returns an enum urom_called. The worker calls it instead of
+	 * `worker_cmd` for a command that need not wait for others of this plugin. */
 	uint32_t (*call)(struct urom_worker_ctx *ctx, struct urom_command_call *call);
-	/* Says that nobody waits for a command any more, for a reason of enum urom_cancel_reason.
-	 * It is answered all the same, and should be soon. It may be unknown to the plugin. */
+	/* Reports that the host no longer waits for a command, with an enum urom_cancel_reason. The
+	 * plugin must still answer it, soon. The command may be unknown to the plugin. */
 	void (*cancel)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context,
 		       uint32_t reason);
-	/* Says that no command of a connection is pending, and that none will come. Its number is
-	 * never used again. Not called for connections that exist when the plugin is closed. */
+	/* Reports that all commands of a connection are answered and it sends no more. Its number
+	 * is never reused. Not called for connections that exist when the plugin is closed. */
 	void (*host_left)(struct urom_worker_ctx *ctx, uint64_t dest_id);
-	/* Asked right before the worker sleeps. Writes descriptors to fds, room at most, and returns
-	 * their number: each becomes readable when the plugin has something to do. Returns
-	 * UROM_PLUGIN_READY if it has something to do now: the worker does not sleep then. The
-	 * descriptors stay open until the next call of the plugin. */
+	/* Called right before the worker sleeps. Writes at most room descriptors to fds and returns
+	 * their number. Each becomes readable when the plugin has work. Returns UROM_PLUGIN_READY
+	 * if it has work now; the worker then does not sleep. The descriptors stay open until the
+	 * next call of the plugin. */
 	size_t (*arm)(struct urom_worker_ctx *ctx, int *fds, size_t room);
 };
 
-/* What arm returns for a plugin that has something to do. */
+/* Return value of arm for a plugin that has work now. */
 #define UROM_PLUGIN_READY SIZE_MAX
 
-/* The plugin's table: the one symbol besides DOCA's two that it exports. */
+/* The plugin's table, exported in addition to DOCA's two symbols. */
 DOCA_STABLE extern const struct urom_plugin_extension urom_plugin_extension;
 
 #ifdef __cplusplus

@@ -1,5 +1,4 @@
-//! What generated code uses, under one short path. It is for no one else, and may change in any
-//! version.
+//! Items for generated code only, under a short path. May change in any version.
 
 pub use core::clone::Clone;
 pub use core::convert::{AsRef, From, Into};
@@ -28,7 +27,5 @@ pub use crate::test_util::arbitrary;
 pub use crate::wire::Field as At;
 pub use crate::wire::*;
 
-/// The size of the header in front of every command.
 pub const COMMAND_HEADER: usize = size_of::<crate::plugin::WorkerCmd>();
-/// The size of the header in front of every notification.
 pub const NOTIFICATION_HEADER: usize = size_of::<crate::plugin::WorkerNotify>();

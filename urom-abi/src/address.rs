@@ -1,20 +1,17 @@
-//! The frame around a plugin's address: C's look-up of an address tells no length, so the plugin
-//! kit writes it down in front. Addresses come from other processes, so a worker checks frames
-//! before plugins read them.
+//! The frame around a plugin's address, because C's address look-up does not return a length.
+//! Workers check frames of other processes before plugins read them.
 
 use std::ptr::NonNull;
 
-/// What a frame begins with; the last byte is the version of its format. No UCX address begins like
-/// this.
+/// The magic of a frame; the last byte is the format version. UCX addresses never begin with it.
 const MAGIC: [u8; 8] = *b"\xffUROMad\x01";
 
-/// The magic, the length as a little-endian `u32`, and the same with all bits turned over.
+/// The magic, the length as a little-endian `u32`, and its bitwise complement.
 const HEADER: usize = MAGIC.len() + 8;
 
-/// The longest address, in bytes. Real ones have some hundred.
+/// Maximum length of an address in bytes. Typical addresses have about a hundred bytes.
 const LONGEST: u32 = 1 << 20;
 
-/// The address in its frame; `None` when it is too long for one.
 pub fn around(address: &[u8]) -> Option<Vec<u8>> {
     let len = u32::try_from(address.len()).ok().filter(|len| *len <= LONGEST)?;
     let mut framed = Vec::with_capacity(HEADER + address.len());
@@ -25,8 +22,7 @@ pub fn around(address: &[u8]) -> Option<Vec<u8>> {
     Some(framed)
 }
 
-/// Whether [`open`] may be called on these bytes: they are a whole frame and nothing else, or
-/// differ from every frame before they end.
+/// Returns whether [`open`] is safe: the bytes are exactly one frame, or differ from the magic.
 pub fn is_sound(bytes: &[u8]) -> bool {
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] != MAGIC[..known] {
@@ -37,30 +33,30 @@ pub fn is_sound(bytes: &[u8]) -> bool {
     body.len() <= LONGEST as usize && header[8..12] == len && header[12..] == len.map(|byte| !byte)
 }
 
-/// The address in the frame that begins at `start`; `None` when none begins there.
+/// Returns the address in the frame at `start`; `None` without a frame.
 ///
 /// # Safety
-/// At least one byte is readable at `start`. When the bytes begin with the magic, [`around`] made
-/// them, or [`is_sound`] is true of them, and all are readable. They stay unchanged during `'a`.
+/// At least one byte is readable at `start`. If the bytes begin with the magic, [`around`] made
+/// them, or [`is_sound`] is true for them, and all are readable. They are unchanged during `'a`.
 pub unsafe fn open<'a>(start: NonNull<u8>) -> Option<&'a [u8]> {
     for (index, wanted) in MAGIC.iter().enumerate() {
-        // SAFETY: the bytes before this one were those of the magic, which does not end here.
+        // SAFETY: all previous bytes match the magic, which does not end here.
         let byte = unsafe { start.add(index) };
-        // SAFETY: as above. Bytes of another kind may end behind the first one that differs.
+        // SAFETY: as above. Bytes without a frame may end after the first mismatch.
         if unsafe { byte.read() } != *wanted {
             return None;
         }
     }
-    // SAFETY: a whole header is there.
+    // SAFETY: the header is complete.
     let words = unsafe { start.add(MAGIC.len()) }.cast::<[[u8; 4]; 2]>();
-    // SAFETY: as above; arrays of bytes have no alignment.
+    // SAFETY: as above; arrays of bytes need no alignment.
     let [len, inverse] = unsafe { words.read() }.map(u32::from_le_bytes);
     if inverse != !len || len > LONGEST {
         return None;
     }
-    // SAFETY: the header ends within what `around` made.
+    // SAFETY: the header ends within the frame.
     let body = unsafe { start.add(HEADER) };
-    // SAFETY: `around` put `len` bytes there, and the caller says that they stay.
+    // SAFETY: the frame has `len` more bytes, unchanged during `'a` as the caller promises.
     Some(unsafe { std::slice::from_raw_parts(body.as_ptr(), len as usize) })
 }
 
@@ -70,8 +66,7 @@ mod tests {
 
     fn opened(bytes: &[u8]) -> Option<Vec<u8>> {
         let start = NonNull::from(bytes).cast();
-        // SAFETY: every test passes at least a byte, and what begins with the magic has a whole
-        // frame.
+        // SAFETY: every test passes at least one byte, and a whole frame after the magic.
         unsafe { open(start) }.map(<[u8]>::to_vec)
     }
 
@@ -86,7 +81,7 @@ mod tests {
 
     #[test]
     fn other_bytes_are_read_no_further_than_they_agree_with_the_magic() {
-        // Boxes of exactly these bytes, so that Miri would see a read behind them.
+        // Boxes of exactly these bytes let Miri detect a read past the end.
         for len in 0..MAGIC.len() {
             let mut bytes = MAGIC[..len].to_vec();
             bytes.push(!MAGIC[len]);

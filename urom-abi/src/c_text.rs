@@ -1,8 +1,8 @@
-//! Texts for C, made from Rust's at compile time.
+//! C strings from Rust constants.
 
 use std::ffi::CStr;
 
-/// A text that ends with its only NUL.
+/// Converts a text that ends with its only NUL.
 pub(crate) const fn c_text(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Memory for a command that is not there yet.
+//! Preallocated memory for a command.
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -11,19 +11,17 @@ use crate::plugin::{WorkerCmd, WorkerCmdDesc};
 use crate::shared::SharedCommand;
 use crate::test_util::watch;
 
-/// Memory for a command up to a certain length: so that it can be had before the command is there,
-/// and used again. Freed if it is not filled.
+/// Memory for a command up to a certain length, allocated in advance and reusable. Freed if unused.
 #[derive(Debug)]
 pub struct CommandRoom {
     block: NonNull<WorkerCmdDesc>,
     capacity: usize,
 }
 
-// SAFETY: a room is plain memory with one owner; no thread is special to the C heap.
+// SAFETY: it is plain memory with one owner, and the C heap is thread-safe.
 unsafe impl Send for CommandRoom {}
 
 impl CommandRoom {
-    /// Allocates room for a command of `capacity` bytes; `None` when the C heap is full.
     #[inline]
     pub fn new(capacity: usize) -> Option<CommandRoom> {
         let total = size_of::<WorkerCmdDesc>().checked_add(capacity)?.checked_add(COMMAND_SLACK)?;
@@ -32,11 +30,11 @@ impl CommandRoom {
         Some(CommandRoom { block: NonNull::new(memory.cast())?, capacity })
     }
 
-    /// The room of a command with one owner left; `None` while it has others, which keep the
-    /// command.
+    /// Reclaims the memory of a command with a single owner; `None` while it has other owners,
+    /// which keep the command.
     ///
     /// # Safety
-    /// It was made of a room of this capacity.
+    /// The command was made from a `CommandRoom` of this capacity.
     #[inline]
     pub unsafe fn reclaim(command: SharedCommand, capacity: usize) -> Option<CommandRoom> {
         let block = ManuallyDrop::new(command.into_sole()?).block;
@@ -49,10 +47,8 @@ impl CommandRoom {
         self.capacity
     }
 
-    /// Makes the command of a copy of `payload`, with [`COMMAND_SLACK`] zero bytes behind.
-    ///
     /// # Panics
-    /// When the payload is longer than the room.
+    /// The payload is longer than the capacity.
     #[inline]
     pub fn fill(
         self,
@@ -68,16 +64,15 @@ impl CommandRoom {
             dest_id,
             worker_cmd: WorkerCmd { plugin_id, urom_context, len: payload.len() as u64 },
         };
-        // SAFETY: the block has more bytes than the header, and malloc aligns for any type.
+        // SAFETY: the block is larger than the header, and malloc aligns for any type.
         unsafe { block.write(desc) };
         // SAFETY: the header is followed by the payload's bytes.
         let body = unsafe { block.add(1) }.cast::<u8>();
-        // SAFETY: `payload.len()` bytes fit behind the header, and a new block
-        // overlaps nothing.
+        // SAFETY: `payload.len()` bytes fit after the header, and the new block is disjoint.
         unsafe { copy(payload.as_ptr(), body.as_ptr(), payload.len()) };
         // SAFETY: the payload's end is within the block.
         let slack = unsafe { body.add(payload.len()) };
-        // SAFETY: at least COMMAND_SLACK bytes of the block are left from there.
+        // SAFETY: at least COMMAND_SLACK bytes of the block are left.
         unsafe { slack.write_bytes(0, COMMAND_SLACK) };
         watch::allocated(block.as_ptr().cast(), watch::Block::Command(urom_context));
         CommandDesc { block }
@@ -85,11 +80,10 @@ impl CommandRoom {
 }
 
 impl CommandDesc {
-    /// Allocates a command with a copy of `payload`, `len` set to its length, and 16 zero bytes
-    /// behind.
+    /// Allocates a command with a copy of `payload`, followed by 16 zero bytes.
     ///
     /// # Errors
-    /// `NO_MEMORY` when the C heap is full.
+    /// `NO_MEMORY` when the C heap is exhausted.
     pub fn new(
         dest_id: u64,
         plugin_id: u64,
@@ -127,7 +121,7 @@ mod tests {
     fn the_room_of_a_command_is_used_again_once_it_has_one_owner() {
         let command: SharedCommand = CommandRoom::new(9).unwrap().fill(7, 2, 1, b"first").into();
         let held = command.clone();
-        // SAFETY: it was made of such a room.
+        // SAFETY: it was made from a `CommandRoom` of this capacity.
         assert!(unsafe { CommandRoom::reclaim(command, 9) }.is_none());
         assert_eq!(held.payload(), b"first");
         // SAFETY: as above.

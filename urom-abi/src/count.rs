@@ -1,8 +1,8 @@
-//! Numbers of things in log lines and errors.
+//! Quantities in log lines and errors.
 
 use std::fmt;
 
-/// A number of things of one name, as in `1 worker` and `2 workers`.
+/// A number with a noun, as in `1 worker` and `2 workers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity<'a>(pub usize, pub &'a str);
 

@@ -1,10 +1,9 @@
-//! `doca_cpu_set_t`: the CPUs a service or a worker may use.
+//! `doca_cpu_set_t`: the CPUs of a service or a worker.
 
 use std::fmt;
 
-/// A set of up to 1024 CPUs (`doca_cpu_set_t`, 128 bytes; bit `c` is in word `c / 64`).
-///
-/// Its text form is that of `taskset` and `uromd --cpus`: `0-7,9`.
+/// A set of up to 1024 CPUs (`doca_cpu_set_t`, 128 bytes; bit `c` is in word `c / 64`). Its text
+/// form is used by `taskset` and `uromd --cpus`: `0-7,9`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct CpuSet {
@@ -14,17 +13,17 @@ pub struct CpuSet {
 const _: () = assert!(size_of::<CpuSet>() == 128 && align_of::<CpuSet>() == 8);
 
 impl CpuSet {
-    /// One more than the largest CPU number a set can hold.
+    /// The largest CPU number plus 1.
     #[doc(hidden)]
     pub const CAPACITY: usize = 1024;
 
-    /// No CPU.
+    /// Returns an empty set.
     pub const fn empty() -> CpuSet {
         CpuSet { words: [0; 16] }
     }
 
-    /// Adds a CPU (`DOCA_CPU_SET`). Returns whether the number is below
-    /// [`CAPACITY`](Self::CAPACITY); one that is not changes nothing.
+    /// Adds a CPU (`DOCA_CPU_SET`). Returns false, without an effect, for numbers of at least
+    /// [`CAPACITY`](Self::CAPACITY).
     pub const fn insert(&mut self, cpu: usize) -> bool {
         if cpu >= Self::CAPACITY {
             return false;
@@ -33,30 +32,30 @@ impl CpuSet {
         true
     }
 
-    /// Whether a CPU is in the set (`doca_cpu_is_set`).
+    /// Returns whether a CPU is in the set (`doca_cpu_is_set`).
     pub const fn contains(&self, cpu: usize) -> bool {
         cpu < Self::CAPACITY && self.words[cpu / 64] & (1 << (cpu % 64)) != 0
     }
 
-    /// Whether the set holds no CPU.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Whether every CPU of this set is in `other`.
+    /// Returns whether every CPU of this set is in `other`.
     #[doc(hidden)]
     pub fn is_subset(&self, other: &CpuSet) -> bool {
         self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & !theirs == 0)
     }
 
-    /// The CPUs, in rising order.
+    /// Iterates over the CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..Self::CAPACITY).filter(|cpu| self.contains(*cpu))
     }
 }
 
 impl FromIterator<usize> for CpuSet {
-    /// Numbers of [`CAPACITY`](CpuSet::CAPACITY) and more are left out.
+    /// Ignores numbers of at least [`CAPACITY`](CpuSet::CAPACITY).
     fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> CpuSet {
         let mut set = CpuSet::empty();
         for cpu in cpus {
@@ -92,7 +91,7 @@ impl fmt::Debug for CpuSet {
     }
 }
 
-/// Why a text is no CPU set.
+/// Error of parsing a CPU set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{part}` is not a CPU or a range of CPUs below {}; write, for example, 0-3,6",

@@ -1,8 +1,6 @@
-//! Owned command and notification descriptors, and the list that owns many.
-//!
-//! A descriptor is one block on the **C heap**: the plugin frees the commands that the worker
-//! allocated, and the worker frees the notifications that the plugin allocated, so both sides must
-//! use `malloc` and `free` and not Rust's allocator.
+//! Owned command and notification descriptors, and lists of them. A descriptor is one block on the
+//! **C heap**: worker and plugin free blocks that the other side allocated, so both must use
+//! `malloc` and `free` instead of Rust's allocator.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -18,7 +16,7 @@ mod sealed {
     impl Sealed for crate::plugin::WorkerNotifDesc {}
 }
 
-/// The two structures that can be descriptors: [`WorkerCmdDesc`] and [`WorkerNotifDesc`].
+/// The descriptor structures: [`WorkerCmdDesc`] and [`WorkerNotifDesc`].
 #[doc(hidden)]
 pub trait Block: sealed::Sealed {
     fn stated_len(&self) -> u64;
@@ -38,9 +36,7 @@ impl Block for WorkerNotifDesc {
     }
 }
 
-/// A descriptor this side owns: freed with C's `free` when it is dropped.
-///
-/// The address of the block, and of the bytes behind its header, never changes.
+/// A descriptor that this side owns, at a fixed address. Dropping it calls C's `free`.
 #[derive(Debug)]
 pub struct Descriptor<T: Block> {
     pub(crate) block: NonNull<T>,
@@ -51,22 +47,21 @@ pub type CommandDesc = Descriptor<WorkerCmdDesc>;
 /// A notification descriptor (`struct urom_worker_notif_desc`).
 pub type NotificationDesc = Descriptor<WorkerNotifDesc>;
 
-// SAFETY: a descriptor is plain memory with one owner; no thread is special to the C heap.
+// SAFETY: a descriptor is plain memory with one owner, and the C heap is thread-safe.
 unsafe impl<T: Block> Send for Descriptor<T> {}
 
-/// How many zero bytes a worker leaves behind every command: C plugins have been seen to read a
-/// little past the end.
+/// Number of zero bytes after every command, because C plugins can read slightly past the end.
 pub(crate) const COMMAND_SLACK: usize = 16;
 
 impl CommandDesc {
-    /// The header: plugin id, token, length.
+    /// Returns the header: plugin id, token, length.
     #[inline]
     pub fn header(&self) -> WorkerCmd {
         // SAFETY: an owned block holds an initialised header.
         unsafe { (*self.block.as_ptr()).worker_cmd }
     }
 
-    /// The connection the command came in on.
+    /// Returns the command's connection.
     #[inline]
     pub fn dest_id(&self) -> u64 {
         // SAFETY: every constructor of a `Descriptor` initialises the whole structure.
@@ -74,18 +69,15 @@ impl CommandDesc {
     }
 }
 
-/// Up to how many bytes a notification is cleared here and not by the C heap.
-///
-/// glibc's `malloc` takes small blocks from what the thread freed last, and its `calloc` does not:
-/// with it, every command pays for the long way through the heap twice, because what it frees finds
-/// that store full. Of large blocks `calloc` knows which pages are zero already.
+/// Maximum size of a notification that is zeroed here. glibc's `malloc`, unlike `calloc`, reuses
+/// the thread's recently freed small blocks. For large blocks, `calloc` skips pages that are zero.
 const CLEARED_HERE: usize = 512;
 
 impl NotificationDesc {
-    /// Allocates a notification of `len` zero bytes, with every header field 0 but `len`.
+    /// Allocates a notification of `len` zero bytes. All header fields except `len` are 0.
     ///
     /// # Errors
-    /// `NO_MEMORY` when the C heap has no room, or `len` cannot be one.
+    /// `NO_MEMORY` when the C heap is exhausted or `len` is too large.
     #[inline]
     pub fn zeroed(len: usize) -> Result<NotificationDesc, DocaError> {
         let total = size_of::<WorkerNotifDesc>().checked_add(len).ok_or(DocaError::NO_MEMORY)?;
@@ -104,24 +96,24 @@ impl NotificationDesc {
         let header = WorkerNotify { len: len as u64, ..WorkerNotify::default() };
         let desc =
             WorkerNotifDesc { entry: ListLink::detached(), dest_id: 0, worker_notif: header };
-        // SAFETY: the block has room for the header, and the heap aligns for any type.
+        // SAFETY: the block can hold the header, and the heap aligns for any type.
         unsafe { block.write(desc) };
         let desc = Descriptor { block };
         if len <= CLEARED_HERE {
-            // SAFETY: `len` bytes of the block are left behind the header.
+            // SAFETY: the block has `len` bytes after the header.
             unsafe { desc.body().write_bytes(0, len) };
         }
         Ok(desc)
     }
 
-    /// The header: plugin id, token, length, status.
+    /// Returns the header: plugin id, token, length, status.
     #[inline]
     pub fn header(&self) -> &WorkerNotify {
         // SAFETY: an owned block holds an initialised header, borrowed as long as `self`.
         unsafe { &(*self.block.as_ptr()).worker_notif }
     }
 
-    /// The header, to be filled in. `len` must stay what it is: it bounds
+    /// Returns the header for writing. `len` must not change: it bounds
     /// [`payload`](Descriptor::payload).
     #[inline]
     fn header_mut(&mut self) -> &mut WorkerNotify {
@@ -129,16 +121,14 @@ impl NotificationDesc {
         unsafe { &mut (*self.block.as_ptr()).worker_notif }
     }
 
-    /// Keeps the first `len` bytes, or all when there are no more (`urom_worker_notify.len`). The
-    /// memory stays as large as it was.
+    /// Truncates to `len` bytes (`urom_worker_notify.len`). Does not shrink the memory.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         let kept = self.payload_len().min(len);
         self.header_mut().len = kept as u64;
     }
 
-    /// Makes this the answer to `command`: copies its plugin id, token and connection, and sets the
-    /// status.
+    /// Makes this the answer to `command`, with its plugin id, token, connection, and a status.
     #[inline]
     pub fn address_to(&mut self, command: &CommandDesc, status: DocaError) {
         let asked = command.header();
@@ -150,7 +140,7 @@ impl NotificationDesc {
         unsafe { (*self.block.as_ptr()).dest_id = command.dest_id() };
     }
 
-    /// The connection the answer goes to.
+    /// Returns the answer's connection.
     #[inline]
     pub fn dest_id(&self) -> u64 {
         // SAFETY: every constructor of a `Descriptor` initialises the whole structure.
@@ -159,16 +149,16 @@ impl NotificationDesc {
 }
 
 impl<T: Block> Descriptor<T> {
-    /// The bytes behind the header.
+    /// Returns the bytes after the header.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        // SAFETY: `len` bytes behind the header belong to the block: every constructor here
-        // allocates them, `from_raw` is told so, and what a plugin hung into a list is what the ABI
-        // says, by the contract of the call into it.
+        // SAFETY: `len` bytes after the header belong to the block: every constructor here
+        // allocates them, `from_raw` requires them, and the contract of a call into a plugin
+        // requires them for descriptors that the plugin adds to a list.
         unsafe { std::slice::from_raw_parts(self.body(), self.payload_len()) }
     }
 
-    /// The bytes behind the header, writable.
+    /// Returns the bytes after the header, writable.
     #[doc(hidden)]
     #[inline]
     pub fn payload_mut(&mut self) -> &mut [u8] {
@@ -182,15 +172,14 @@ impl<T: Block> Descriptor<T> {
         unsafe { self.block.as_ref() }.stated_len() as usize
     }
 
-    /// Where the bytes behind the header begin. The pointer may be used for all of them as long as
-    /// the block lives.
+    /// Returns a pointer to the bytes after the header, valid while the block lives.
     #[inline]
     pub(crate) fn body(&self) -> *mut u8 {
-        // SAFETY: the bytes begin where the header ends, within the block or one past it.
+        // SAFETY: the bytes begin at the end of the header, within the block or one past it.
         unsafe { self.block.as_ptr().add(1) }.cast()
     }
 
-    /// Gives the block away; the receiver frees it with C's `free`.
+    /// Releases ownership. The receiver frees the block with C's `free`.
     #[inline]
     pub fn into_raw(self) -> *mut T {
         let block = self.block.as_ptr();
@@ -198,11 +187,11 @@ impl<T: Block> Descriptor<T> {
         block
     }
 
-    /// Takes over a block.
+    /// Takes ownership of a block.
     ///
     /// # Safety
-    /// `block` is the start of one block of the C heap that holds an initialised `T` and as many
-    /// bytes behind it as its header says, hangs in no list, and from now on has no other owner.
+    /// `block` is the start of a block of the C heap with an initialised `T` and as many bytes
+    /// after it as its header states. It is in no list, and only the caller owns it.
     #[inline]
     pub unsafe fn from_raw(block: NonNull<T>) -> Descriptor<T> {
         Descriptor { block }
@@ -218,10 +207,8 @@ impl<T: Block> Drop for Descriptor<T> {
     }
 }
 
-/// A list that owns its descriptors: what a worker hands to `worker_cmd` and `progress`.
-///
-/// The head lives on the heap, because links point at it; one list is made once and used again for
-/// every call.
+/// A list that owns its descriptors, which a worker passes to `worker_cmd` and `progress`, reused
+/// for every call. The head is on the heap, because links point to it.
 #[derive(Debug)]
 pub struct DescriptorList<T: Block> {
     head: NonNull<ListLink>,
@@ -235,44 +222,40 @@ impl<T: Block> Default for DescriptorList<T> {
 }
 
 impl<T: Block> DescriptorList<T> {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> DescriptorList<T> {
         let head = NonNull::from(Box::leak(Box::new(ListLink::detached())));
-        // SAFETY: the head was just allocated, and moves no more.
+        // SAFETY: the head was just allocated and does not move.
         unsafe { list::init(head.as_ptr()) };
         DescriptorList { head, owns: PhantomData }
     }
 
-    /// Whether the list holds nothing.
+    /// Returns whether the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         // SAFETY: the head is initialised.
         unsafe { list::is_empty(self.head.as_ptr()) }
     }
 
-    /// Hangs a descriptor at the end.
+    /// Appends a descriptor.
     #[inline]
     pub fn push_back(&mut self, desc: Descriptor<T>) {
         let link = desc.into_raw().cast::<ListLink>();
-        // SAFETY: the list is ours alone; the descriptor, whose link is its first field, was ours
-        // and hung nowhere.
+        // SAFETY: this value owns the list; the descriptor, whose link is its first field, was
+        // owned by the caller and was in no list.
         unsafe { list::push_back(self.head.as_ptr(), link) };
     }
 
-    /// Takes the first descriptor off.
-    ///
-    /// What a plugin appended is what the ABI says it is, a block of the C heap with as many bytes
-    /// as its header says: whoever makes the unsafe call into the plugin answers for that. A worker
-    /// that trusts plugins less does not touch the payload, and leaves it to the plugin's own
-    /// `notif_pack`.
+    /// Removes the first descriptor. The contract of the call into a plugin guarantees that its
+    /// descriptors match the ABI: a block of the C heap with as many bytes as its header states. A
+    /// worker that does not trust plugins leaves the payload to the plugin's `notif_pack`.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
-        // SAFETY: the list is ours alone and well formed, and owns its descriptors.
+        // SAFETY: this value owns the list, which is well formed and owns its descriptors.
         unsafe { pop_front(self.head) }
     }
 
-    /// The head, for a call into a plugin. Whatever hangs in it after the call belongs to this
-    /// list.
+    /// Returns the head for a call into a plugin. The list owns descriptors that the plugin adds.
     #[inline]
     pub fn as_raw(&mut self) -> *mut ListLink {
         self.head.as_ptr()
@@ -282,12 +265,11 @@ impl<T: Block> DescriptorList<T> {
 impl<T: Block> Drop for DescriptorList<T> {
     fn drop(&mut self) {
         while self.pop_front().is_some() {}
-        // SAFETY: the head came from a Box in `new`, and nothing points at it any more.
+        // SAFETY: the head came from a Box in `new`, and no links point to it any more.
         drop(unsafe { Box::from_raw(self.head.as_ptr()) });
     }
 }
 
-/// A list that somebody else owns: what is taken off it is the caller's.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct BorrowedList<'a, T: Block> {
@@ -296,37 +278,34 @@ pub struct BorrowedList<'a, T: Block> {
 }
 
 impl<T: Block> BorrowedList<'_, T> {
-    /// The list of this head.
-    ///
     /// # Safety
-    /// For `'a`, `head` is the initialised head of a well-formed list that nobody else touches. It
-    /// holds descriptors of this kind, link first, one block of the C heap each, with as many bytes
-    /// as the header says.
+    /// For `'a`, `head` is the initialised head of a well-formed list without other users. It
+    /// contains descriptors of this kind, link first, each a block of the C heap with as many bytes
+    /// as its header states.
     #[inline]
     pub unsafe fn new(head: NonNull<ListLink>) -> Self {
         BorrowedList { head, of: PhantomData }
     }
 
-    /// Takes the first descriptor off.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Descriptor<T>> {
-        // SAFETY: what the caller of `new` said.
+        // SAFETY: guaranteed by the caller of `new`.
         unsafe { pop_front(self.head) }
     }
 }
 
-/// Takes the first descriptor off a list.
+/// Removes the first descriptor of a list.
 ///
 /// # Safety
-/// `head` is the initialised head of a well-formed list that nobody else touches during the call.
-/// It holds descriptors of this kind, link first, one block of the C heap each, with as many bytes
-/// as the header says, and the one that is taken off has no other owner.
+/// `head` is the initialised head of a well-formed list without concurrent access. It contains
+/// descriptors of this kind, link first, each a block of the C heap with as many bytes as its
+/// header states. Only the list owns the removed descriptor.
 #[inline]
 unsafe fn pop_front<T: Block>(head: NonNull<ListLink>) -> Option<Descriptor<T>> {
-    // SAFETY: the caller vouches for the list, and touches it nowhere else during the call.
+    // SAFETY: the caller promises a valid list without concurrent access.
     let link = unsafe { list::pop_front(head.as_ptr()) }?;
     let block = NonNull::new(link.cast::<T>())?;
-    // SAFETY: a link is the first field of its descriptor, which the list gives up.
+    // SAFETY: a link is the first field of its descriptor, which the list no longer owns.
     Some(unsafe { Descriptor::from_raw(block) })
 }
 

@@ -1,6 +1,5 @@
-//! An open plugin as a worker drives it through its C interface: commands in, progress,
-//! notifications out. The service's worker, the test kit and the benchmarks call plugins by this
-//! code alone.
+//! Drives an open plugin through its C interface: commands, progress, notifications. The service's
+//! worker, the test kit and the benchmarks use it.
 
 use std::fmt;
 use std::os::fd::RawFd;
@@ -15,11 +14,10 @@ use crate::plugin::{
     WorkerCtx, WorkerNotifDesc,
 };
 
-/// The first field that an interface lacks, by its name in C.
+/// The C name of the first missing field of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing(pub &'static str);
 
-/// The name in C of the version word.
 pub const VERSION_WORD: &str = "__doca_api_version";
 
 impl fmt::Display for Missing {
@@ -32,26 +30,24 @@ impl std::error::Error for Missing {}
 
 macro_rules! methods {
     ($($name:ident: $type:ty),* $(,)?) => {
-        /// The methods of an interface that has all of them.
         #[derive(Debug, Clone, Copy)]
         pub struct Methods {
             $($name: $type,)*
         }
 
         impl Methods {
-            /// The names of all methods.
             pub const NAMES: [&str; 6] = [$(stringify!($name)),*];
 
-            /// The methods that an interface lacks, as indices of [`NAMES`](Self::NAMES).
+            /// Returns the missing methods of an interface, as indices of [`NAMES`](Self::NAMES).
             pub fn missing(iface: &PluginIface) -> impl Iterator<Item = usize> {
                 let none = [$(iface.$name.is_none()),*];
                 none.into_iter().enumerate().filter(|(_, none)| *none).map(|(at, _)| at)
             }
 
-            /// The methods of `iface`, which must have its version word, too.
+            /// Returns the methods of `iface`, which must also have a version word.
             ///
             /// # Errors
-            /// The first field that is missing.
+            /// The first missing field.
             pub fn of(iface: &PluginIface) -> Result<Methods, Missing> {
                 if iface.api_version == 0 {
                     return Err(Missing(VERSION_WORD));
@@ -71,10 +67,10 @@ methods! {
     notif_pack: NotifPackFn,
 }
 
-/// Gives the worker's services to a plugin that is about to be opened.
+/// Passes the worker's services to a plugin before it is opened.
 ///
 /// # Safety
-/// `attach` is the function of the plugin that is opened with `ctx` on this thread; `services` stay
+/// `attach` belongs to the plugin that is opened with `ctx` on this thread. `services` stay valid
 /// until it is closed.
 pub unsafe fn attach(
     extension: &PluginExtension,
@@ -89,9 +85,8 @@ pub unsafe fn attach(
 
 /// An open plugin. Dropping it closes it.
 ///
-/// Every call of a method is sound by the promise of [`open`](Self::open) and because this value
-/// exists: it is made by a successful `open`, calls `close` when it is dropped, and stays on its
-/// thread.
+/// Method calls are sound by the contract of [`open`](Self::open): this value exists only after a
+/// successful `open`, stays on its thread, and calls `close` when it is dropped.
 #[derive(Debug)]
 pub struct OpenPlugin {
     ctx: NonNull<WorkerCtx>,
@@ -101,25 +96,21 @@ pub struct OpenPlugin {
     notifications: DescriptorList<WorkerNotifDesc>,
 }
 
-/// The end of a [call](OpenPlugin::call).
+/// Result of a [call](OpenPlugin::call).
 #[derive(Debug, Clone, Copy)]
 pub struct CallEnd {
-    /// What the function returned.
     pub called: Called,
-    /// The status of an answer.
     pub status: DocaError,
-    /// The length of an answer, as the plugin gives it.
+    /// Unchecked.
     pub len: usize,
 }
 
-/// A notification after the plugin [packed](OpenPlugin::pack) it.
+/// Result of [packing](OpenPlugin::pack) a notification.
 #[derive(Debug)]
 pub struct Packed {
-    /// What the method returned.
     pub code: DocaError,
-    /// The length with the header, as the plugin gives it.
+    /// Includes the header; unchecked.
     pub len: usize,
-    /// The notification.
     pub notification: NotificationDesc,
 }
 
@@ -127,12 +118,12 @@ impl OpenPlugin {
     /// Opens a plugin.
     ///
     /// # Errors
-    /// The plugin's code. A plugin that failed to open is not closed.
+    /// The plugin's error code. A plugin that failed to open is not closed.
     ///
     /// # Safety
-    /// Methods and extension are of one plugin, which keeps the contract of `doca_urom_plugin.h` on
-    /// this thread. `ctx` is its context; it and the services that were
-    /// [attached](attach) stay valid and in place until the plugin is dropped.
+    /// Methods and extension belong to one plugin, which follows the contract of
+    /// `doca_urom_plugin.h` on this thread. `ctx` is its context. It and the [attached](attach)
+    /// services stay valid and in place until the plugin is dropped.
     pub unsafe fn open(
         methods: Methods,
         extension: PluginExtension,
@@ -144,43 +135,39 @@ impl OpenPlugin {
         Ok(OpenPlugin { ctx, methods, extension, commands, notifications })
     }
 
-    /// What the plugin has beyond DOCA's interface.
     pub fn extension(&self) -> &PluginExtension {
         &self.extension
     }
 
-    /// Asks for the plugin's address: the code and the length that the plugin gives. With too
-    /// little room, the code is `INVALID_VALUE` and the length is the room that it needs.
+    /// Returns the code and the length of the plugin's address. If `room` is too small, the code is
+    /// `INVALID_VALUE` and the length is the required size.
     pub fn address(&self, room: &mut [u8]) -> (DocaError, usize) {
         let mut len = room.len();
         let to = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
-        // SAFETY: the plugin is open, and `room` has as many bytes as `len` says.
+        // SAFETY: the plugin is open, and `room` has `len` bytes.
         let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
         (code, len)
     }
 
-    /// Adds a command to the list that the plugin gets next.
     #[inline]
     pub fn push(&mut self, command: CommandDesc) {
         self.commands.push_back(command);
     }
 
-    /// Removes the first command of the list.
     pub fn take_back(&mut self) -> Option<CommandDesc> {
         self.commands.pop_front()
     }
 
-    /// Whether the list has commands.
     #[inline]
     pub fn has_commands(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    /// Hands the list over. A plugin stops at the first command that fails, which `failed` gets, so
-    /// it is called again while that takes commands off the list.
+    /// Passes the list to the plugin. A plugin stops at the first command that fails. `failed`
+    /// receives the code, and the plugin is called again while it removes commands.
     ///
     /// # Errors
-    /// The code of a call that took none. The commands are still in the list.
+    /// The code of a call that removed no commands. The commands stay in the list.
     #[inline]
     pub fn deliver(&mut self, mut failed: impl FnMut(DocaError)) -> Result<(), DocaError> {
         loop {
@@ -203,13 +190,12 @@ impl OpenPlugin {
 
     #[inline]
     fn first_command(&mut self) -> *mut ListLink {
-        // SAFETY: `DescriptorList` initialises the head that it gives.
+        // SAFETY: `DescriptorList` initialises its head.
         unsafe { (*self.commands.as_raw()).next }
     }
 
-    /// Runs a command of connection `dest_id` through `call` of the plugin's extension. The plugin
-    /// may write an answer to `place`. `None` without such a function, and while commands wait in
-    /// the list.
+    /// Runs a command of connection `dest_id` through `call` of the plugin's extension, which may
+    /// write an answer to `place`. `None` without this function, or while the list has commands.
     #[inline]
     pub fn call(
         &mut self,
@@ -239,44 +225,40 @@ impl OpenPlugin {
     /// Calls `progress`, which may add notifications; `EMPTY` counts as success.
     #[inline]
     pub fn progress(&mut self) -> Result<(), DocaError> {
-        // SAFETY: the plugin is open, and the list is one of notifications.
+        // SAFETY: the plugin is open, and the list contains notifications.
         match unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) } {
             DocaError::SUCCESS | DocaError::EMPTY => Ok(()),
             code => Err(code),
         }
     }
 
-    /// Whether notifications wait to be taken.
     #[inline]
     pub fn has_notifications(&self) -> bool {
         !self.notifications.is_empty()
     }
 
-    /// Removes the oldest notification.
     #[inline]
     pub fn notification(&mut self) -> Option<NotificationDesc> {
         self.notifications.pop_front()
     }
 
-    /// Lets the plugin write a notification of its own, its 32-byte header first, into `place`.
+    /// Lets the plugin write a notification, with its 32-byte header, to `place`.
     #[inline]
     pub fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Packed {
         let mut len = place.len();
         let block = notification.into_raw();
-        // SAFETY: `into_raw` gives a whole descriptor.
+        // SAFETY: `into_raw` returns a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
-        // SAFETY: the notification came from this plugin's list, and `place` has as many bytes as
-        // `len` says.
+        // SAFETY: the notification came from this plugin's list, and `place` has `len` bytes.
         let code =
             unsafe { (self.methods.notif_pack)(header, &mut len, place.as_mut_ptr().cast()) };
-        // SAFETY: `into_raw` gave it from a `NonNull`.
+        // SAFETY: `into_raw` returned it from a `NonNull`.
         let block = unsafe { NonNull::new_unchecked(block) };
-        // SAFETY: it came from `into_raw` above, and `notif_pack` leaves the block to its caller.
+        // SAFETY: it came from `into_raw` above, and `notif_pack` does not free the block.
         let notification = unsafe { NotificationDesc::from_raw(block) };
         Packed { code, len, notification }
     }
 
-    /// Reports that a command is cancelled.
     pub fn cancel(&self, dest_id: u64, urom_context: u64, reason: CancelReason) {
         if let Some(cancel) = self.extension.cancel {
             // SAFETY: the plugin is open.
@@ -284,7 +266,6 @@ impl OpenPlugin {
         }
     }
 
-    /// Reports that a connection is over.
     pub fn host_left(&self, dest_id: u64) {
         if let Some(host_left) = self.extension.host_left {
             // SAFETY: the plugin is open.
@@ -292,12 +273,11 @@ impl OpenPlugin {
         }
     }
 
-    /// Adds the descriptors that end a sleep of the worker. Whether the plugin has nothing to do
-    /// now.
+    /// Adds the plugin's descriptors that wake the worker. Returns whether the plugin is idle.
     pub fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
         let Some(arm) = self.extension.arm else { return true };
         let mut fds = [0; extension::DESCRIPTORS];
-        // SAFETY: the plugin is open, and the array has as much room as the call says.
+        // SAFETY: the plugin is open, and the array's length is correct.
         let count = unsafe { arm(self.ctx.as_ptr(), fds.as_mut_ptr(), fds.len()) };
         wake.extend(fds.iter().take(if count == extension::READY { 0 } else { count }));
         count != extension::READY

@@ -1,4 +1,4 @@
-//! `doca_error_t`: the one code that every DOCA call, task and notification ends with.
+//! `doca_error_t`: the result code of every DOCA call, task and notification.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -9,9 +9,8 @@ use crate::c_text::c_text;
 
 /// A DOCA result code (`doca_error_t`, 32 bits).
 ///
-/// It is a number and not a Rust enum: codes arrive from C and from the network, and one this list
-/// does not know must stay a value, not become undefined behaviour. [`DocaError::SUCCESS`] is a
-/// code too; use [`DocaError::check`] to split it from the others.
+/// A number instead of an enum, because C and the network may send unknown codes.
+/// [`DocaError::SUCCESS`] is also a code; [`DocaError::check`] separates it from errors.
 #[derive(
     Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable, bytemuck::Pod,
 )]
@@ -23,19 +22,16 @@ macro_rules! codes {
         impl DocaError {
             $(#[doc = concat!("`", $c, "`: ", $text, ".")] pub const $name: DocaError = DocaError($value);)*
 
-            /// The C name of the code (`doca_error_get_name`), or `DOCA_ERROR_UNRECOGNIZED` for one
-            /// DOCA does not list.
+            /// Returns the C name (`doca_error_get_name`), or `DOCA_ERROR_UNRECOGNIZED`.
             pub const fn name(self) -> &'static str {
                 match self.0 { $($value => $c,)* _ => "DOCA_ERROR_UNRECOGNIZED" }
             }
 
-            /// What the code means (`doca_error_get_descr`): a lower-case phrase without a full
-            /// stop.
+            /// Returns a lower-case description without a full stop (`doca_error_get_descr`).
             pub const fn description(self) -> &'static str {
                 match self.0 { $($value => $text,)* _ => "unrecognized error code" }
             }
 
-            /// [`name`](Self::name) for C, in static memory.
             #[doc(hidden)]
             pub const fn c_name(self) -> &'static CStr {
                 match self.0 {
@@ -44,7 +40,6 @@ macro_rules! codes {
                 }
             }
 
-            /// [`description`](Self::description) for C, in static memory.
             #[doc(hidden)]
             pub const fn c_description(self) -> &'static CStr {
                 match self.0 {
@@ -91,15 +86,14 @@ codes! {
 }
 
 impl DocaError {
-    /// `Ok` for [`SUCCESS`](Self::SUCCESS), the code itself otherwise (`DOCA_IS_ERROR`).
+    /// Returns `Ok` for [`SUCCESS`](Self::SUCCESS), else the code (`DOCA_IS_ERROR`).
     ///
     /// # Errors
-    /// The code, when it is not `SUCCESS`.
+    /// The code, unless it is `SUCCESS`.
     pub const fn check(self) -> Result<(), DocaError> {
         if self.0 == 0 { Ok(()) } else { Err(self) }
     }
 
-    /// The code of a result: `SUCCESS` for `Ok`.
     #[doc(hidden)]
     pub const fn of(result: Result<(), DocaError>) -> DocaError {
         match result {

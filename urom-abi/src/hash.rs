@@ -1,7 +1,7 @@
-//! A hash that constants can compute.
+//! A hash for constants.
 
-/// A 64-bit hash under construction. It mixes eight bytes a step, so a large description stays
-/// within the compiler's limit for constants. It keeps mistakes apart, not attackers.
+/// A 64-bit hash state. It takes eight bytes a step, so a large description stays within the
+/// compiler's limit for constants. It detects mistakes, not attacks.
 #[derive(Clone, Copy)]
 pub(crate) struct Hash(u64);
 
@@ -11,8 +11,7 @@ impl Hash {
     }
 
     pub(crate) const fn number(self, number: u64) -> Hash {
-        // An odd factor loses nothing, and the shift brings the high bits down to where the next
-        // factor spreads them again.
+        // An odd factor is invertible; the shift moves the high bits down for the next factor.
         let mixed = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Hash(mixed ^ (mixed >> 29))
     }
@@ -64,7 +63,6 @@ mod tests {
 
     #[test]
     fn the_hash_never_changes() {
-        // Programs of different releases compare it.
         assert_eq!(of(&["worker_graph", "Loopback"]), 1_316_940_764_717_881_320);
     }
 }

@@ -1,6 +1,6 @@
-//! Memory of a host: what it offers to a worker of this kit, and what the worker passes to a plugin
-//! that asks its [`WorkerServices`](crate::extension::WorkerServices) for it. `urom_extensions.h`
-//! and `urom_plugin_extension.h` are the same in C.
+//! Memory that a host shares with a worker of this kit, and that plugins access through
+//! [`WorkerServices`](crate::extension::WorkerServices). The same in C: `urom_extensions.h` and
+//! `urom_plugin_extension.h`.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,21 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::DocaError;
 use crate::memory::Access;
 
-/// Which path the bytes take between a worker and a host's memory (`enum urom_memory_path`).
+/// The path between a worker and a host's memory (`enum urom_memory_path`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct MemoryPath(pub u32);
 
 impl MemoryPath {
-    /// The memory is mapped in the worker's process as well, and is used in place.
+    /// The memory is mapped in the worker's process and accessed directly.
     pub const MAPPED: MemoryPath = MemoryPath(0);
     /// The kernel copies from and to the host's process (`process_vm_readv`, `process_vm_writev`).
     /// Atomic operations are messages to the host's library.
     pub const PROCESS: MemoryPath = MemoryPath(1);
-    /// The host's library reads and writes the memory, and sends the bytes over UCX.
+    /// The host's library accesses the memory and sends the bytes over UCX.
     pub const NETWORK: MemoryPath = MemoryPath(2);
 
-    /// `mapped`, `process` or `network`, for a log.
     pub fn name(self) -> &'static str {
         match self {
             MemoryPath::MAPPED => "mapped",
@@ -33,30 +32,23 @@ impl MemoryPath {
     }
 }
 
-/// A part of a host's memory that is open: it stays what it is until the plugin closes it, even
-/// when the host leaves.
+/// An open part of a host's memory, valid until the plugin closes it, even after the host left.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HostMemory {
-    /// `sizeof(struct urom_host_memory)`.
     pub size: usize,
-    /// What the worker knows it by.
     pub handle: *mut c_void,
-    /// Where it begins in this process, or NULL. The host may write to it at any time.
+    /// Its address in this process, or NULL. The host may write to it at any time.
     pub mapping: *mut u8,
-    /// Where it begins in the host.
     pub address: u64,
-    /// Its length in bytes.
     pub len: u64,
-    /// Bits of `enum doca_access_flag`: what the host allows. Without
-    /// `DOCA_ACCESS_FLAG_PCI_READ_WRITE` the mapping is readable only.
+    /// The host's permissions, bits of `enum doca_access_flag`. Without
+    /// `DOCA_ACCESS_FLAG_PCI_READ_WRITE` the mapping is read-only.
     pub access: u32,
-    /// How it is reached.
     pub path: MemoryPath,
 }
 
 impl HostMemory {
-    /// No memory.
     pub const NONE: HostMemory = HostMemory {
         size: size_of::<HostMemory>(),
         handle: std::ptr::null_mut(),
@@ -67,10 +59,10 @@ impl HostMemory {
         path: MemoryPath::MAPPED,
     };
 
-    /// A part of it, `offset` bytes behind its beginning.
+    /// Returns `len` bytes of it at `offset`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the bytes are not all in it.
+    /// `INVALID_VALUE` for bytes outside it.
     pub fn part(&self, offset: u64, len: u64) -> Result<HostMemory, DocaError> {
         if offset.checked_add(len).is_none_or(|end| end > self.len) {
             return Err(DocaError::INVALID_VALUE);
@@ -82,11 +74,10 @@ impl HostMemory {
         Ok(HostMemory { mapping, address: self.address + offset, len, ..*self })
     }
 
-    /// Whether an operation on `len` bytes at `offset` may run.
+    /// Checks an operation on `len` bytes at `offset`.
     ///
     /// # Errors
-    /// As [`RunMemoryFn`](crate::extension::RunMemoryFn) says, for what neither path nor host has a
-    /// part in.
+    /// As [`RunMemoryFn`](crate::extension::RunMemoryFn), without errors of the path and the host.
     pub fn check(&self, action: MemoryAction, offset: u64, len: u64) -> Result<(), DocaError> {
         let place = self.part(offset, len)?;
         if action.0 > MemoryAction::LAST.0 {
@@ -104,7 +95,7 @@ impl HostMemory {
     }
 }
 
-/// What to do with a host's memory.
+/// An operation on a host's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct MemoryAction(pub u32);
@@ -114,30 +105,27 @@ impl MemoryAction {
     pub const READ: MemoryAction = MemoryAction(0);
     /// Copies from `local` to the host's memory.
     pub const WRITE: MemoryAction = MemoryAction(1);
-    /// Adds `operand` to 8 aligned bytes; `result` is what was there before.
+    /// Adds `operand` to 8 aligned bytes; `result` is the old value.
     pub const FETCH_ADD: MemoryAction = MemoryAction(2);
-    /// Puts `operand` into 8 aligned bytes; `result` is what was there before.
+    /// Stores `operand` in 8 aligned bytes; `result` is the old value.
     pub const SWAP: MemoryAction = MemoryAction(3);
-    /// Puts `operand` into 8 aligned bytes that are `compare`; `result` is what was there before.
+    /// Stores `operand` in 8 aligned bytes if they equal `compare`; `result` is the old value.
     pub const COMPARE_SWAP: MemoryAction = MemoryAction(4);
-    /// Has the host send `len` bytes of its memory to the UCX worker whose address is `local`, with
-    /// the tag `operand`. Over the network only; the address has `result` bytes.
+    /// The host sends `len` bytes of its memory to the UCX worker with the address `local`
+    /// (`result` bytes), with the tag `operand`. Over the network only.
     pub const TAG_SEND: MemoryAction = MemoryAction(5);
-    /// Loads 8 aligned bytes as one atomic number, which is `result`.
+    /// Loads 8 aligned bytes atomically into `result`.
     pub const LOAD: MemoryAction = MemoryAction(6);
-    /// Waits until 8 aligned bytes, masked by `operand`, are a number greater than `compare`, but a
-    /// second at most: `result` is the number that was found last, without the mask. A mapped word
-    /// is looked at once.
+    /// Waits up to a second until 8 aligned bytes, masked by `operand`, are greater than `compare`.
+    /// `result` is the last value, without the mask. A mapped word is read once.
     pub const WAIT_GT: MemoryAction = MemoryAction(7);
-    /// As [`WAIT_GT`](Self::WAIT_GT), until they are `compare`.
+    /// Same as [`WAIT_GT`](Self::WAIT_GT), until they equal `compare`.
     pub const WAIT_EQ: MemoryAction = MemoryAction(8);
-    /// As [`WAIT_GT`](Self::WAIT_GT), until they are not `compare`.
+    /// Same as [`WAIT_GT`](Self::WAIT_GT), until they differ from `compare`.
     pub const WAIT_NEQ: MemoryAction = MemoryAction(9);
 
-    /// What is greater is no action.
     const LAST: MemoryAction = MemoryAction::WAIT_NEQ;
 
-    /// Whether it changes the host's memory.
     pub fn writes(self) -> bool {
         matches!(
             self,
@@ -148,18 +136,16 @@ impl MemoryAction {
         )
     }
 
-    /// Whether it is about one aligned word.
     fn is_of_word(self) -> bool {
         !matches!(self, MemoryAction::READ | MemoryAction::WRITE | MemoryAction::TAG_SEND)
     }
 
-    /// Whether an operation has bytes of the plugin (`local`).
+    /// Returns whether an operation uses bytes of the plugin (`local`).
     pub fn uses_local(self) -> bool {
         !self.is_of_word()
     }
 
-    /// Runs an atomic action that changes a word, and gives what was there before; `None` for any
-    /// other action.
+    /// Runs an atomic action and returns the old value; `None` for other actions.
     pub fn run_atomic(self, word: &AtomicU64, operand: u64, compare: u64) -> Option<u64> {
         Some(match self {
             MemoryAction::FETCH_ADD => word.fetch_add(operand, Ordering::AcqRel),
@@ -172,35 +158,28 @@ impl MemoryAction {
     }
 }
 
-/// An operation on a host's memory. It stays where it is until it has ended.
+/// An operation on a host's memory. Its address must not change until it has ended.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MemoryOperation {
-    /// `sizeof(struct urom_memory_operation)`.
     pub size: usize,
-    /// What to do.
     pub action: MemoryAction,
-    /// How it ended.
     pub status: DocaError,
-    /// Where it begins, from the beginning of the open memory on, in bytes.
+    /// Offset in the open memory, in bytes.
     pub offset: u64,
-    /// How many bytes.
     pub len: u64,
-    /// The plugin's bytes, which stay until the operation has ended.
+    /// The plugin's bytes, valid until the operation has ended.
     pub local: *mut u8,
-    /// See [`MemoryAction`].
     pub operand: u64,
-    /// See [`MemoryAction`].
     pub compare: u64,
-    /// See [`MemoryAction`].
+    /// See [`MemoryAction`] for `operand`, `compare` and `result`.
     pub result: u64,
-    /// Called when an operation ends that was `IN_PROGRESS`, on the worker's thread and outside the
-    /// plugin's other functions.
+    /// Called when an `IN_PROGRESS` operation ends, on the worker's thread, outside other
+    /// functions.
     pub done: Option<unsafe extern "C" fn(operation: *mut MemoryOperation)>,
 }
 
 impl MemoryOperation {
-    /// An operation on `len` bytes at `offset`, without anything else.
     pub const fn new(action: MemoryAction, offset: u64, len: u64) -> MemoryOperation {
         MemoryOperation {
             size: size_of::<MemoryOperation>(),
@@ -229,30 +208,24 @@ assert_layout!(MemoryOperation, 72, align 8, {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct OfferedMemory {
-    /// `sizeof(struct urom_offered_memory)`.
     pub size: usize,
-    /// The number by which commands name it. It is never used for other memory of this process.
+    /// The number that commands use for it. It is never reused in this process.
     pub memory: u64,
-    /// Where it begins.
     pub address: *mut c_void,
     /// Its length in bytes: not 0.
     pub len: usize,
-    /// Bits of `enum doca_access_flag`.
     pub access: u32,
-    /// A descriptor of the memory that others may map, sealed against shrinking; -1 for none. It is
-    /// the caller's.
+    /// The caller's mappable descriptor of the memory, sealed against shrinking; -1 for none.
     pub fd: c_int,
-    /// Where the memory begins in what the descriptor stands for, at a page.
+    /// Page-aligned offset of the memory in the descriptor's object.
     pub fd_offset: u64,
-    /// The first path to try; those before it are passed over. For tests.
+    /// The first path to try. For tests.
     pub path: MemoryPath,
-    /// 0.
     pub reserved: u32,
 }
 
-/// Called once, on any thread, when memory is shared, or not any more: with a code, the path that
-/// was taken, and the reason for a failure, `why_len` bytes of UTF-8 that are valid during the call
-/// (`urom_memory_cb_t`).
+/// Called once, on any thread, when memory is shared or no longer shared: with a code, the path,
+/// and the failure's text in UTF-8, valid during the call (`urom_memory_cb_t`).
 pub type MemoryCallback = unsafe extern "C" fn(
     data: *mut c_void,
     code: DocaError,

@@ -1,37 +1,35 @@
-//! What both sides of a DOCA UROM offload share: DOCA's C structures and codes, and the encoding of
-//! commands and notifications.
+//! Types shared by both sides of a DOCA UROM offload: DOCA's C structures and codes, and the
+//! encoding of commands and notifications.
 //!
-//! Nothing here talks to UCX or starts a thread. A crate that states a protocol (with
-//! `#[urom_command]` and `#[urom_notification]`) depends on this crate and on neither side's
-//! runtime; the plugin side (`urom-pdk`) and the host side (`urom-host`) both stand on it, as does
-//! the service.
+//! This crate does not use UCX and starts no threads. A crate that defines a protocol (with
+//! `#[urom_command]` and `#[urom_notification]`) depends only on this crate. The plugin side
+//! (`urom-pdk`), the host side (`urom-host`) and the service build on it.
 //!
-//! | module | holds | DOCA's counterpart |
+//! | module | contents | DOCA's counterpart |
 //! | --- | --- | --- |
 //! | [`error`] | [`DocaError`] | `doca_error_t` |
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
-//! | [`list`] | the links those structures hang in | `ucs_list_link_t` |
-//! | [`log`] | the levels of log lines | `enum doca_log_level` |
+//! | [`list`] | intrusive list links | `ucs_list_link_t` |
+//! | [`log`] | log levels | `enum doca_log_level` |
 //! | [`descriptor`] | owned descriptors on the C heap | `urom_worker_{cmd,notif}_desc` |
-//! | [`payload`] | what travels behind a message's fixed part | pointer and length members |
-//! | [`wire`] | errors of encoding and decoding, what a field can be | `*_pack`, `*_unpack` |
-//! | [`protocol`] | what the macros implement | the `urom_<plugin>.h` of each plugin |
+//! | [`payload`] | bytes after a message's fixed part | pointer and length members |
+//! | [`wire`] | encoding and decoding errors, field types | `*_pack`, `*_unpack` |
+//! | [`protocol`] | traits that the macros implement | the `urom_<plugin>.h` of each plugin |
 //! | [`describe`] | protocols as constants, and their C headers | the same |
-//! | [`memory`] | ranges and permissions of memory | `doca_types.h` |
-//! | [`sync_event`] | what a wait for a counter waits for | `doca_sync_event_wait_*` |
+//! | [`memory`] | memory ranges and permissions | `doca_types.h` |
+//! | [`sync_event`] | conditions for waiting on a counter | `doca_sync_event_wait_*` |
 //! | [`host`] | the function table of a host library | `doca_{urom,ctx,pe,buf}.h` |
 //! | [`cpu`], [`version`] | CPU sets, version words | `doca_cpu_set_t`, `DOCA_VERSION_EXACT` |
 //!
-//! Byte order everywhere is the machine's own, and structures are those of a 64-bit C compiler:
-//! both ends of a UROM offload are little-endian LP64.
+//! Structures and byte order are little-endian LP64 on both ends of an offload.
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("DOCA UROM's structures are little-endian and 64-bit; this target is not");
 
-// Derives of this crate name it as those of other crates do.
+// Lets the derives refer to this crate by name inside the crate itself.
 extern crate self as urom_abi;
 
-/// States the size and every offset of a structure, so that a change of either cannot compile.
+/// Asserts the size and every offset of a structure at compile time.
 macro_rules! assert_layout {
     ($type:ty, $size:expr, align $align:literal, { $($field:ident @ $offset:expr),* $(,)? }) => {
         const _: () = {
@@ -41,14 +39,12 @@ macro_rules! assert_layout {
     };
 }
 
-// For generated code.
 #[doc(hidden)]
 pub mod __private;
-// Between the kit's own crates: the frame around a plugin's address.
+// For the kit's own crates: the frame around a plugin's address.
 #[doc(hidden)]
 pub mod address;
 mod c_text;
-// For the worker.
 #[doc(hidden)]
 pub mod command_room;
 mod copy;
@@ -59,7 +55,7 @@ pub mod descriptor;
 #[doc(hidden)]
 pub mod driver;
 pub mod error;
-// Between this project's worker and plugins of the kit.
+// For this project's worker and plugins of the kit.
 #[doc(hidden)]
 pub mod extension;
 mod hash;
@@ -68,7 +64,6 @@ pub mod host;
 pub mod host_memory;
 pub mod list;
 pub mod log;
-// Between the kit's own crates.
 #[doc(hidden)]
 pub mod log_line;
 pub mod memory;
@@ -82,15 +77,12 @@ pub mod test_util;
 pub mod version;
 pub mod wire;
 mod worker_id;
-// Between this project's worker and plugins of the kit.
 #[doc(hidden)]
 pub mod worker_log;
 
 pub use bytemuck;
-// For the plugin kit.
 #[doc(hidden)]
 pub use copy::copy;
-// Between the kit's own crates.
 #[doc(hidden)]
 pub use count::Quantity;
 pub use describe::Described;
@@ -100,21 +92,19 @@ pub use urom_pdk_derive::{Described, urom_command, urom_notification};
 pub use worker_id::WorkerId;
 pub use zerocopy;
 
-/// The largest message, in bytes, that host and worker exchange unless both are told otherwise: the
-/// UROM header (24 bytes before a command, 32 before a notification) and everything behind it.
+/// Default limit of a message between host and worker in bytes: the UROM header (24 bytes before a
+/// command, 32 before a notification) and everything after it.
 #[doc(hidden)]
 pub const DEFAULT_MAX_MESSAGE: usize = 4096;
 
-/// The worker id that asks the service for a new worker with an id of its choosing
-/// (`DOCA_UROM_WORKER_ID_ANY`).
+/// The worker id that asks the service to choose an id (`DOCA_UROM_WORKER_ID_ANY`).
 pub const WORKER_ID_ANY: u64 = u64::MAX;
 
-/// The most plugins one worker can carry: plugin ids are bits of a 64-bit mask, of which DOCA uses
-/// 62.
+/// Maximum number of plugins in a worker: DOCA uses 62 bits of the 64-bit mask of plugin ids.
 #[doc(hidden)]
 pub const MAX_PLUGINS: usize = 62;
 
-/// What the macros make for tests: nothing, unless the feature `test-util` is on.
+/// Expands to the test helpers of the macros, if the feature `test-util` is on.
 #[cfg(feature = "test-util")]
 #[doc(hidden)]
 #[macro_export]
@@ -122,7 +112,7 @@ macro_rules! __arbitrary {
     ($($items:tt)*) => { $($items)* };
 }
 
-/// What the macros make for tests: nothing, unless the feature `test-util` is on.
+/// Expands to nothing, because the feature `test-util` is off.
 #[cfg(not(feature = "test-util"))]
 #[doc(hidden)]
 #[macro_export]

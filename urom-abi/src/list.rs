@@ -1,26 +1,22 @@
-//! `ucs_list_link_t`: the circular, doubly linked, intrusive list in which commands and
-//! notifications change hands.
-//!
-//! These are the operations of UCX's `list.h` that UROM needs, on raw pointers, because the links
-//! live inside descriptors that C owns half of the time. [`crate::descriptor::DescriptorList`] is
-//! the safe owner.
+//! `ucs_list_link_t`: the circular, doubly linked, intrusive list that passes commands and
+//! notifications between worker and plugin. The functions are UCX's `list.h` on raw pointers,
+//! because C owns the descriptors half of the time. [`crate::descriptor::DescriptorList`] is the
+//! safe owner.
 
-/// One link, or the head, of a list (`ucs_list_link_t`, 16 bytes). `prev` comes first.
-///
-/// A head that holds nothing points at itself. There is no locking.
+/// A link or the head of a list (`ucs_list_link_t`, 16 bytes). `prev` comes first. An empty head
+/// points to itself. Not thread-safe.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ListLink {
     /// The link before this one; for a head, the last.
     pub prev: *mut ListLink,
-    /// The link behind this one; for a head, the first.
+    /// The link after this one; for a head, the first.
     pub next: *mut ListLink,
 }
 
 assert_layout!(ListLink, 16, align 8, { prev @ 0, next @ 8 });
 
 impl ListLink {
-    /// A link that belongs to no list yet.
     #[doc(hidden)]
     pub const fn detached() -> ListLink {
         ListLink { prev: std::ptr::null_mut(), next: std::ptr::null_mut() }
@@ -30,31 +26,31 @@ impl ListLink {
 /// Makes `head` an empty list (`ucs_list_head_init`).
 ///
 /// # Safety
-/// `head` is valid for writes and stays where it is for as long as the list is used.
+/// `head` is valid for writes and does not move while the list is used.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn init(head: *mut ListLink) {
-    // SAFETY: the caller says that `head` is valid for writes.
+    // SAFETY: the caller promises that `head` is valid for writes.
     unsafe { head.write(ListLink { prev: head, next: head }) }
 }
 
-/// Whether nothing hangs in `head` (`ucs_list_is_empty`).
+/// Returns whether the list is empty (`ucs_list_is_empty`).
 ///
 /// # Safety
 /// `head` is the initialised head of a list.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn is_empty(head: *const ListLink) -> bool {
-    // SAFETY: the caller says that `head` is initialised, hence readable.
+    // SAFETY: the caller promises that `head` is initialised.
     let first = unsafe { (*head).next };
     std::ptr::eq(first, head)
 }
 
-/// Hangs `link` at the end of `head` (`ucs_list_add_tail`).
+/// Appends `link` to the list (`ucs_list_add_tail`).
 ///
 /// # Safety
-/// `head` is the initialised head of a well-formed list that nobody else touches during the call;
-/// `link` is valid for writes, hangs in no list, and stays where it is until it is removed.
+/// `head` is the initialised head of a well-formed list without concurrent access. `link` is valid
+/// for writes, is in no list, and does not move until it is removed.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
@@ -64,15 +60,15 @@ pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
     unsafe { link.write(ListLink { prev: last, next: head }) };
     // SAFETY: `last` is a link of a well-formed list, or `head` itself.
     unsafe { (*last).next = link };
-    // SAFETY: the caller's head stays valid for writes for as long as the list is used.
+    // SAFETY: the caller's head is valid for writes while the list is used.
     unsafe { (*head).prev = link };
 }
 
-/// Takes the first link off `head` (`ucs_list_extract_head`), or gives `None` when there is none.
-/// The link's own pointers are left stale.
+/// Removes the first link (`ucs_list_extract_head`); `None` for an empty list. The link's own
+/// pointers become stale.
 ///
 /// # Safety
-/// `head` is the initialised head of a well-formed list that nobody else touches during the call.
+/// `head` is the initialised head of a well-formed list without concurrent access.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
@@ -83,19 +79,17 @@ pub unsafe fn pop_front(head: *mut ListLink) -> Option<*mut ListLink> {
     }
     // SAFETY: `first` is a link of a well-formed list.
     let second = unsafe { (*first).next };
-    // SAFETY: the caller's head stays valid for writes for as long as the list is used.
+    // SAFETY: the caller's head is valid for writes while the list is used.
     unsafe { (*head).next = second };
     // SAFETY: `second` is a link of the same list, or `head` itself.
     unsafe { (*second).prev = head };
     Some(first)
 }
 
-/// Moves everything in `from` to the end of `head` (`ucs_list_splice_tail`) and leaves `from`
-/// empty.
+/// Moves all links of `from` to the end of `head` (`ucs_list_splice_tail`). `from` becomes empty.
 ///
 /// # Safety
-/// Both are initialised heads of well-formed, distinct lists that nobody else touches during the
-/// call.
+/// Both are initialised heads of distinct well-formed lists without concurrent access.
 #[doc(hidden)]
 #[inline]
 pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
@@ -112,9 +106,9 @@ pub unsafe fn append(head: *mut ListLink, from: *mut ListLink) {
     unsafe { (*first).prev = before };
     // SAFETY: as `first`; it may be the same link.
     unsafe { (*last).next = head };
-    // SAFETY: the caller's head stays valid for writes for as long as the list is used.
+    // SAFETY: the caller's head is valid for writes while the list is used.
     unsafe { (*head).prev = last };
-    // SAFETY: `from` is valid for writes, and what hung in it hangs in `head` now.
+    // SAFETY: `from` is valid for writes, and its links are in `head` now.
     unsafe { init(from) };
 }
 
@@ -143,7 +137,6 @@ mod tests {
         unsafe { append(a, b) };
         // SAFETY: as above.
         assert!(unsafe { is_empty(b) });
-        // Appending nothing changes nothing.
         // SAFETY: as above.
         unsafe { append(a, b) };
         // SAFETY: as above.

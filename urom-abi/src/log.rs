@@ -1,49 +1,46 @@
-//! Log lines: `enum doca_log_level`, which says how grave one is, and a line as it passes from one
-//! library to another.
+//! Log levels (`enum doca_log_level`), and log lines that libraries pass to each other.
 
 use std::borrow::Cow;
 
-/// The level of one log line. A smaller number is graver; a line is written when its number is at
-/// most the limit.
+/// The level of a log line; smaller is more severe. Lines up to the limit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Level {
-    /// Ends the program (`DOCA_LOG_LEVEL_CRIT`).
+    /// A fatal error (`DOCA_LOG_LEVEL_CRIT`).
     Crit = 20,
-    /// Something failed (`DOCA_LOG_LEVEL_ERROR`).
+    /// An error (`DOCA_LOG_LEVEL_ERROR`).
     Error = 30,
-    /// Something is odd, and work goes on (`DOCA_LOG_LEVEL_WARNING`).
+    /// A problem that does not stop work (`DOCA_LOG_LEVEL_WARNING`).
     Warning = 40,
-    /// Something worth knowing happened (`DOCA_LOG_LEVEL_INFO`).
+    /// A notable event (`DOCA_LOG_LEVEL_INFO`).
     Info = 50,
-    /// Details for whoever looks for a fault (`DOCA_LOG_LEVEL_DEBUG`).
+    /// Details for debugging (`DOCA_LOG_LEVEL_DEBUG`).
     Debug = 60,
     /// Everything (`DOCA_LOG_LEVEL_TRACE`).
     Trace = 70,
 }
 
-/// The limit under which nothing is written (`DOCA_LOG_LEVEL_DISABLE`).
+/// The limit that disables all lines (`DOCA_LOG_LEVEL_DISABLE`).
 #[doc(hidden)]
 pub const DISABLE: u32 = 10;
 
 impl Level {
-    /// All levels, the gravest first.
+    /// All levels, the most severe first.
     pub const ALL: [Level; 6] =
         [Level::Crit, Level::Error, Level::Warning, Level::Info, Level::Debug, Level::Trace];
 
-    /// DOCA's number.
+    /// Returns DOCA's number.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// The level with this number; `None` for a number that names none, [`DISABLE`] among them.
+    /// Returns the level with this number; `None` for other numbers, including [`DISABLE`].
     #[doc(hidden)]
     pub fn from_number(number: u32) -> Option<Level> {
         Level::ALL.into_iter().find(|level| level.number() == number)
     }
 
-    /// The level that the crates `log` and `tracing` call so. They have none for what ends a
-    /// program.
+    /// Converts a level name of the crates `log` and `tracing`, which lack a fatal level.
     #[doc(hidden)]
     pub fn from_crates(name: &str) -> Level {
         match name {
@@ -55,7 +52,7 @@ impl Level {
         }
     }
 
-    /// Its three letters in a line.
+    /// Returns the level's three letters in a log line.
     pub const fn tag(self) -> &'static str {
         match self {
             Level::Crit => "CRT",
@@ -68,26 +65,22 @@ impl Level {
     }
 }
 
-/// A log line, for the time of the call that passes it on.
+/// A log line, valid during the call that passes it on.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Line {
-    /// A number of `enum doca_log_level`.
     pub level: u32,
-    /// The line in `file`.
     pub line: u32,
-    /// The source file; empty for a line without a place.
     pub file: Text,
-    /// Who wrote it: a plugin's name, or a function's where that is named; empty for nothing.
+    /// The origin: the name of a plugin or a function; may be empty.
     pub source: Text,
-    /// What in the source wrote it, such as a module; empty for the source itself.
+    /// The part of the source, such as a module; may be empty.
     pub target: Text,
-    /// What it says.
     pub text: Text,
 }
 
-/// A text that lies in the other side's memory.
+/// A text in the other side's memory.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -102,20 +95,19 @@ assert_layout!(Line, 72, align 8, {
 });
 
 impl Text {
-    /// Of a text that outlives the use of this.
     pub fn new(text: &str) -> Text {
         Text { ptr: text.as_ptr(), len: text.len() }
     }
 
-    /// The text. NULL is the empty one, and bytes that are not UTF-8 become U+FFFD.
+    /// Returns the text. NULL is an empty text, and invalid UTF-8 becomes U+FFFD.
     ///
     /// # Safety
-    /// `len` bytes lie at `ptr`, or `ptr` is NULL, and they do not change during `'a`.
+    /// `len` bytes are readable at `ptr`, or `ptr` is NULL, and they do not change during `'a`.
     pub unsafe fn get<'a>(self) -> Cow<'a, str> {
         if self.ptr.is_null() {
             return Cow::Borrowed("");
         }
-        // SAFETY: the caller vouches for `len` bytes at `ptr` that stay during `'a`.
+        // SAFETY: the caller promises `len` bytes at `ptr` that are unchanged during `'a`.
         let bytes = unsafe { std::slice::from_raw_parts(self.ptr, self.len) };
         String::from_utf8_lossy(bytes)
     }

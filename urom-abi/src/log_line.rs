@@ -1,34 +1,29 @@
-//! The form of a log line of hosts, daemon, workers and plugins:
+//! Log lines of hosts, daemon, workers and plugins:
 //! `[HH:MM:SS:uuuuuu][process or thread][name][INF][file:line][function] text`.
-//!
-//! The time is UTC: telling local time reads files and takes locks, and lines of hosts and DPUs are
-//! compared.
+//! UTC, because local time requires file reads and locks, and hosts' and DPUs' lines are compared.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::log::Level;
 
-/// Where a line comes from and how grave it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
-    /// How grave it is.
     pub level: Level,
-    /// A path; the line has its last part. An empty path leaves the bracket with the place out.
+    /// A path; the line shows its last part. An empty path omits the bracket.
     pub file: &'a str,
-    /// The line there; 0 when it is not known.
+    /// Line number; 0 when unknown.
     pub line: u32,
-    /// `None` leaves the last bracket out.
+    /// `None` omits the last bracket.
     pub function: Option<&'a str>,
 }
 
 impl Origin<'_> {
-    /// `file:line`, if there is a file.
     pub fn place(&self) -> Option<String> {
         let file = self.file.rsplit('/').next().filter(|file| !file.is_empty())?;
         Some(format!("{file}:{}", self.line))
     }
 
-    /// The line, written now by `id`, the number of a process or a thread, under `name`.
+    /// Formats a line with the current time. `id` is the number of a process or a thread.
     pub fn line(&self, id: u32, name: &str, text: &str) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.line_at(now, id, name, text)
@@ -44,7 +39,7 @@ impl Origin<'_> {
             line.extend(["[", part, "]"]);
         }
         line.extend([" ", text.trim_end_matches(['\n', '\r'])]);
-        // Text from outside stays on its line.
+        // Control characters in external text must not break the line.
         let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         line.push('\n');
         line

@@ -1,4 +1,4 @@
-//! What commands say about memory: ranges and permissions. `urom-memory` has the memory itself.
+//! Memory ranges and permissions in commands. `urom-memory` contains the memory itself.
 
 use std::fmt;
 use std::ops::{Bound, Range, RangeBounds};
@@ -8,12 +8,12 @@ use bytemuck::{Pod, Zeroable};
 use crate::Described;
 
 bitflags::bitflags! {
-    /// What the owner of memory and others may do with it (`enum doca_access_flag`). Others are
-    /// plugins that the memory is shared with, wherever they run: here a permission that begins
-    /// with `RDMA_` counts for them as the one of `PCI_` does.
+    /// Permissions of the owner of memory and of others (`enum doca_access_flag`). Others are
+    /// plugins that share the memory, wherever they run. Here an `RDMA_` permission has the effect
+    /// of the corresponding `PCI_` permission.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Access: u32 {
-        /// The owner may read. It has no bit, because every other permission includes it.
+        /// The owner may read. The value is 0, because every other permission includes it.
         const LOCAL_READ_ONLY = 0;
         /// The owner may read and write.
         const LOCAL_READ_WRITE = 1;
@@ -26,31 +26,28 @@ bitflags::bitflags! {
         const RDMA_ATOMIC = 1 << 3;
         /// DOCA: the DPU may read. Here plugins may read.
         const PCI_READ_ONLY = 1 << 4;
-        /// DOCA: the DPU may read and write. Here plugins may read, write and use atomic
-        /// operations.
+        /// DOCA: the DPU may read and write. Here plugins may also use atomic operations.
         const PCI_READ_WRITE = 1 << 5;
-        /// DOCA: accesses of the DPU may be reordered. It has no effect here.
+        /// DOCA: the DPU's accesses may be reordered. No effect here.
         const PCI_RELAXED_ORDERING = 1 << 6;
     }
 }
 
 impl Access {
-    /// Whether others than the owner may read. Only such memory can be exported and shared.
+    /// Returns whether others may read. Only such memory can be exported and shared.
     #[must_use]
     pub const fn others_read(self) -> bool {
         self.intersects(Access::RDMA_READ.union(Access::PCI_READ_ONLY)) || self.others_write()
     }
 
-    /// Whether others than the owner may write and use atomic operations.
+    /// Returns whether others may write and use atomic operations.
     #[must_use]
     pub const fn others_write(self) -> bool {
         self.intersects(Access::PCI_READ_WRITE.union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC))
     }
 }
 
-/// A part of a memory map, as a command carries it: which map, and which of its bytes.
-///
-/// It gives no access: the receiver looks the map up and checks the range.
+/// A part of a memory map in a command. The receiver checks it: it does not grant access.
 ///
 /// ```
 /// use urom_abi::memory::MemoryRange;
@@ -65,16 +62,16 @@ impl Access {
 pub struct MemoryRange {
     /// The number of the memory map.
     pub memory: u64,
-    /// Where the range begins, in bytes from the start of the map.
+    /// Offset of the range in the map, in bytes.
     pub offset: u64,
-    /// How long it is, in bytes.
+    /// Length of the range in bytes.
     pub len: u64,
 }
 
 assert_layout!(MemoryRange, 24, align 8, { memory @ 0, offset @ 8, len @ 16 });
 
 impl MemoryRange {
-    /// A part of this range, in bytes from its start; `None` when it does not lie within.
+    /// Returns a part of this range, in bytes from its start; `None` outside it.
     #[must_use]
     pub fn get(&self, range: impl RangeBounds<u64>) -> Option<MemoryRange> {
         let Range { start, end } = bounds(range, self.len);
@@ -82,10 +79,10 @@ impl MemoryRange {
         Some(MemoryRange { memory: self.memory, offset: self.offset.checked_add(start)?, len })
     }
 
-    /// As [`get`](Self::get), for a range that certainly lies within.
+    /// Same as [`get`](Self::get), but panics.
     ///
     /// # Panics
-    /// When the range does not lie within.
+    /// The part is outside this range.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
@@ -96,16 +93,14 @@ impl MemoryRange {
         }
     }
 
-    /// The offset of the first byte behind it, in bytes from the start of the map; `None` when that
-    /// overflows.
+    /// Returns the end of the range, in bytes from the start of the map; `None` on overflow.
     #[must_use]
     pub const fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)
     }
 }
 
-/// Where a range begins and ends in memory of `size` bytes. It need not lie within, and its end may
-/// be before its start.
+/// Returns start and end in memory of `size` bytes, unchecked: the end may precede the start.
 #[doc(hidden)]
 pub fn bounds(range: impl RangeBounds<u64>, size: u64) -> Range<u64> {
     let start = match range.start_bound() {

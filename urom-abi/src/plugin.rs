@@ -1,9 +1,6 @@
-//! The structures that a UROM worker and a plugin exchange, byte for byte those of
-//! `doca_urom_plugin.h`.
-//!
-//! Every size and offset is asserted here at compile time and compared with a C compiler's in
-//! `tests/c_layout.rs`. Structures that end in a flexible array in C (`plugin_cmd`, `plugin_notif`)
-//! stop before it here; the bytes follow directly behind.
+//! The structures that a UROM worker and a plugin exchange, in the layout of `doca_urom_plugin.h`.
+//! C's flexible array members (`plugin_cmd`, `plugin_notif`) are omitted; their bytes follow the
+//! structure. `tests/c_layout.rs` compares the layout with a C compiler's.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
@@ -11,24 +8,23 @@ use std::fmt;
 use crate::error::DocaError;
 use crate::list::ListLink;
 
-/// Room for a plugin's name, the terminating NUL included (`DOCA_UROM_PLUGIN_NAME_MAX_LEN`).
+/// Capacity for a plugin's name, including its NUL (`DOCA_UROM_PLUGIN_NAME_MAX_LEN`).
 pub const PLUGIN_NAME_CAPACITY: usize = 48;
 
-/// What the service tells a host about one plugin (`struct doca_urom_service_plugin_info`).
+/// The service's information about a plugin (`struct doca_urom_service_plugin_info`).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct PluginInfo {
-    /// The plugin's id on this service: a single bit of a mask, never 0.
+    /// The plugin's id on this service: a single bit, never 0.
     pub id: u64,
-    /// What the plugin's `urom_plugin_get_version` returned.
+    /// The value of the plugin's `urom_plugin_get_version`.
     pub version: u64,
-    /// The file's name without `.so`, NUL-terminated.
+    /// The file name without `.so`, NUL-terminated.
     pub plugin_name: [c_char; PLUGIN_NAME_CAPACITY],
 }
 
 impl PluginInfo {
-    /// Puts an entry together, or gives `None` for a name that is empty, longer than 47 bytes, or
-    /// holds a NUL.
+    /// Creates an entry; `None` for a name that is empty, longer than 47 bytes, or contains a NUL.
     pub fn new(id: u64, version: u64, name: &str) -> Option<PluginInfo> {
         if name.is_empty() || name.len() >= PLUGIN_NAME_CAPACITY || name.contains('\0') {
             return None;
@@ -40,8 +36,7 @@ impl PluginInfo {
         Some(PluginInfo { id, version, plugin_name })
     }
 
-    /// The name, up to its NUL; `None` when it is not UTF-8. A name without NUL ends with the
-    /// array.
+    /// Returns the name up to its NUL or the end of the array; `None` when it is not UTF-8.
     pub fn name(&self) -> Option<&str> {
         let bytes: &[u8] = bytemuck::cast_slice(&self.plugin_name);
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
@@ -63,25 +58,22 @@ impl fmt::Debug for PluginInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C)]
 pub struct WorkerCmd {
-    /// The id of the plugin the command belongs to. C calls it `type`; it says nothing about which
-    /// command it is.
+    /// The id of the plugin. C calls it `type`, but it does not identify the kind of command.
     pub plugin_id: u64,
-    /// The host library's token for the task; a plugin echoes it unchanged (`urom_context`).
+    /// The host library's token for the task. The plugin echoes it unchanged (`urom_context`).
     pub urom_context: u64,
-    /// How many bytes of command follow this header (`len`).
+    /// Length of the command after this header in bytes.
     pub len: u64,
 }
 
-/// A command as it hangs in a plugin's command list (`struct urom_worker_cmd_desc`, 48 bytes and
-/// the command).
-///
-/// Allocated by the worker on the C heap; whoever takes it off the list frees it.
+/// A command in a plugin's command list (`struct urom_worker_cmd_desc`, 48 bytes and the command).
+/// The worker allocates it on the C heap; the receiver that removes it from the list frees it.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WorkerCmdDesc {
-    /// The link, at offset 0: a link's address is the descriptor's.
+    /// The link, at offset 0: its address is the descriptor's address.
     pub entry: ListLink,
-    /// The connection the command came in on.
+    /// The command's connection.
     pub dest_id: u64,
     /// The header; the command's bytes follow it.
     pub worker_cmd: WorkerCmd,
@@ -95,63 +87,54 @@ pub struct WorkerNotify {
     pub plugin_id: u64,
     /// The command's token, unchanged.
     pub urom_context: u64,
-    /// How many bytes of notification follow this header.
+    /// Length of the notification after this header in bytes.
     pub len: u64,
-    /// What becomes the task's status on the host.
+    /// The task's status on the host.
     pub status: DocaError,
-    /// Always 0 when this kit writes it.
+    /// This kit writes 0.
     pub reserved: u32,
 }
 
-/// A notification as it hangs in a worker's notification list (`struct urom_worker_notif_desc`, 56
-/// bytes and the notification).
-///
-/// Allocated by the plugin on the C heap; the worker frees it once it is sent.
+/// A notification in a worker's notification list (`struct urom_worker_notif_desc`, 56 bytes and
+/// the notification). The plugin allocates it on the C heap; the worker frees it after sending.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WorkerNotifDesc {
     /// The link, at offset 0.
     pub entry: ListLink,
-    /// The connection the command came in on.
+    /// The command's connection.
     pub dest_id: u64,
-    /// The header; the notification's bytes follow it, 8-aligned and no more.
+    /// The header; the notification's bytes follow it, 8-aligned.
     pub worker_notif: WorkerNotify,
 }
 
-/// `open`: allocate the plugin's state and store it in [`WorkerCtx::plugin_ctx`].
+/// `open`: allocates the plugin's state and stores it in [`WorkerCtx::plugin_ctx`].
 pub type OpenFn = unsafe extern "C" fn(ctx: *mut WorkerCtx) -> DocaError;
-/// `close`: release everything that belongs to `plugin_ctx`.
+/// `close`: releases all resources of `plugin_ctx`.
 pub type CloseFn = unsafe extern "C" fn(ctx: *mut WorkerCtx);
-/// `addr`: copy the plugin's own network address. `addr_len` holds the capacity on entry and the
-/// length on return; too small a capacity gives `INVALID_VALUE` and the length, and leaves `addr`
-/// alone.
+/// `addr`: copies the plugin's network address. `addr_len` is the capacity on entry and the length
+/// on return. If the capacity is too small, `addr` is unchanged and the code is `INVALID_VALUE`.
 pub type AddrFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError;
-/// `worker_cmd`: take commands off the list and begin them. What is left on the list stays the
-/// worker's.
+/// `worker_cmd`: removes commands from the list and starts them. The worker keeps the others.
 pub type WorkerCmdFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError;
-/// `progress`: advance what was begun and append finished notifications. `EMPTY` when there is
-/// none.
+/// `progress`: progresses commands and appends notifications. `EMPTY` without notifications.
 pub type ProgressFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError;
-/// `notif_pack`: write the 32-byte header and the notification into `packed`. The length is
-/// capacity on entry, bytes written on return.
+/// `notif_pack`: writes the 32-byte header and the notification to `packed`. The length is the
+/// capacity on entry, the bytes written on return.
 pub type NotifPackFn = unsafe extern "C" fn(
     notif: *mut WorkerNotify,
     packed_len: *mut usize,
     packed: *mut c_void,
 ) -> DocaError;
 
-/// A plugin's methods (`struct urom_plugin_iface`).
-///
-/// Fields are `Option`s because the structure comes from foreign code, which may leave a method
-/// out.
+/// A plugin's methods (`struct urom_plugin_iface`), optional because C may omit them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PluginIface {
-    /// The DOCA version the plugin was built against (`__doca_api_version`); see
-    /// [`crate::version`].
+    /// The DOCA version of the plugin's build (`__doca_api_version`); see [`crate::version`].
     pub api_version: usize,
     /// See [`OpenFn`].
     pub open: Option<OpenFn>,
@@ -168,7 +151,7 @@ pub struct PluginIface {
 }
 
 impl PluginIface {
-    /// Without version and methods: what a plugin is given to fill in.
+    /// An empty interface, for a plugin to fill in.
     pub const EMPTY: PluginIface = PluginIface {
         api_version: 0,
         open: None,
@@ -180,18 +163,17 @@ impl PluginIface {
     };
 }
 
-/// Finds a domain member's plugin address: a self-contained UCX address, the worker's own memory.
+/// Looks up a domain member's plugin address: a self-contained UCX address in the worker's memory.
 pub type AddrLookupFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError;
-/// Finds the segment (the index of a registered buffer) of a domain member that holds the address
-/// `va`.
+/// Looks up the domain member's segment (index of a registered buffer) with the address `va`.
 pub type SegLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     domain_id: u64,
     va: u64,
     seg: *mut c_int,
 ) -> DocaError;
-/// Finds a segment's packed, exported memory handle.
+/// Looks up a segment's packed, exported memory handle.
 pub type MemhLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     domain_id: u64,
@@ -199,7 +181,7 @@ pub type MemhLookupFn = unsafe extern "C" fn(
     len: *mut usize,
     memh: *mut *mut c_void,
 ) -> DocaError;
-/// Finds a segment's packed remote key.
+/// Looks up a segment's packed remote key.
 pub type MkeyLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     domain_id: u64,
@@ -208,8 +190,8 @@ pub type MkeyLookupFn = unsafe extern "C" fn(
     rkey: *mut *mut c_void,
 ) -> DocaError;
 
-/// What a worker knows of its domains (`struct urom_domain_lookups_iface`). C calls these without a
-/// NULL check and from any thread: a worker fills all four, before `open`.
+/// Look-ups in a worker's domains (`struct urom_domain_lookups_iface`). C calls these without a
+/// NULL check and from any thread: a worker sets all four before `open`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DomainLookups {
@@ -223,27 +205,26 @@ pub struct DomainLookups {
     pub mkey_lookup: Option<MkeyLookupFn>,
 }
 
-/// One plugin in one worker (`struct urom_worker_ctx`): address-stable from before `open` until
-/// after `close`.
+/// A plugin in a worker (`struct urom_worker_ctx`). Its address is fixed until after `close`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct WorkerCtx {
-    /// A copy of what `urom_plugin_get_iface` filled in.
+    /// The interface that `urom_plugin_get_iface` returned.
     pub iface: PluginIface,
     /// The worker's lookups.
     pub domain_iface: DomainLookups,
-    /// The plugin's own state; NULL before `open`.
+    /// The plugin's state; NULL before `open`.
     pub plugin_ctx: *mut c_void,
 }
 
-/// `urom_plugin_get_iface`: fills `iface`; NULL gives `INVALID_VALUE`.
+/// `urom_plugin_get_iface`: fills `iface`; NULL returns `INVALID_VALUE`.
 pub type GetIfaceFn = unsafe extern "C" fn(iface: *mut PluginIface) -> DocaError;
-/// `urom_plugin_get_version`: stores the plugin's version; NULL gives `INVALID_VALUE`.
+/// `urom_plugin_get_version`: stores the plugin's version; NULL returns `INVALID_VALUE`.
 pub type GetVersionFn = unsafe extern "C" fn(version: *mut u64) -> DocaError;
 
-/// The name under which a plugin exports its [`GetIfaceFn`].
+/// Symbol name of a plugin's [`GetIfaceFn`].
 pub const GET_IFACE_SYMBOL: &str = "urom_plugin_get_iface";
-/// The name under which a plugin exports its [`GetVersionFn`].
+/// Symbol name of a plugin's [`GetVersionFn`].
 pub const GET_VERSION_SYMBOL: &str = "urom_plugin_get_version";
 
 assert_layout!(PluginInfo, 64, align 8, { id @ 0, version @ 8, plugin_name @ 16 });

@@ -1,9 +1,7 @@
-//! What `#[urom_command]` and `#[urom_notification]` implement, and what the two sides offer in
-//! return.
-//!
-//! A protocol is stated once and used from both ends, but the crate that states it may depend on
-//! neither end's runtime. So the generated code is generic over a *side*: `urom-pdk` implements
-//! [`PluginSide`] and `urom-host` implements [`HostSide`], each once.
+//! The traits that `#[urom_command]` and `#[urom_notification]` implement, and the traits of the
+//! two sides. The crate that defines a protocol may depend on neither side's runtime. So the
+//! generated code is generic over a *side*: `urom-pdk` implements [`PluginSide`], `urom-host`
+//! [`HostSide`].
 
 use std::cell::Cell;
 use std::future::Future;
@@ -15,71 +13,65 @@ use crate::descriptor::NotificationDesc;
 use crate::payload::Payload;
 use crate::wire::{self, DecodeError, EncodeError};
 
-/// A plugin's commands and notifications, as one type. The macro names it `Protocol`.
+/// A plugin's commands and notifications. The macro names the type `Protocol`.
 pub trait Protocol: Sized + 'static {
-    /// The plugin's name: its file's name without `.so`. At most 47 bytes.
+    /// The plugin's name: its file name without `.so`. At most 47 bytes.
     const NAME: &'static str = Self::DESCRIPTION.name;
-    /// What the plugin's `urom_plugin_get_version` returns; a host asks for exactly this.
+    /// The value of the plugin's `urom_plugin_get_version`. A host requires exactly this version.
     const VERSION: u64 = Self::DESCRIPTION.version;
     #[doc(hidden)]
     const COMMAND_LEN: usize = Self::DESCRIPTION.commands.len;
     #[doc(hidden)]
     const NOTIFICATION_LEN: usize = Self::DESCRIPTION.notifications.len;
-    /// All of the above and every message, for programs to read: a C header is made of it.
+    /// The description of the protocol with all messages, from which a C header is generated.
     const DESCRIPTION: &'static describe::Protocol;
 
-    /// The typed host-side client, with one `task_*` method for each command.
     #[doc(hidden)]
     type Client<H: HostSide>;
 
-    /// Wraps what a host side knows of the running plugin into the typed client.
     #[doc(hidden)]
     fn client<H: HostSide>(plugin: H::Plugin) -> Self::Client<H>;
 
-    /// The notification for a command that ends without one of its own: malformed, failed,
-    /// panicked, or given up.
+    /// Returns the notification for a malformed, failed, panicked or cancelled command.
     ///
-    /// All of it is zero but the tag and the echoed fields that `command` holds. For an unknown tag
-    /// it has the same tag, or 0 where that does not fit.
+    /// All bytes are zero except the tag (0 if an unknown tag does not fit) and the fields echoed
+    /// from `command`.
     ///
     /// # Errors
-    /// [`EncodeError::NoMemory`] when the C heap has no room.
+    /// [`EncodeError::NoMemory`] when the C heap is exhausted.
     #[doc(hidden)]
     fn refusal(command: &[u8]) -> Result<NotificationDesc, EncodeError> {
         wire::refusal(Self::DESCRIPTION, command)
     }
 }
 
-/// One command: a variant of the `#[urom_command]` enum as a structure of its own.
+/// One command: a variant of the `#[urom_command]` enum as a separate structure.
 pub trait Request {
-    /// The protocol it belongs to.
+    /// Its protocol.
     type Protocol: Protocol;
     /// The notification that answers it.
     type Reply: Reply;
 
-    /// How many bytes [`encode`](Self::encode) writes; `None` when that cannot be counted in a
-    /// `usize`.
+    /// Returns the length of the encoded command; `None` when it exceeds a `usize`.
     fn encoded_len(&self) -> Option<usize>;
 
-    /// Writes the command to the start of `out` and returns how many bytes it took. Bytes nobody
-    /// set are zero.
+    /// Writes the command to the start of `out` and returns its length. Unset bytes are zero.
     ///
     /// # Errors
     /// [`EncodeError::TooBig`] when `out` is too short, [`EncodeError::Mismatch`] when a payload
-    /// contradicts the fields that describe it; nothing is written then.
+    /// contradicts the fields that describe it. Nothing is written then.
     fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError>;
 
-    /// The fields that the answer must repeat.
+    /// Returns the fields that the answer must repeat.
     fn echo(&self) -> <Self::Reply as Reply>::Echo;
 }
 
-/// A message from one plugin to another, made by `#[urom_message]`: the enum, or a variant as a
-/// structure of its own.
+/// A message between plugins, made by `#[urom_message]`: the enum, or a variant's structure.
 pub trait PeerMessage {
-    /// The version of the messages, which both plugins compare.
+    /// The version of the messages, compared by both plugins.
     const VERSION: u64;
 
-    /// How many bytes [`encode`](Self::encode) writes; `None` when that exceeds a `usize`.
+    /// Returns the length of the encoded message; `None` when it exceeds a `usize`.
     fn encoded_len(&self) -> Option<usize>;
 
     /// Writes the message to the start of `out` and returns its length. Padding is zero.
@@ -89,17 +81,16 @@ pub trait PeerMessage {
     fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError>;
 }
 
-/// The enum of the messages between plugins, for reading.
+/// The enum of the messages between plugins, for decoding.
 pub trait PeerMessages<'a>: PeerMessage + Sized {
     /// Reads a message of any variant.
     ///
     /// # Errors
-    /// An unknown tag, and a field that is wrong or cut.
+    /// An unknown tag, or an invalid or truncated field.
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError>;
 }
 
-/// One notification: a variant of the `#[urom_notification]` enum as a structure of its own,
-/// without its echoed fields.
+/// One notification: the structure of a `#[urom_notification]` variant, without echoed fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no notification, so it cannot answer a command",
     label = "no variant of a `#[urom_notification]` enum",
@@ -109,20 +100,18 @@ pub trait Reply: Sized {
     /// The echoed fields.
     type Echo: Copy + 'static;
 
-    /// Reads a notification: tag, length, every field, and that the echoed fields repeat `echo`
-    /// when there is one. Gives them, too.
-    ///
-    /// Its payloads take `incoming`'s memory over; a notification without any leaves it alone.
+    /// Decodes a notification and its echoed fields. Checks the tag, the length, every field, and
+    /// that the echoed fields repeat `echo`, if given. Its payloads take over `incoming`'s memory.
     ///
     /// # Errors
-    /// Which field is wrong, and how; `incoming` is dropped with its memory then.
+    /// The invalid field and the reason; `incoming` is dropped with its memory.
     #[doc(hidden)]
     fn read(
         incoming: impl Incoming,
         echo: Option<&Self::Echo>,
     ) -> Result<(Self, Self::Echo), DecodeError>;
 
-    /// Reads the answer to a command that had the fields `echo`.
+    /// Decodes the answer to a command with the fields `echo`.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -132,17 +121,17 @@ pub trait Reply: Sized {
         Self::read(incoming, Some(echo)).map(|(reply, _)| reply)
     }
 
-    /// Writes the notification to the start of `place`, if there is one and it fits, else into a
-    /// descriptor of its own. The descriptor's plugin id, token, connection and status are left
-    /// zero: see [`NotificationDesc::address_to`].
+    /// Writes the notification to the start of `place`, if given and large enough, else into a new
+    /// descriptor. The descriptor's plugin id, token, connection and status stay zero: see
+    /// [`NotificationDesc::address_to`].
     ///
     /// # Errors
-    /// [`EncodeError::NoMemory`] when the C heap has no room, [`EncodeError::Mismatch`] when a
+    /// [`EncodeError::NoMemory`] when the C heap is exhausted, [`EncodeError::Mismatch`] when a
     /// payload contradicts the fields that describe it.
     #[doc(hidden)]
     fn write(self, echo: &Self::Echo, place: AnswerPlace<'_>) -> Result<Answer, EncodeError>;
 
-    /// Writes the notification into a descriptor of its own.
+    /// Writes the notification into a new descriptor.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -154,11 +143,9 @@ pub trait Reply: Sized {
     }
 }
 
-/// The worker's place for a notification, if there is one.
 #[doc(hidden)]
 pub type AnswerPlace<'a> = Option<Room<'a>>;
 
-/// Bytes for a notification, and how many of them one takes, for whoever writes it.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Room<'a> {
@@ -166,48 +153,45 @@ pub struct Room<'a> {
     pub written: &'a Cell<usize>,
 }
 
-/// Says that an answer is written now: only [`serve`](crate::wire::serve) makes one, so a handler
-/// cannot take the worker's place and keep it.
+/// Proof that an answer is written now. Only [`serve`](crate::wire::serve) makes it, so a handler
+/// cannot take the worker's buffer and keep it.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Now(());
 
 impl Now {
     /// # Safety
-    /// What [`PluginSide::place`] gives for it is not used after the poll that this is called in.
+    /// The result of [`PluginSide::place`] for it is not used after the poll of this call.
     #[inline]
     pub unsafe fn new() -> Now {
         Now(())
     }
 }
 
-/// Says that a notification is in the worker's place.
+/// Proof that the worker's buffer contains a notification.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Placed(());
 
 impl Placed {
     /// # Safety
-    /// A notification was written to the room that [`PluginSide::place`] gave for this command, in
-    /// this poll, and its length is noted there.
+    /// A notification was written to the buffer that [`PluginSide::place`] returned for this
+    /// command, in this poll, and its length is stored there.
     #[inline]
     pub unsafe fn new() -> Placed {
         Placed(())
     }
 }
 
-/// Where a notification was written. As small as a pointer: every command passes it on.
+/// The location of a written notification. Pointer-sized, because every command passes it on.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Answer {
-    /// To the place that the worker gave.
     InPlace(Placed),
-    /// Into a descriptor of its own.
     Descriptor(NotificationDesc),
 }
 
 impl Answer {
-    /// The descriptor, if there is one.
     pub fn into_descriptor(self) -> Option<NotificationDesc> {
         match self {
             Answer::Descriptor(desc) => Some(desc),
@@ -216,17 +200,15 @@ impl Answer {
     }
 }
 
-/// The bytes of a notification that arrived, and the memory they lie in.
 #[doc(hidden)]
 pub trait Incoming: Sized {
     fn bytes(&self) -> &[u8];
 
-    /// The memory from byte number `from` on, as a payload; one without bytes and memory when there
-    /// are none.
+    /// Returns the memory from byte `from` on as a payload, empty without such bytes.
     fn into_payload(self, from: usize) -> Payload;
 }
 
-/// Bytes of somebody else's: a payload of them is a copy on the heap.
+/// Borrowed bytes. Their payload is a copy on the heap.
 impl Incoming for &[u8] {
     #[inline]
     fn bytes(&self) -> &[u8] {
@@ -239,8 +221,8 @@ impl Incoming for &[u8] {
     }
 }
 
-/// The side of a handler that names none. Nothing implements it: `#[urom_plugin]` names the side,
-/// and where it was forgotten the compiler says so.
+/// The side of a handler that does not name a side. It is never implemented: `#[urom_plugin]`
+/// names the side, and without that macro the compiler prints the message below.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`#[urom_plugin]` is missing above the handler of `{Self}`",
@@ -251,48 +233,44 @@ pub trait FilledIn {
     type Side: PluginSide;
 }
 
-/// How a worker that is about to sleep learns that its plugin has something to do: what a handler's
-/// `arm` returns.
+/// How a worker that is about to sleep notices a plugin's new work. A handler's `arm` returns it.
 #[derive(Clone, Copy, Debug)]
 pub enum Armed<'a> {
-    /// The worker polls the plugin at a falling rate: down to once a millisecond while a command is
-    /// pending, and to 20 times a second otherwise.
+    /// The worker polls the plugin with a backoff: down to once a millisecond while a command is
+    /// pending, else to 20 times a second.
     Polled,
-    /// This descriptor becomes readable then. The worker polls the plugin as well.
+    /// This descriptor becomes readable on new work. The worker also polls the plugin.
     By(BorrowedFd<'a>),
-    /// It has something to do now, so the worker does not sleep.
+    /// The plugin has work now, so the worker does not sleep.
     Ready,
 }
 
-/// What the plugin side gives to generated code; implemented by `urom-pdk` and by nobody else.
+/// Implemented only by `urom-pdk`.
 #[doc(hidden)]
 pub trait PluginSide: 'static {
     type OpenContext;
     type Context;
     type Error: From<DecodeError> + From<EncodeError>;
 
-    /// The place that the worker gave for the answer to this command, which is taken: the first
-    /// call alone gives it. `None` where the answer goes into a descriptor.
+    /// Takes the worker's buffer for the answer to this command; only the first call returns it.
+    /// `None` when the answer goes into a descriptor.
     fn place(cx: &Self::Context, now: Now) -> AnswerPlace<'_>;
 }
 
-/// A protocol that handlers of type `T` can serve. The macro implements it for every `T` that
-/// implements the generated `Handler` trait.
+/// A protocol for handlers of type `T`. The macro implements it for every generated `Handler`.
 #[doc(hidden)]
 pub trait Serve<S: PluginSide, T>: Protocol {
     fn open(cx: &S::OpenContext) -> Result<T, S::Error>;
 
     fn address(handler: &T) -> Result<Vec<u8>, S::Error>;
 
-    /// Lets the handler advance work of its own, such as a UCX worker; returns whether anything
-    /// moved. Called on every `progress`, and again while that moves something, eight times at
-    /// most; while answers are ready and no command is pending, on every second `progress`.
+    /// Lets the handler progress its own work, such as a UCX worker. Returns whether it made
+    /// progress. Called on every `progress`, and again while it makes progress, at most eight
+    /// times; while answers are ready and no command is pending, on every second `progress`.
     fn progress(handler: &T) -> bool;
 
-    /// Tells the handler that a connection is over.
     fn host_left(handler: &T, connection: u64);
 
-    /// Asks the handler what should end the worker's sleep.
     fn arm(handler: &T) -> Armed<'_>;
 
     fn serve<'a>(
@@ -302,23 +280,17 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     ) -> impl Future<Output = Result<Answer, S::Error>> + 'a;
 }
 
-/// What the host side gives to generated code; implemented by `urom-host` and by nobody else.
+/// Implemented only by `urom-host`.
 #[doc(hidden)]
 pub trait HostSide: Sized + 'static {
-    /// A plugin that was found on a service: its id there, and its version.
     type Plugin: Clone;
     type Worker;
     type Error: std::error::Error + 'static;
-    /// A task in flight: resolves to the decoded reply.
     type Completion<R: Reply>: Future<Output = Result<R, Self::Error>>;
-    /// A hold on a task that a callback waits for.
     type Handle;
 
-    /// Encodes `command` into a task of `worker` and submits it. What it returns borrows nothing of
-    /// the command.
-    ///
-    /// A task that is not answered within `deadline` of its submission fails then; `None` leaves
-    /// that to the worker's settings.
+    /// Encodes `command` into a task of `worker` and submits it. The result does not borrow from
+    /// the command. The task fails after `deadline`, by default the worker's setting.
     fn submit<C: Request>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
@@ -326,7 +298,7 @@ pub trait HostSide: Sized + 'static {
         deadline: Option<Duration>,
     ) -> Result<Self::Completion<C::Reply>, Self::Error>;
 
-    /// The same, with a callback that runs inside the progress call that completes the task.
+    /// Submits with a callback that runs inside the progress call that completes the task.
     fn submit_with<C: Request, F>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
@@ -338,12 +310,10 @@ pub trait HostSide: Sized + 'static {
         F: FnOnce(Result<C::Reply, Self::Error>) + 'static;
 }
 
-/// What submitting the command `C` gives.
 #[doc(hidden)]
 pub type Submitted<H, C> =
     Result<<H as HostSide>::Completion<<C as Request>::Reply>, <H as HostSide>::Error>;
 
-/// A command that is ready to be submitted: what every generated `*Task` holds.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Task<'task, H: HostSide, C> {

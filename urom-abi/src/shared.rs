@@ -1,8 +1,6 @@
-//! A command with several owners, none of which costs memory: the count lives in the descriptor
-//! itself.
-//!
-//! The link of a command descriptor is of no use once the plugin took it off the list. Its first
-//! word counts the owners, its second chains commands that wait in a [`CommandStack`].
+//! A command with several owners, without extra memory. A descriptor's link is unused after its
+//! removal from the list: its first word counts the owners, its second chains commands in a
+//! [`CommandStack`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,10 +11,10 @@ use std::ptr::NonNull;
 use crate::descriptor::CommandDesc;
 use crate::plugin::WorkerCmdDesc;
 
-/// One of the owners of a command, on one thread. The last one frees the block.
+/// An owner of a command. The last owner frees the block.
 ///
-/// Its bytes can only be read, whatever the number of owners. The count is no atomic one, so all
-/// owners stay on the thread of the first, unlike a [`CommandDesc`]:
+/// The bytes are read-only. The count is not atomic, so all owners stay on one thread, unlike a
+/// [`CommandDesc`]:
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -24,7 +22,6 @@ use crate::plugin::WorkerCmdDesc;
 /// ```
 pub struct SharedCommand {
     desc: ManuallyDrop<CommandDesc>,
-    /// Neither `Send` nor `Sync`.
     on_one_thread: PhantomData<*const ()>,
 }
 
@@ -34,7 +31,7 @@ impl SharedCommand {
         SharedCommand { desc: ManuallyDrop::new(desc), on_one_thread: PhantomData }
     }
 
-    /// The descriptor, if this is the only owner; `None`, and one owner less, otherwise.
+    /// Returns the descriptor if this is the only owner, else drops this owner.
     #[inline]
     pub(crate) fn into_sole(self) -> Option<CommandDesc> {
         // SAFETY: the count was written by `from`, and all owners are on this thread.
@@ -52,13 +49,13 @@ impl SharedCommand {
 
     #[inline]
     fn count(&self) -> *mut usize {
-        // SAFETY: an owned block holds a descriptor; its address is taken, nothing is read.
+        // SAFETY: an owned block holds a descriptor; this takes an address and reads nothing.
         unsafe { &raw mut (*self.block()).entry.prev }.cast()
     }
 
     #[inline]
     fn next(&self) -> *mut *mut WorkerCmdDesc {
-        // SAFETY: an owned block holds a descriptor; this takes an address in it and reads nothing.
+        // SAFETY: as in `count`.
         unsafe { &raw mut (*self.block()).entry.next }.cast()
     }
 }
@@ -67,8 +64,7 @@ impl From<CommandDesc> for SharedCommand {
     #[inline]
     fn from(desc: CommandDesc) -> SharedCommand {
         let command = SharedCommand::owner(desc);
-        // SAFETY: the descriptor has one owner and hangs in no list, so its link is free: two
-        // words.
+        // SAFETY: the descriptor has one owner and is in no list, so its link is unused: two words.
         unsafe { command.count().write(1) };
         command
     }
@@ -79,7 +75,7 @@ impl Clone for SharedCommand {
     fn clone(&self) -> SharedCommand {
         // SAFETY: the count was written by `from`, and all owners are on this thread.
         let owners = unsafe { self.count().read() };
-        // Owners that were leaked could make it wrap, after centuries.
+        // Only leaked owners could overflow it, after centuries.
         let more = owners.checked_add(1).unwrap_or_else(|| std::process::abort());
         // SAFETY: `from` made the link a count, and `PhantomData` keeps all owners on this thread.
         unsafe { self.count().write(more) };
@@ -93,8 +89,7 @@ impl Drop for SharedCommand {
         // SAFETY: the count was written by `from`, and all owners are on this thread.
         let left = unsafe { self.count().read() } - 1;
         if left > 0 {
-            // SAFETY: `from` made the link a count, and `PhantomData` keeps all owners on this
-            // thread.
+            // SAFETY: the count was written by `from`, and all owners are on this thread.
             unsafe { self.count().write(left) };
             return;
         }
@@ -118,8 +113,7 @@ impl fmt::Debug for SharedCommand {
     }
 }
 
-/// Commands that wait, chained through their own links: holding any number of them allocates
-/// nothing.
+/// A stack of commands, chained through their links without allocations.
 #[derive(Debug, Default)]
 pub struct CommandStack {
     top: Option<NonNull<WorkerCmdDesc>>,
@@ -131,17 +125,14 @@ impl CommandStack {
         self.top.is_none()
     }
 
-    /// Puts a command on top.
-    ///
-    /// The other owners of `command` must not put it into a stack as well.
+    /// Pushes a command. No other owner may push it while it is in a stack.
     ///
     /// # Safety
     /// The command is in no stack.
     pub unsafe fn push(&mut self, command: SharedCommand) {
         let command = ManuallyDrop::new(command);
         let below = self.top.map_or(std::ptr::null_mut(), NonNull::as_ptr);
-        // SAFETY: the second word of the link belongs to the stack that a command is in, and it is
-        // in no other.
+        // SAFETY: the second word of the link belongs to the command's only stack.
         unsafe { command.next().write(below) };
         self.top = Some(command.desc.block);
     }

@@ -1,12 +1,12 @@
-//! [`Condition`]: what a wait for a counter waits for. `urom-memory` has the counter itself.
+//! [`Condition`]: a condition for waiting on a counter. `urom-memory` contains the counter itself.
 
 use std::fmt;
 
 use crate::host_memory::MemoryAction;
 
-/// What a wait for a sync event's counter waits for (`doca_sync_event_wait_gt`,
-/// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`). The counter is compared as an unsigned
-/// number of 64 bits.
+/// A condition for waiting on a sync event's counter (`doca_sync_event_wait_gt`,
+/// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`). The counter is an unsigned 64-bit
+/// number.
 ///
 /// ```
 /// use urom_abi::sync_event::Condition;
@@ -30,32 +30,31 @@ enum Relation {
 }
 
 impl Condition {
-    /// The counter is greater than `value` (`doca_sync_event_wait_gt`).
+    /// Waits for a counter greater than `value` (`doca_sync_event_wait_gt`).
     #[must_use]
     pub const fn greater(value: u64) -> Condition {
         Condition { relation: Relation::Greater, mask: u64::MAX, value }
     }
 
-    /// The counter is `value` (`doca_sync_event_wait_eq`).
+    /// Waits for a counter equal to `value` (`doca_sync_event_wait_eq`).
     #[must_use]
     pub const fn equal(value: u64) -> Condition {
         Condition { relation: Relation::Equal, mask: u64::MAX, value }
     }
 
-    /// The counter is not `value` (`doca_sync_event_wait_neq`).
+    /// Waits for a counter other than `value` (`doca_sync_event_wait_neq`).
     #[must_use]
     pub const fn not_equal(value: u64) -> Condition {
         Condition { relation: Relation::NotEqual, mask: u64::MAX, value }
     }
 
-    /// The same for these bits of the counter: the others count as 0. A second mask replaces the
-    /// first.
+    /// Masks the counter before the comparison. A second mask replaces the first.
     #[must_use]
     pub const fn masked(self, mask: u64) -> Condition {
         Condition { mask, ..self }
     }
 
-    /// Whether it holds for this counter.
+    /// Returns whether the counter meets the condition.
     #[inline]
     #[must_use]
     pub const fn is_met(&self, counter: u64) -> bool {
@@ -67,7 +66,6 @@ impl Condition {
         }
     }
 
-    /// The action of a wait for it, with `operand` and `compare`.
     #[doc(hidden)]
     pub const fn action(&self) -> (MemoryAction, u64, u64) {
         let action = match self.relation {
@@ -78,7 +76,6 @@ impl Condition {
         (action, self.mask, self.value)
     }
 
-    /// What such an action waits for; `None` for one that does not wait.
     #[doc(hidden)]
     pub const fn of(action: MemoryAction, operand: u64, compare: u64) -> Option<Condition> {
         let condition = match action {
@@ -120,7 +117,7 @@ mod tests {
             (Condition::not_equal(7), &[0, 6, 8, max], &[7]),
             (Condition::greater(7).masked(0xf0), &[0x10, 0x1f], &[7, 8, 0x0f, 0x100]),
             (Condition::equal(1).masked(1), &[1, 3, max], &[0, 2]),
-            // The value is not masked: no counter is equal to it.
+            // The value is not masked, so no counter equals it.
             (Condition::equal(0x101).masked(1), &[], &[1, 0x101]),
             (Condition::not_equal(0x101).masked(1), &[1, 0x101], &[]),
             (Condition::equal(0).masked(0), &[0, 1, max], &[]),

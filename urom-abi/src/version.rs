@@ -1,4 +1,4 @@
-//! The DOCA release whose interface this is, and the version words that plugins carry.
+//! The DOCA release of this interface, and the version words of plugins.
 
 use std::ffi::CStr;
 
@@ -10,23 +10,19 @@ macro_rules! release {
     };
 }
 
-/// The release that the headers are of, and that `libdoca_urom.so` says it is: the first with
-/// UROM's plugin interface in its present form.
+/// The release of the headers and of `libdoca_urom.so`, the first with this plugin interface.
 pub const RELEASE: &str = release!();
 
-/// [`RELEASE`] for C (`doca_version_runtime`).
 #[doc(hidden)]
 pub const C_RELEASE: &CStr = c_text(concat!(release!(), "\0"));
 
-/// A DOCA version word as `DOCA_VERSION_EXACT` computes it: `major << 24 | minor << 16 | patch`.
+/// Returns a DOCA version word as `DOCA_VERSION_EXACT`: `major << 24 | minor << 16 | patch`.
 pub const fn exact(major: usize, minor: usize, patch: usize) -> usize {
     major << 24 | minor << 16 | patch
 }
 
-/// The word a plugin built with this kit puts into `urom_plugin_iface::__doca_api_version`.
-///
-/// It is that of [`RELEASE`], unless the variable `UROM_DOCA_VERSION` names another while the kit
-/// is built (`UROM_DOCA_VERSION=3.0.58 cargo build`).
+/// The value of `urom_plugin_iface::__doca_api_version` in a plugin of this kit: the word of
+/// [`RELEASE`], unless `UROM_DOCA_VERSION` overrides it (`UROM_DOCA_VERSION=3.0.58 cargo build`).
 pub const API_VERSION: usize = {
     let text = match option_env!("UROM_DOCA_VERSION") {
         Some(text) => text,
@@ -42,8 +38,7 @@ pub const API_VERSION: usize = {
     }
 };
 
-/// The word for `MAJOR.MINOR.PATCH`, or `None` when the text is none or a part does not fit its
-/// field (8, 8 and 16 bits).
+/// Returns the word for `MAJOR.MINOR.PATCH`; `None` for an invalid or too large part.
 pub(crate) const fn parse(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let limits = [0xff, 0xff, 0xffff];
@@ -71,7 +66,7 @@ pub(crate) const fn parse(text: &str) -> Option<usize> {
     if part == 2 && digits > 0 { Some(exact(parts[0], parts[1], parts[2])) } else { None }
 }
 
-/// A version word as text: `2.7.0`.
+/// Formats a version word: `2.7.0`.
 pub fn display(word: usize) -> String {
     format!("{}.{}.{}", word >> 24, word >> 16 & 0xff, word & 0xffff)
 }

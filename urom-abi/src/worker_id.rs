@@ -1,23 +1,21 @@
-//! Names of workers, as people read them in log lines and errors.
+//! Worker ids in log lines and errors.
 
 use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
 
 /// The upper half of the ids that this project's service generates for `DOCA_UROM_WORKER_ID_ANY`.
-/// They are far from what a program chooses (`task << 32 | rank`, or a rank), so that the two do
-/// not collide.
+/// It avoids collisions with typical ids of programs (`task << 32 | rank`, or a rank).
 const GENERATED: u64 = 0xf7a3_91c5 << 32;
 
 const PREFIX: &str = "auto-";
 
-/// A worker's id as people read it: `auto-1` for the first one that this project's service
-/// generated, the number for every other.
+/// A worker's id for display: `auto-1` for the first generated id, the number for ids of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(pub u64);
 
 impl WorkerId {
-    /// The id of this number among those that a service generates.
+    /// Returns the generated id with this number.
     pub const fn generated(number: u32) -> WorkerId {
         WorkerId(GENERATED | number as u64)
     }
@@ -32,7 +30,7 @@ impl fmt::Display for WorkerId {
     }
 }
 
-/// Reads both forms; the number of a generated id is read, too.
+/// Parses both forms, and the number of a generated id.
 impl FromStr for WorkerId {
     type Err = ParseIntError;
 

@@ -1,4 +1,4 @@
-//! A payload costs no heap allocation besides the notification that it lies in.
+//! A payload needs no heap allocation except the notification that contains it.
 
 use counting_allocator::{CountingAllocator, allocations_of};
 use urom_abi::Payload;

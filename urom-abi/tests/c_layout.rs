@@ -1,5 +1,5 @@
-//! The functions of the host table, the structures and the codes of Rust, held against a C
-//! compiler's reading of the headers in `include/`.
+//! Compares the host table's functions, the structures and the codes of Rust with the headers in
+//! `include/`, as read by a C compiler.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -105,13 +105,12 @@ fn structures() -> String {
         }),
         structure!(WorkerCtx = "struct urom_worker_ctx" { iface, domain_iface, plugin_ctx }),
     ];
-    // The bytes of a message follow its header without a gap.
+    // A message's bytes follow its header directly.
     let bytes = [
         ("struct urom_worker_cmd, plugin_cmd", size_of::<WorkerCmd>()),
         ("struct urom_worker_cmd_desc, worker_cmd.plugin_cmd", size_of::<WorkerCmdDesc>()),
         ("struct urom_worker_notify, plugin_notif", size_of::<WorkerNotify>()),
         ("struct urom_worker_notif_desc, worker_notif.plugin_notif", size_of::<WorkerNotifDesc>()),
-        // Its one field is private.
         ("ucs_cpu_set_t, ucs_bits", 0),
     ];
     let bytes = bytes.map(|(of, end)| equal(&format!("offsetof({of})"), end as u64));
@@ -163,7 +162,7 @@ fn values() -> String {
         ("UROM_CANCEL_HOST_LEFT", CancelReason::HOST_LEFT.0.into()),
         ("DOCA_VERSION_CALC_EXACT(3, 0, 58)", exact(3, 0, 58) as u64),
         ("DOCA_VERSION_EXACT", exact(2, 7, 0) as u64),
-        // What DOCA's own 3.0.0058 says; the patch is counted in thousands.
+        // The value of DOCA 3.0.0058, whose patch counts thousands.
         ("DOCA_VERSION_CALC(3, 0, 58)", 0x0300_E290),
         ("sizeof(DOCA_VERSION_EXACT)", size_of::<usize>() as u64),
         ("sizeof(DOCA_UROM_WORKER_ID_ANY)", 8),
@@ -186,7 +185,6 @@ fn every_size_offset_type_and_value_is_the_c_compilers() {
     }
 }
 
-/// What the compiler says of code that differs from the headers.
 #[track_caller]
 fn complaint(code: &str) -> String {
     agree(code).expect_err("the headers say otherwise")

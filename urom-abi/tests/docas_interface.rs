@@ -1,6 +1,5 @@
-//! The C headers of `include/`, in C and in C++, with strict warnings: every name of DOCA's public
-//! interface, `docas_interface.txt`, can be used by a program that includes its header, all headers
-//! compile in any order, and so do their macros.
+//! The C headers of `include/` in C and C++ with strict warnings. Programs can use every name of
+//! DOCA's public interface (`docas_interface.txt`), and the headers compile in any order.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,19 +12,17 @@ fn include() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// The headers, each with the lines of its names.
 fn headers() -> Vec<(&'static str, Vec<&'static str>)> {
     let parts = NAMES.split("\n# ").skip(1);
     let lines = |part: &'static str| part.lines().skip(1).filter(|line| !line.is_empty()).collect();
     parts.map(|part| (part.lines().next().expect("a header's name"), lines(part))).collect()
 }
 
-/// A program that uses all names of a header.
 fn program(language: Language, header: &str, lines: &[&str]) -> String {
     let mut outside = String::new();
     let mut inside = String::new();
     for line in lines {
-        // The compiler's complaints begin with the line of the list.
+        // Compiler errors show the line of the list.
         let place = format!("#line 1 \"{}\"\n", line.replace(['\\', '"'], "'"));
         let mut add = |text: String| {
             inside += &place;
@@ -35,7 +32,7 @@ fn program(language: Language, header: &str, lines: &[&str]) -> String {
         if let Some(declaration) = line.strip_prefix("typedef ") {
             let (before, rest) = declaration.split_once("(*").expect(line);
             let (name, rest) = rest.split_once(')').expect(line);
-            // Another type of that name would be another pointer.
+            // A pointer to another type would not match.
             outside += &format!("{place}typedef {before}(*of_list_{name}){rest}\n");
             add(format!("\t{{ of_list_{name} *place = cast({name} *, 0); (void)place; }}"));
         } else if let Some((name, code)) = line.split_once(": ") {
@@ -87,7 +84,6 @@ fn a_program_that_includes_its_header_can_use_every_name() {
     }
 }
 
-/// Each header that DOCA has is in the list, but for the two that configure the others.
 #[test]
 fn every_header_is_in_the_list() {
     let listed: Vec<_> = headers().into_iter().map(|(header, _)| header).collect();
@@ -103,7 +99,6 @@ fn every_header_is_in_the_list() {
     }
 }
 
-/// What is missing or different fails, in both languages, and the compiler names it.
 #[test]
 #[cfg_attr(miri, ignore = "it runs the C compiler")]
 fn a_name_that_is_missing_or_different_is_found() {
@@ -171,7 +166,7 @@ fn compiles(language: Language, code: &str) {
 }
 
 fn includes<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    // ISO C wants at least one declaration.
+    // ISO C requires at least one declaration.
     names
         .into_iter()
         .map(|name| format!("#include <{name}>\n"))
@@ -197,7 +192,6 @@ fn all_headers_compile_whichever_is_first() {
     }
 }
 
-/// What a program of somebody else does with the macros, without a warning.
 #[test]
 #[cfg_attr(miri, ignore = "it runs the C compiler")]
 fn the_macros_are_usable() {

@@ -1,11 +1,9 @@
-//! Two definitions have one fingerprint when they agree on every byte, and a sentence names the
-//! first thing on which others disagree.
+//! Fingerprints are equal for equal bytes; otherwise the first difference is reported.
 
 use urom_abi::describe::section::{self, Build, Panic};
 use urom_abi::describe::{Constant, Messages, Protocol, Type, Variant};
 use urom_abi::protocol::Protocol as _;
 
-/// The description of a protocol that is made of these items.
 macro_rules! described {
     ($($item:item)*) => {{
         mod definition {
@@ -19,7 +17,6 @@ macro_rules! described {
     }};
 }
 
-/// The definition of `worker_tiles` with another command, structure or notification.
 macro_rules! tiles {
     (tile $tile:item) => {
         tiles! {
@@ -307,7 +304,7 @@ fn values_of_constants_in_lengths_and_conditions_count_with_their_names() {
     assert_differ(host, keys!(u32, 8, -1, "a"), text);
     let text = "`KIND` in the condition of `Put.more` is -1 at the host, 3 at the plugin";
     assert_differ(host, keys!(u32, 4, 3, "a"), text);
-    // What follows stays until the process ends, which Miri takes for a leak.
+    // The following memory is never freed, which Miri reports as a leak.
     if cfg!(miri) {
         return;
     }
@@ -341,7 +338,7 @@ fn a_command_that_the_host_lacks_is_named_though_a_notification_of_its_has_the_n
     }
 }
 
-/// Fingerprint and difference are two walks over a description; they must see the same.
+/// Fingerprint and difference traverse descriptions separately, but must agree.
 #[test]
 fn for_every_changed_byte_of_a_description_fingerprint_and_difference_agree() {
     let build = Build { kit: "1", panic: Panic::Unwind };

@@ -1,12 +1,7 @@
-//! What a thread knows of the library's callbacks: whether one is running, and what waits until it
-//! is over.
-//!
-//! A progress engine must not be progressed from inside a callback. So while one runs, progress
-//! does nothing, a worker or domain that is dropped is set aside, and a panic is kept. All three
-//! are made up for as soon as the call that ran the callback is back in Rust.
-//!
-//! Nothing here has a destructor, so it still works when thread-locals of the program that own
-//! workers are destroyed. A panic that is kept then and that nobody resumes is leaked.
+//! Per-thread state of the library's callbacks. Inside a callback, which must not progress an
+//! engine, progress does nothing, and dropped workers and domains and a panic are stored here until
+//! the outermost call returns to Rust. Nothing here has a destructor, so it works while the
+//! program's thread-locals are destroyed.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -16,9 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use urom_abi::DocaError;
 
 struct Thread {
-    /// Whether a progress call, and perhaps a callback, is running.
     busy: Cell<bool>,
-    /// Workers and domains. Empty whenever no callback runs.
     deferred: RefCell<Vec<Box<dyn Any>>>,
     panic: RefCell<Option<Box<dyn Any + Send>>>,
 }
@@ -38,13 +31,12 @@ pub(crate) fn is_running() -> bool {
     THREAD.with(|thread| thread.busy.get())
 }
 
-/// Runs `progress`, which may run callbacks. While one is running already, returns `false` instead.
+/// Runs `progress`, which may run callbacks. Returns `false` without running it inside a callback.
 #[inline]
 pub(crate) fn run_unless_running(progress: impl FnOnce() -> bool) -> bool {
     THREAD.with(|thread| !thread.busy.replace(true) && finish(thread, progress()))
 }
 
-/// The end of the outermost call.
 #[inline]
 fn finish<T>(thread: &Thread, result: T) -> T {
     thread.busy.set(false);
@@ -54,9 +46,7 @@ fn finish<T>(thread: &Thread, result: T) -> T {
     result
 }
 
-/// Runs a call of the library that may run callbacks. A callback may use this, too.
-///
-/// Workers and domains that callbacks dropped are stopped before it returns.
+/// Runs a library call that may run callbacks, also inside one; then stops the owners they dropped.
 #[inline]
 pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
     THREAD.with(|thread| {
@@ -69,14 +59,13 @@ pub(crate) fn calling<T>(call: impl FnOnce() -> T) -> T {
 
 #[cold]
 fn drop_deferred(thread: &Thread) {
-    // One at a time: stopping a worker runs callbacks, which may drop more of them.
+    // One at a time: stopping a worker runs callbacks, which may drop more workers.
     loop {
         let owner = thread.deferred.borrow_mut().pop();
         if owner.is_none() {
             break;
         }
     }
-    // Nothing of it is left when the thread ends.
     thread.deferred.take();
 }
 
@@ -92,11 +81,11 @@ pub(crate) fn guard(body: impl FnOnce()) {
     });
 }
 
-/// The same with a result, which is `UNEXPECTED` after a panic.
+/// As [`guard`], with a result: `UNEXPECTED` after a panic.
 pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         THREAD.with(|thread| {
-            // The first one counts.
+            // Later panics are ignored.
             if thread.panic.borrow().is_none() {
                 thread.panic.replace(Some(payload));
             }

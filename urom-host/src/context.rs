@@ -1,4 +1,4 @@
-//! What the contexts of services, workers and domains have in common (`struct doca_ctx`).
+//! Code shared by the contexts of services, workers and domains (`struct doca_ctx`).
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -19,13 +19,13 @@ use crate::library::{Library, get};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ContextState {
-    /// Stopped, or its worker process is gone.
+    /// Stopped, or the worker process has ended.
     Idle,
-    /// It is starting.
+    /// Starting.
     Starting,
-    /// It can be used: a worker takes tasks.
+    /// Usable: a worker accepts tasks.
     Running,
-    /// It is stopping, or its worker process is gone and its tasks are being flushed.
+    /// Stopping, or the worker process has ended and its tasks are being flushed.
     Stopping,
 }
 
@@ -40,7 +40,6 @@ impl From<CtxState> for ContextState {
     }
 }
 
-/// A kind of context, and what one of it has besides that of all kinds.
 pub(crate) trait ObjectKind: Sized + 'static {
     type Raw;
 
@@ -50,18 +49,16 @@ pub(crate) trait ObjectKind: Sized + 'static {
 
     fn name(&self) -> String;
 
-    /// Runs inside progress, start or stop, before the watchers of the state are woken.
+    /// Runs inside progress, start or stop, before the state's watchers are woken.
     fn state_changed(_context: &Context<Self>, _next: CtxState) {}
 
-    /// Runs before it is asked to stop.
     fn before_stop(_context: &Context<Self>) {}
 
-    /// Whether [`leave`](ObjectKind::leave) may succeed.
     fn can_leave(_context: &Context<Self>) -> bool {
         false
     }
 
-    /// Leaves the stopping object to the library, which destroys it later. An error leaves it here.
+    /// Leaves the stopping object to the library, which destroys it later.
     fn leave(_context: &Context<Self>) -> Result<(), DocaError> {
         Err(DocaError::TIME_OUT)
     }
@@ -73,7 +70,6 @@ pub(crate) type Functions<T> = (
     unsafe extern "C" fn(*mut T) -> DocaError,
 );
 
-/// A context in the library, with everything that must live as long as it.
 pub(crate) struct Context<K: ObjectKind> {
     pub(crate) maker: Maker,
     pub(crate) library: Library,
@@ -93,26 +89,21 @@ impl<K: ObjectKind> Deref for Context<K> {
 }
 
 impl<K: ObjectKind> Context<K> {
-    /// `BAD_STATE` if it was made before a fork.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         made_here(self.maker, || format!("using {}", self.name()))
     }
 
-    /// The library's functions, which must not see what was made before a fork.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
     pub(crate) fn api(&self) -> Result<&'static Api> {
         self.check().map(|()| self.library.api())
     }
 
-    /// The library's extensions; none for what was made before a fork.
+    /// The library's extensions, or none if the context was made before a fork.
     pub(crate) fn extensions(&self) -> &'static Extensions {
         if self.maker.is_here() { self.library.extensions() } else { &Extensions::NONE }
     }
 
-    /// The same for tasks: all or none.
+    /// The extensions for tasks: all or none.
     pub(crate) fn task_extensions(&self) -> &'static Extensions {
         if self.library.keeps_slots() { self.extensions() } else { &Extensions::NONE }
     }
@@ -133,7 +124,6 @@ impl<K: ObjectKind> Context<K> {
         })
     }
 
-    /// Why it failed, in the library's words; empty when it did not, or when the library has none.
     pub(crate) fn failure(&self) -> String {
         if let Err(why) = self.maker.check() {
             return why.to_string();
@@ -152,7 +142,6 @@ impl<K: ObjectKind> Context<K> {
         }
     }
 
-    /// The code of the failure; `None` when there is none, or when the library does not say.
     pub(crate) fn failure_code(&self) -> Option<DocaError> {
         let get_code = self.extensions().urom_ctx_get_failure_code?;
         // SAFETY: the context is live and belongs to this thread.
@@ -204,7 +193,6 @@ impl<K: ObjectKind> Context<K> {
         self.error(code, "starting").hint(hint)
     }
 
-    /// Progresses its engine until a start is over; returns the state then.
     pub(crate) async fn started(&self) -> Result<CtxState> {
         let is_over = |state: &Result<CtxState>| {
             !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING))
@@ -212,8 +200,7 @@ impl<K: ObjectKind> Context<K> {
         poll_fn(|cx| self.poll_state(cx, is_over)).await
     }
 
-    /// Progresses until `is_over` holds for the state, and returns the state. When nothing moves
-    /// before, wakes `cx` at the next change.
+    /// Progresses until `is_over` holds for the state, and returns the state; otherwise watches it.
     pub(crate) fn poll_state(
         &self,
         cx: &TaskContext<'_>,

@@ -1,4 +1,4 @@
-//! Devices, which choose the service on hosts that have several.
+//! Devices, which select the service on hosts with several.
 
 use std::ptr::{self, NonNull};
 
@@ -8,29 +8,28 @@ use urom_abi::host::{Api, Dev, DevInfo as RawInfo, IBDEV_NAME_SIZE, PCI_ADDR_SIZ
 use crate::error::{Error, Result, check};
 use crate::library::{Library, c_text, get, non_null};
 
-/// A device that a service can be reached through (`struct doca_devinfo`).
+/// A device that reaches a service (`struct doca_devinfo`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// The InfiniBand device name, such as `mlx5_0`.
     pub name: String,
-    /// The PCI address, such as `0000:03:00.0`. Of a device without one it is `0000:00:00.0` with
-    /// this project's library, and may be empty with another.
+    /// The PCI address, such as `0000:03:00.0`. For a device without one, this project's library
+    /// gives `0000:00:00.0`; others may give an empty string.
     pub pci_address: String,
 }
 
-/// The devices of this host, by the library that [`Library::find`] finds
-/// (`doca_devinfo_create_list`).
+/// Returns the devices of the library of [`Library::find`] (`doca_devinfo_create_list`).
 ///
 /// # Errors
-/// As [`Library::find`], and whatever the library says; no device is an empty list.
+/// As [`Library::find`], and the library's errors.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     devices_of(Library::find()?)
 }
 
-/// The devices of this host, by any library (`doca_devinfo_create_list`).
+/// Returns this host's devices, from `library` (`doca_devinfo_create_list`). The list may be empty.
 ///
 /// # Errors
-/// Whatever the library says; no device is an empty list.
+/// The library's errors.
 pub fn devices_of(library: Library) -> Result<Vec<DeviceInfo>> {
     with_devices(library, |devices| Ok(devices.iter().map(|(_, info)| info.clone()).collect()))
 }
@@ -54,7 +53,7 @@ impl Device {
                         .hint("name one of those"),
                 });
             };
-            // SAFETY: the entry is of a live list, and the pointer is to a local variable.
+            // SAFETY: the entry belongs to a live list, and the pointer is to a local variable.
             let open = |device: &mut _| unsafe { (library.api().doca_dev_open)(*found, device) };
             let device = get(ptr::null_mut(), what, open)?;
             Ok(Device { library, device: non_null(device, what)? })
@@ -90,8 +89,7 @@ fn with_devices<T>(
     check(code, || "listing devices")?;
     let entries = match list.is_null() {
         true => &[],
-        // SAFETY: the library gave out an array of that many entries, which lives until the list is
-        // destroyed.
+        // SAFETY: the library's array has `count` entries, and lives until the list is destroyed.
         false => unsafe { std::slice::from_raw_parts(list, count as usize) },
     };
     let result =
@@ -105,13 +103,13 @@ fn with_devices<T>(
 
 fn describe(api: &Api, device: *mut RawInfo) -> DeviceInfo {
     let mut name = [0; IBDEV_NAME_SIZE];
-    // SAFETY: the entry is of a live list, and the array has the size that is said.
+    // SAFETY: the entry belongs to a live list, and the array has the size passed to the call.
     let code = unsafe {
         (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32)
     };
     let name = if code == DocaError::SUCCESS { c_text(&name) } else { String::new() };
     let mut address = [0; PCI_ADDR_SIZE];
-    // SAFETY: the entry is of a live list, and the array has the size that the call asks for.
+    // SAFETY: the entry belongs to a live list, and the array has the size that the call requires.
     let code = unsafe { (api.doca_devinfo_get_pci_addr_str)(device, address.as_mut_ptr()) };
     let pci_address = if code == DocaError::SUCCESS { c_text(&address) } else { String::new() };
     DeviceInfo { name, pci_address }

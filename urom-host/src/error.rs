@@ -1,4 +1,4 @@
-//! The one error type: a DOCA code with what failed, on what, why, and what to do.
+//! The error type: a DOCA code with the failed action, its object, the reason, and a hint.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -7,10 +7,10 @@ use std::fmt;
 use urom_abi::DocaError;
 use urom_os::fork::{Inherited, Maker};
 
-/// Why something failed.
+/// An error of this crate.
 ///
-/// The text is one sentence: what failed and on what, the DOCA code, the library's own words where
-/// it has some, and what to do next. [`code`](Self::code) is what a C program would have got.
+/// Its text is one sentence: the failed action and its object, the DOCA code, the library's reason
+/// if any, and a hint. [`code`](Self::code) is the DOCA code that a C program would get.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -24,8 +24,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of a crate that builds upon this one. `what` is a phrase such as `starting worker
-    /// 3`, before "failed".
+    /// For crates built on this one. `what` is a phrase such as `starting worker 3`.
     pub fn new(code: DocaError, what: impl Into<Cow<'static, str>>) -> Error {
         let what = what.into();
         Error(Box::new(Inner {
@@ -39,13 +38,13 @@ impl Error {
         }))
     }
 
-    /// Adds what was found; an empty text adds nothing.
+    /// Adds the reason; an empty text adds nothing.
     pub fn why(mut self, why: impl Into<String>) -> Error {
         self.0.why = Some(why.into()).filter(|text| !text.is_empty());
         self
     }
 
-    /// Adds what to do next.
+    /// Adds a hint for the user.
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
         self.0.hint = Some(hint.into());
         self
@@ -61,7 +60,6 @@ impl Error {
         self
     }
 
-    /// Adds the error behind this one; its text becomes the reason.
     pub(crate) fn caused_by(mut self, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
         let cause = cause.into();
         self.0.why = Some(cause.to_string());
@@ -74,15 +72,13 @@ impl Error {
         self.0.code
     }
 
-    /// The error behind this one, such as an [`EncodeError`](urom_abi::wire::EncodeError). Its text
-    /// is a part of this error's, so `source` leaves it out: what prints a chain of errors would
-    /// print it twice.
+    /// The cause, such as an [`EncodeError`](urom_abi::wire::EncodeError). `source` leaves it out
+    /// because this error's text includes its text.
     pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.0.cause.as_deref()
     }
 
-    /// The bytes of the notification, when the plugin sent one together with a status other than
-    /// `SUCCESS`.
+    /// The bytes of the notification, if the plugin sent one with a status other than `SUCCESS`.
     pub fn reply(&self) -> Option<&[u8]> {
         self.0.reply.as_deref()
     }
@@ -105,7 +101,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The same sentence: it is what a `main` that returns an error prints.
+/// As `Display`: a `main` that returns an error prints the `Debug` text.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -114,7 +110,6 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        // The cause itself is a part of the text.
         self.cause()?.source()
     }
 }
@@ -134,7 +129,7 @@ impl From<Error> for DocaError {
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A DOCA result as a Rust one; `what` is only asked for after a failure.
+/// Converts a DOCA result; `what` is only called after a failure.
 pub(crate) fn check<W: Into<Cow<'static, str>>>(
     code: DocaError,
     what: impl FnOnce() -> W,
@@ -142,7 +137,7 @@ pub(crate) fn check<W: Into<Cow<'static, str>>>(
     code.check().map_err(|code| Error::new(code, what()))
 }
 
-/// `BAD_STATE` for an object that was made before a fork; `what` is only asked for then.
+/// Fails with `BAD_STATE` for an object made before a fork.
 #[inline]
 pub(crate) fn made_here<W: Into<Cow<'static, str>>>(
     maker: Maker,

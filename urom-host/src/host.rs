@@ -1,4 +1,4 @@
-//! The host side of a protocol, for generated clients.
+//! The host side of a protocol for generated clients.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::plugin::Plugin;
 use crate::task::{self, Completion, TaskHandle};
 use crate::worker::Worker;
 
-/// This crate, as generated clients see it: a client is a `P::Client<Host>`, which
-/// [`Service::plugin`](crate::ServiceHandle::plugin) makes.
+/// This crate for generated clients: a client is a `P::Client<Host>`, made by
+/// [`Service::plugin`](crate::ServiceHandle::plugin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {}
 
@@ -32,11 +32,10 @@ impl HostSide for Host {
     }
 
     /// The callback runs inside the progress call that completes the task. It may submit further
-    /// tasks; it cannot wait. Up to 32 bytes of it, the echoed fields included, need no memory of
-    /// their own; more takes one heap allocation.
+    /// tasks; it cannot wait. A callback of up to 32 bytes, including the echoed fields, needs no
+    /// allocation; a larger one needs one.
     ///
-    /// A panic in it does not cross the library: it goes on in whoever called for progress, as if
-    /// that had panicked.
+    /// A panic in it does not cross the library: it continues in the caller of the progress.
     fn submit_with<C: Request, F>(
         plugin: &Plugin,
         worker: &Worker,

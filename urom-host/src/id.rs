@@ -1,10 +1,10 @@
-//! The documented convention for worker ids.
+//! DOCA's convention for worker ids.
 
-/// A worker's id by DOCA's suggested convention: the task (job) in the upper half, the process's
-/// local rank modulo the cores of the service in the lower.
+/// Returns a worker's id by DOCA's suggested convention: the task (job) in the upper half; in the
+/// lower half the process's local rank modulo the service's cores.
 ///
-/// Processes of one task that run on the same host and share a core of the DPU then share a worker,
-/// and tasks do not meet. `cores` is usually `service.cpus().iter().count()`; 0 counts as 1.
+/// Processes of one task on one host that share a DPU core then share a worker; other tasks have
+/// other workers. `cores` is usually `service.cpus().iter().count()`; 0 counts as 1.
 pub const fn worker_id(task_id: u32, local_rank: u32, cores: u32) -> u64 {
     let cores = if cores == 0 { 1 } else { cores };
     (task_id as u64) << 32 | (local_rank % cores) as u64

@@ -1,8 +1,8 @@
 //! Drive DOCA UROM workers from a Rust host program.
 //!
 //! A *service* finds *plugins* and runs *workers*, processes that load some of the plugins. A host
-//! program connects to the service, starts workers, and submits *tasks* to them: commands of a
-//! plugin's protocol. Each completes with the plugin's notification.
+//! program connects to the service, starts workers, and submits *tasks* (commands of a plugin's
+//! protocol) to them. Each task completes with the plugin's notification.
 //!
 //! ```no_run
 //! use urom_host::{Service, block_on};
@@ -32,69 +32,65 @@
 //!
 //! # Waiting
 //!
-//! Everything that takes time is a future. `.wait()` and [`block_on`] run futures on the current
-//! thread: they poll for a moment and then sleep. The module `tokio`, with the feature of that
-//! name, does the same in tokio. Any other executor works as long as something on the same thread
-//! progresses the engines, see [`ProgressEngine`].
+//! Every operation that takes time is a future. `.wait()` and [`block_on`] run futures on the
+//! current thread: they poll for a moment and then sleep. The module `tokio` (feature `tokio`) does
+//! the same in tokio. Any other executor works if something on the same thread progresses the
+//! engines; see [`ProgressEngine`].
 //!
-//! A task can have a callback in place of a future: `submit_with` of the generated task. The
-//! callback runs inside the progress call that completes the task. It may submit further tasks; it
-//! cannot wait. A panic in it does not cross the library: whoever called for progress gets it.
+//! `submit_with` of a generated task takes a callback instead of returning a future. The callback
+//! runs inside the progress call that completes the task. It may submit further tasks; it cannot
+//! wait. A panic in it continues in the caller of the progress.
 //!
 //! # Threads
 //!
-//! A progress engine, its workers and their tasks belong to one thread, which the compiler checks.
-//! Several threads can use one service, each with workers and an engine of its own: see
+//! A progress engine, its workers and their tasks belong to one thread; the compiler checks this.
+//! Several threads can use one service, each with its own workers and engine: see
 //! [`ServiceHandle`].
 //!
 //! # Objects
 //!
-//! Objects may be dropped in any order: each keeps what it needs, and DOCA's order of destruction
-//! is kept. The drop of a worker waits for at most a tenth of a second until it stops; see
-//! [`Worker`] for one that takes longer.
+//! Objects may be dropped in any order: each keeps its dependencies alive, in DOCA's order of
+//! destruction. The drop of a worker waits at most 0.1 s for it to stop; see [`Worker`].
 //!
 //! # Libraries
 //!
-//! The crate calls DOCA's C functions through a table ([`Library`]). The table is that of this
-//! project's own library, which is built in (the feature `builtin`), or that of a
-//! `libdoca_urom.so` which is loaded at run time. When the program connects, the first of these
-//! decides:
+//! The crate calls DOCA's C functions through a table ([`Library`]): this project's own library,
+//! built in (feature `builtin`), or a `libdoca_urom.so` loaded at run time. When the program
+//! connects, the first matching row decides:
 //!
-//! | what is set | the library |
+//! | setting | library |
 //! | --- | --- |
 //! | [`ServiceBuilder::library`], [`engine`](ServiceBuilder::engine) | that one |
-//! | the variable `UROM_DOCA_LIBRARY` | that file, or for the word `builtin` the built-in one |
-//! | the variable `DOCA_UROM_SERVICE_FILE` | that below `/opt/mellanox/doca`, if it is there |
+//! | the variable `UROM_DOCA_LIBRARY` | that file, or the built-in one for the word `builtin` |
+//! | the variable `DOCA_UROM_SERVICE_FILE` | the file below `/opt/mellanox/doca`, if it exists |
 //! | nothing | the built-in one |
 //!
-//! So a program that was built and tested on a laptop runs unchanged on a host with a BlueField.
-//! There `DOCA_UROM_SERVICE_FILE` says which DPU serves the host, and [`ServiceBuilder::device`]
-//! names the device to reach it through, which NVIDIA's library demands.
+//! So a program built and tested on a laptop runs unchanged on a host with a BlueField. There,
+//! `DOCA_UROM_SERVICE_FILE` selects the DPU, and [`ServiceBuilder::device`] names the device to
+//! reach it, which NVIDIA's library requires.
 //!
-//! Two things are beyond DOCA's interface: [`ServiceBuilder::address`] and
-//! [`ServiceBuilder::embedded`]. They use the built-in library unless the first three rows name
-//! another one; NVIDIA's refuses them with `NOT_SUPPORTED`. Nor does NVIDIA's library give reasons
-//! for failures: errors then have DOCA's code only.
+//! [`ServiceBuilder::address`] and [`ServiceBuilder::embedded`] are not part of DOCA's interface.
+//! They use the built-in library unless the first three rows name another; NVIDIA's refuses them
+//! with `NOT_SUPPORTED`. Errors of NVIDIA's library contain only DOCA's code, without a reason.
 //!
-//! A library is never unloaded. [`Library::load`] lists the releases that can be used, and what
-//! its caller vouches for.
+//! A library is never unloaded. [`Library::load`] lists the usable releases and the duties of its
+//! caller.
 //!
 //! # Features
 //!
-//! | feature | the program has |
+//! | feature | adds |
 //! | --- | --- |
-//! | `embedded` (default) | the library of this project and the embedded service |
-//! | `builtin` | the library of this project, for the daemon `uromd`; no service |
-//! | neither | no library: it needs no UCX to be built and always loads one |
+//! | `embedded` (default) | this project's library and the embedded service |
+//! | `builtin` | this project's library, for the daemon `uromd`; no service |
+//! | neither | no library: the build needs no UCX; a library is always loaded |
 //! | `tokio` | waiting in tokio |
 //! | `mpi` | the all-gather over MPI |
-//! | `test-util` | what tests of plugins and host programs need; `embedded` |
+//! | `test-util` | helpers for tests of plugins and host programs; `embedded` |
 #![cfg_attr(
     not(feature = "builtin"),
     allow(rustdoc::broken_intra_doc_links, reason = "the built-in library is off")
 )]
 
-/// Implements `Debug` with those fields of a type that tell something.
 macro_rules! debug_fields {
     ($(<$generic:ident>)? $name:ident, |$it:pat_param| { $($field:ident: $value:expr),* }) => {
         impl $(<$generic>)? std::fmt::Debug for $name $(<$generic>)? {
@@ -128,7 +124,6 @@ mod task;
 pub mod test_util;
 #[cfg(feature = "tokio")]
 pub mod tokio;
-/// Without tokio, nothing is awaited in it.
 #[cfg(not(feature = "tokio"))]
 mod tokio {
     pub(crate) fn begin_driving() {}
@@ -139,7 +134,7 @@ mod wait;
 mod worker;
 
 pub use context::ContextState;
-/// The crate that [`gather::Mpi`] is made with.
+/// The crate `mpi`, for [`gather::Mpi`].
 #[cfg(feature = "mpi")]
 pub use mpi;
 

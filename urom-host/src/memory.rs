@@ -1,9 +1,8 @@
-//! Memory that plugins can reach.
+//! Memory for plugins. A host allocates memory, shares it with a worker, and names ranges in
+//! commands.
 //!
-//! A host allocates memory, shares it with a worker, and names parts of it in commands. A worker on
-//! the same machine maps the memory, or the kernel copies for it. For any other worker this
-//! program's library reads and writes the memory on a thread of its own, and sends the bytes over
-//! UCX.
+//! A worker on the same machine maps the memory, or the kernel copies it. For any other worker a
+//! thread of this program's library accesses the memory and sends the bytes over UCX.
 //!
 //! ```no_run
 //! use urom_host::memory::{Access, Mmap, Share};
@@ -19,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! A [`SyncEvent`] is a counter in such memory, which host and plugin wait for. Share its
+//! A [`SyncEvent`] is a counter in such memory that host and plugin wait for. Share its
 //! [`memory`](SyncEvent::memory), and send its [`range`](SyncEvent::range).
 
 use std::ffi::{c_char, c_void};
@@ -49,13 +48,12 @@ use crate::worker::{Context, MemoryUse, Owner, Worker};
 
 /// Sharing memory with a worker.
 pub trait Share {
-    /// Lets the plugins of a worker reach this memory, for commands of this connection
-    /// (`urom_worker_share_memory`; DOCA has no such call). They may read it if it
-    /// [lets others read](Access::others_read), and write it if it
-    /// [lets others write](Access::others_write).
+    /// Lets a worker's plugins access this memory, for commands of this connection
+    /// (`urom_worker_share_memory`; not in DOCA): read if it [lets others
+    /// read](Access::others_read), write if it [lets others write](Access::others_write).
     ///
-    /// The request is made when this returns, whether or not the future is polled. Dropping the
-    /// future ends the share. Memory can be shared with several workers, once with each.
+    /// The request is made at once, also without polling the future. Dropping the future ends the
+    /// share. Memory can be shared once with each of several workers.
     ///
     /// The share takes the first of these [paths](MemoryShare::path) that works:
     ///
@@ -63,30 +61,30 @@ pub trait Share {
     ///    [`Mmap::allocate`]. This is the fastest.
     /// 2. [`PROCESS`](MemoryPath::PROCESS): the kernel copies other memory for a worker on this
     ///    machine, if the worker has this program's user and may trace this process.
-    /// 3. [`NETWORK`](MemoryPath::NETWORK): this program's library sends and receives the bytes
-    ///    over UCX, on a thread of its own. The program need not progress for that.
+    /// 3. [`NETWORK`](MemoryPath::NETWORK): a thread of this program's library transfers the bytes
+    ///    over UCX. The program need not progress.
     ///
     /// # Errors
     /// The future resolves to
-    ///
-    /// - `NOT_SUPPORTED` with NVIDIA's library: export the memory with UCX there
-    ///   (`ucp_memh_pack`), and import it in the plugin;
-    /// - `NOT_PERMITTED` when the memory lets nobody else read;
-    /// - `ALREADY_EXIST` when this memory is shared with the worker already;
-    /// - `FULL` when 4096 memories of this connection are shared with the worker;
+    /// - `INITIALIZATION`, `DRIVER` or `NOT_CONNECTED` when the path is not the first, and UCX
+    ///   fails to start or lacks a transport that detects a lost peer, such as `tcp`.
+    ///   import it in the plugin;
+    /// - `NOT_PERMITTED` when the memory does not let others read;
+    /// - `ALREADY_EXIST` when this memory is already shared with the worker;
+    /// - `FULL` when this connection already shares 4096 memories with the worker;
     /// - `BAD_STATE` when the worker does not run, `CONNECTION_RESET` when it is lost meanwhile;
     /// - `OPERATING_SYSTEM` when the worker cannot map the memory;
-    /// - `INITIALIZATION`, `DRIVER` or `NOT_CONNECTED` when the path is not the first, and UCX does
-    ///   not start or has no transport that notices a lost peer, such as `tcp`.
+    /// - `INITIALIZATION`, `DRIVER` or `NOT_CONNECTED` when the path is not the first, and UCX
+    ///   fails to start or has no transport that detects a lost peer, such as `tcp`.
     fn share(&self, worker: &Worker) -> Pending<MemoryShare> {
         self.share_from(worker, MemoryPath::MAPPED)
     }
 
-    /// As [`share`](Self::share), for a plugin that does what a device of this host does: it may do
-    /// what the owner of the memory may, and checks by itself what others may.
+    /// As [`share`](Self::share), for a plugin that acts as a device of this host, with the owner's
+    /// rights: it checks the access of others itself.
     fn share_with_device(&self, worker: &Worker) -> Pending<MemoryShare>;
 
-    /// As [`share`](Self::share), without the paths before `path`. For tests.
+    /// As [`share`](Self::share), without the paths before `path`, for tests.
     #[doc(hidden)]
     fn share_from(&self, worker: &Worker, path: MemoryPath) -> Pending<MemoryShare>;
 }
@@ -106,7 +104,6 @@ impl Share for Mmap {
     }
 }
 
-/// Ends when the library says whether memory is shared.
 fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<MemoryShare> {
     Pending::new(async move {
         let (mut shared, told) = begun?;
@@ -119,7 +116,6 @@ fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<Memory
                 }
                 Ok((code, _, why)) => {
                     if code != DocaError::CONNECTION_RESET {
-                        // The worker has nothing of it.
                         shared.used.end(DocaError::NOT_FOUND, String::new());
                     }
                     Err(Error::new(code, what()).why(why))
@@ -130,12 +126,11 @@ fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<Memory
     })
 }
 
-/// Memory that is shared with a worker, until this is dropped or [`unshare`](Self::unshare)d.
+/// Memory shared with a worker, until this is dropped or [`unshare`](Self::unshare)d. It stays on
+/// the worker's thread.
 ///
-/// The map's memory stays allocated as long as the worker may use it, even if the map and this are
-/// dropped before. For memory of [`Mmap::from_raw`] the caller has to keep that order.
-///
-/// It stays on the thread of its worker.
+/// A map's memory stays allocated while the worker may use it, even if the map and this are
+/// dropped. For memory of [`Mmap::from_raw`] the caller must ensure this.
 #[derive(Debug)]
 #[must_use = "the memory is shared as long as this exists"]
 pub struct MemoryShare {
@@ -146,39 +141,38 @@ pub struct MemoryShare {
 }
 
 impl MemoryShare {
-    /// The whole memory as a command's field.
+    /// The whole memory as a command field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.range
     }
 
-    /// A part of the memory as a command's field. The range is in bytes from the beginning.
+    /// A part of the memory as a command field. `range` counts bytes from the beginning.
     ///
     /// # Panics
-    /// When the range does not lie within the memory.
+    /// When the range exceeds the memory.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
         self.range.slice(range)
     }
 
-    /// Which path the bytes take between this program and the worker. It does not change. Its
-    /// [`name`](MemoryPath::name) is for a log.
+    /// The path of the bytes. It does not change. [`name`](MemoryPath::name) is for logs.
     #[must_use]
     pub fn path(&self) -> MemoryPath {
         self.path
     }
 
-    /// Ends the share (`urom_worker_unshare_memory`). Commands that are submitted later do not find
-    /// the memory. The future resolves when those that were submitted before have let go of it; if
-    /// nothing else uses the map, [`Mmap::bytes`] then gives the slice again.
+    /// Ends the share (`urom_worker_unshare_memory`). Later commands do not find the memory. The
+    /// future resolves when earlier commands have released it; if nothing else uses the map,
+    /// [`Mmap::bytes`] then returns the slice again.
     ///
-    /// The share ends whether or not the future is polled. A plugin that keeps the memory beyond
-    /// its command delays the future, also when the worker was stopped or lost meanwhile.
+    /// The share ends also without polling the future. A plugin that keeps the memory beyond its
+    /// command delays the future, even when the worker was stopped or lost meanwhile.
     ///
     /// # Errors
-    /// The future resolves to the code of the library if that cannot know whether the worker uses
-    /// the memory. The memory is never freed in this case.
+    /// The library's code if the library cannot know whether the worker still uses the memory. Then
+    /// the memory is never freed.
     pub fn unshare(self) -> Pending<()> {
         let made_here = made_here(self.used.maker, || "ending a share");
         let ended = made_here.map(|()| self.used.ended());
@@ -200,18 +194,16 @@ impl MemoryShare {
 
 impl Drop for MemoryShare {
     fn drop(&mut self) {
-        // A worker that is being dropped asks by itself when it is idle.
+        // Otherwise the worker is being dropped and calls `ask` when it is idle.
         if let Some(worker) = self.worker.upgrade() {
             Arc::clone(&self.used).ask(&worker);
         }
     }
 }
 
-/// How the library answered, and why.
 type Answer = (DocaError, String);
 
-/// What a worker has of memory: the memory stays, until the library says that the worker uses it no
-/// more.
+/// Memory kept for a worker until the library reports that the worker no longer uses it.
 #[derive(Debug)]
 pub(crate) struct Use {
     maker: Maker,
@@ -221,7 +213,6 @@ pub(crate) struct Use {
 
 #[derive(Debug)]
 struct UseState {
-    /// `None` at the end.
     guard: Option<ShareGuard>,
     was_asked: bool,
     waiting: Vec<oneshot::Sender<Answer>>,
@@ -238,7 +229,6 @@ impl Use {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is sent at the end; `None` after it.
     fn ended(&self) -> Option<oneshot::Receiver<Answer>> {
         let mut state = self.state();
         state.guard.as_ref()?;
@@ -247,18 +237,17 @@ impl Use {
         Some(ended)
     }
 
-    /// The worker uses the memory no more, or the library cannot know.
     fn end(&self, code: DocaError, why: String) {
         let mut state = self.state();
         let (guard, waiting) = (state.guard.take(), std::mem::take(&mut state.waiting));
         drop(state);
         match code {
-            // First, so that the memory is its owner's when the owner hears of it.
+            // First, so that the owner has the memory when it receives the answer.
             DocaError::SUCCESS | DocaError::NOT_FOUND => drop(guard),
             _ => std::mem::forget(guard),
         }
         for waiting in waiting {
-            // Nobody waits any more if the future was dropped.
+            // Fails if the future was dropped.
             let _ = waiting.send((code, why.clone()));
         }
     }
@@ -284,21 +273,20 @@ impl MemoryUse for Use {
         drop(state);
         let Some(unshare) = worker.library.extensions().urom_worker_unshare_memory else { return };
         let this = Arc::into_raw(Arc::clone(&self));
-        // SAFETY: the worker is live and belongs to this thread; the library gives `this` back.
+        // SAFETY: the worker is live, on its thread; the library returns `this` to `ended`.
         let code =
             unsafe { unshare(worker.object(), self.memory, Some(ended), this.cast_mut().cast()) };
         if code != DocaError::SUCCESS {
-            // SAFETY: from `into_raw`, and the library did not take it.
+            // SAFETY: from `into_raw`; the library did not take it.
             drop(unsafe { Arc::from_raw(this) });
             self.end(code, String::new());
         }
     }
 }
 
-/// A code, the path, and why it failed.
 type Told = (DocaError, MemoryPath, String);
 
-/// Called by the library, once, on any thread, when memory is shared.
+/// Called by the library once, on any thread, when memory is shared.
 unsafe extern "C" fn shared(
     data: *mut c_void,
     code: DocaError,
@@ -306,15 +294,15 @@ unsafe extern "C" fn shared(
     why: *const c_char,
     why_len: usize,
 ) {
-    // SAFETY: the library gives back what it was given, once.
+    // SAFETY: the library passes the sender's pointer, once.
     let answer = unsafe { Box::from_raw(data.cast::<oneshot::Sender<Told>>()) };
     // SAFETY: the library's text.
     let why = unsafe { text(why, why_len) };
-    // Nobody waits any more if the future was dropped.
+    // Fails if the future was dropped.
     guard(|| drop(answer.send((code, path, why))));
 }
 
-/// Called by the library, once, on any thread, when memory is not shared any more.
+/// Called by the library once, on any thread, when memory is no longer shared.
 unsafe extern "C" fn ended(
     data: *mut c_void,
     code: DocaError,
@@ -322,20 +310,20 @@ unsafe extern "C" fn ended(
     why: *const c_char,
     why_len: usize,
 ) {
-    // SAFETY: the library gives back what it was given, once.
+    // SAFETY: the library passes the `Arc`'s pointer, once.
     let used = unsafe { Arc::from_raw(data.cast::<Use>()) };
     // SAFETY: the library's text.
     let why = unsafe { text(why, why_len) };
     guard(|| used.end(code, why));
 }
 
-/// Keeps the panic of a waker, which was reported, from the library.
+/// Keeps the panic of a waker, which was already reported, from the library.
 fn guard(tell: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(tell));
 }
 
 /// # Safety
-/// `why` has so many bytes, or is NULL.
+/// `why` has `len` bytes, or is NULL.
 unsafe fn text(why: *const c_char, len: usize) -> String {
     let why = if why.is_null() { ptr::NonNull::dangling().as_ptr() } else { why.cast_mut() };
     // SAFETY: the caller's promise; NULL comes with no bytes.
@@ -384,11 +372,11 @@ fn begin(
     };
     let (answer, told) = oneshot::channel::<Told>();
     let answer = Box::into_raw(Box::new(answer));
-    // SAFETY: the worker is live and belongs to this thread. The memory stays: the use has a guard
-    // of it until the library says that it has ended.
+    // SAFETY: the worker is live and belongs to this thread. The use guards the memory until the
+    // library reports its end.
     let code = unsafe { share(worker.object(), &offered, Some(shared), answer.cast()) };
     if let Err(code) = code.check() {
-        // SAFETY: from `into_raw`, and the library did not take it.
+        // SAFETY: from `into_raw`; the library did not take it.
         drop(unsafe { Box::from_raw(answer) });
         return Err(Error::new(code, what()).why(worker.failure()));
     }

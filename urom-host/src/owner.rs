@@ -1,7 +1,4 @@
-//! The owner of a context.
-//!
-//! The context has a fixed address, because the library's callbacks use it, also while its owner is
-//! being dropped.
+//! The owner of a context. The library's callbacks use the context, so its address is fixed.
 
 use std::cell::RefCell;
 use std::ops::Deref;
@@ -19,23 +16,20 @@ use crate::error::{Result, check};
 use crate::library::{get, non_null};
 use crate::wait;
 
-/// How long the drop of a context waits that can be left to its engine.
+/// How long the drop waits for a context that can be left to its engine.
 const DROP_WAIT: Duration = Duration::from_millis(100);
 
-/// How long another context may take to stop. A frozen or disconnected peer is noticed in half of
-/// that time.
+/// The limit for any other stop. A lost peer is detected in half that time.
 pub(crate) const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Stops, destroys and frees its context when dropped, or leaves that to the context's engine.
 pub(crate) struct Owner<K: ObjectKind>(NonNull<Context<K>>);
 
 impl<K: ObjectKind> Owner<K> {
-    /// Creates an object of the engine's library, and connects its context to the engine.
     pub(crate) fn create(engine: ProgressEngine, kind: K) -> Result<Owner<K>> {
         let library = engine.library();
         let (api, what) = (library.api(), || format!("creating {}", K::KIND));
         let (create, as_ctx, _) = K::functions(api);
-        // SAFETY: the library writes one pointer to the place that `get` gives.
+        // SAFETY: the library writes one pointer to the variable that `get` passes.
         let object = get(ptr::null_mut(), what, |object| unsafe { create(object) })?;
         let object = non_null(object, what)?;
         // SAFETY: the object was just created.
@@ -44,10 +38,10 @@ impl<K: ObjectKind> Owner<K> {
         let maker = Maker::here();
         let context = Context { maker, library, engine, object, ctx, watchers, kind };
         let owner = Owner(NonNull::from(Box::leak(Box::new(context))));
-        // SAFETY: the context is live, and the engine is one of this thread.
+        // SAFETY: the context is live, and the engine belongs to this thread.
         unsafe { owner.engine.core().connect(ctx) }?;
         let data = Data { ptr: owner.0.as_ptr().cast() };
-        // SAFETY: the context was created above, and `owner` destroys it in its drop only.
+        // SAFETY: the context was created above, and only `owner`'s drop destroys it.
         check(unsafe { (api.doca_ctx_set_user_data)(ctx.as_ptr(), data) }, what)?;
         let callback = Some(on_state_changed::<K> as _);
         // SAFETY: the context is live, and the callback takes the data just set.
@@ -55,7 +49,6 @@ impl<K: ObjectKind> Owner<K> {
         Ok(owner)
     }
 
-    /// Stops the context, and gives it back to the library.
     fn give_back_context(&self) -> Result<(), DocaError> {
         if let Err(error) = self.stop() {
             tracing::warn!("{error}");
@@ -65,8 +58,8 @@ impl<K: ObjectKind> Owner<K> {
             return K::leave(self);
         }
         let (_, _, destroy) = K::functions(self.library.api());
-        // SAFETY: the owner is being dropped, so nobody else uses the context. The library refuses
-        // to destroy one that is not idle.
+        // SAFETY: the owner is being dropped, so it is the only user. The library refuses to
+        // destroy a context that is not idle.
         callback::calling(|| unsafe { destroy(self.object()) }).check()
     }
 }
@@ -78,11 +71,11 @@ unsafe extern "C" fn on_state_changed<K: ObjectKind>(
     next: CtxState,
 ) {
     callback::guard(|| {
-        // SAFETY: the context's data is the pointer that `Owner::create` put there, or NULL before.
+        // SAFETY: the context's data is the pointer set by `Owner::create`, or NULL before.
         let pointer = unsafe { data.ptr };
         if let Some(context) = NonNull::new(pointer.cast::<Context<K>>()) {
-            // SAFETY: the library has the pointer from an `Owner<K>`, which frees the context only
-            // after it was destroyed in the library.
+            // SAFETY: the pointer comes from an `Owner<K>`, which frees the context only after the
+            // library has destroyed it.
             let context = unsafe { context.as_ref() };
             K::state_changed(context, next);
             let watchers = context.watchers.take();
@@ -95,7 +88,7 @@ impl<K: ObjectKind> Deref for Owner<K> {
     type Target = Context<K>;
 
     fn deref(&self) -> &Context<K> {
-        // SAFETY: this owner's `drop` alone frees the context, and nobody ever has it mutably.
+        // SAFETY: only this owner's `drop` frees the context, which is never borrowed mutably.
         unsafe { self.0.as_ref() }
     }
 }
@@ -103,18 +96,18 @@ impl<K: ObjectKind> Deref for Owner<K> {
 impl<K: ObjectKind> Drop for Owner<K> {
     fn drop(&mut self) {
         if !self.maker.is_here() {
-            // The library's part is the parent's, so the context is leaked with all that it keeps.
+            // The library's object belongs to the parent, so the context is leaked.
             return;
         }
         if callback::is_running() {
             return callback::drop_later(Owner(self.0));
         }
         if let Err(code) = self.give_back_context() {
-            // The library still uses the context, so it is leaked with all that it keeps.
+            // The library still uses the context, so it is leaked.
             return tracing::warn!("{} did not stop and stays behind: {code}", self.name());
         }
-        // SAFETY: the library has its part back, so no callback reaches the context any more, and
-        // it came from a `Box`.
+        // SAFETY: the library has destroyed its object, so no callback uses the context; it came
+        // from a `Box`.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }

@@ -1,4 +1,4 @@
-//! The start or the stop of a worker or a domain, as a future.
+//! The start or stop of a worker or a domain, as a future.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,16 +9,14 @@ use urom_os::fork::Maker;
 use crate::error::{Result, made_here};
 use crate::wait;
 
-/// A start or a stop that has begun: a future of the running worker or domain, or of the moment
-/// when a worker is idle.
+/// A start or stop in progress: a future of the running worker or domain, or of an idle worker.
 ///
-/// Several can be awaited together. Dropping that of a start stops the worker or domain again. The
-/// other processes of a domain then fail, at once or when the time of their all-gather is over.
-/// Dropping that of a stop leaves the rest to the engine, as dropping a [`Worker`](crate::Worker)
-/// does.
+/// Several can be awaited together. Dropping a start stops the worker or domain again; the domain's
+/// other processes then fail, at once or when their all-gather times out. Dropping a stop leaves it
+/// to the engine, like dropping a [`Worker`](crate::Worker).
 ///
 /// # Panics
-/// When it is polled after it has resolved.
+/// When polled after it has resolved.
 #[must_use = "dropping it takes a start back, and tells nobody how a stop went"]
 pub struct Pending<T> {
     maker: Maker,
@@ -30,7 +28,7 @@ impl<T> Pending<T> {
         Pending { maker: Maker::here(), change: Box::pin(change) }
     }
 
-    /// Waits until it is over, progressing all engines of this thread.
+    /// Waits until it resolves, progressing all engines of this thread.
     ///
     /// # Errors
     /// As [`WorkerBuilder::start`](crate::WorkerBuilder::start),
@@ -38,7 +36,7 @@ impl<T> Pending<T> {
     /// [`Worker::stop`](crate::Worker::stop); `BAD_STATE` inside a completion callback.
     ///
     /// # Panics
-    /// With the panic of a callback that ran meanwhile, or of the domain's all-gather.
+    /// With the panic of a callback that ran meanwhile, or the domain's all-gather.
     pub fn wait(self) -> Result<T> {
         wait::run(self)
     }

@@ -1,13 +1,11 @@
-//! A plugin as a service offers it.
+//! A service's plugin.
 
 use std::fmt;
 
 use urom_abi::plugin::PluginInfo;
 
-/// A plugin that a service found (`struct doca_urom_service_plugin_info`).
-///
-/// It belongs to the service that reported it: ids of one service mean nothing to another, and
-/// passing one is refused with `INVALID_VALUE`. It can be copied and sent to other threads freely.
+/// A plugin that a service found (`struct doca_urom_service_plugin_info`). Another service refuses
+/// it with `INVALID_VALUE`. It can be copied and sent to other threads.
 #[derive(Clone, Copy)]
 pub struct Plugin {
     info: PluginInfo,
@@ -25,23 +23,22 @@ impl Plugin {
         self.info.id
     }
 
-    /// The version the plugin reports.
+    /// The plugin's version.
     pub fn version(&self) -> u64 {
         self.info.version
     }
 
-    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description.
-    /// `None` for a plugin without one, in C, and with a library that cannot tell: NVIDIA's.
+    /// The [fingerprint](urom_abi::describe::Protocol::fingerprint) of the plugin's description;
+    /// `None` for plugins in C, and with NVIDIA's library.
     pub fn fingerprint(&self) -> Option<u64> {
         self.fingerprint
     }
 
-    /// The plugin's name: its file's name without `.so`. Empty when it is not UTF-8.
+    /// The plugin's name: its file name without `.so`. Empty if not UTF-8.
     pub fn name(&self) -> &str {
         self.info.name().unwrap_or_default()
     }
 
-    /// Which service, of all this process ever connected to, it came from.
     pub(crate) fn service(&self) -> u64 {
         self.service
     }

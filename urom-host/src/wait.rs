@@ -1,4 +1,4 @@
-//! Waiting: futures run to their end on this thread, which spins for a moment and then sleeps.
+//! Waiting: runs futures to their end on this thread, which spins for a moment and then sleeps.
 
 mod notifier;
 pub(crate) mod poll_set;
@@ -22,33 +22,28 @@ use crate::callback;
 use crate::engine::{self, ProgressEngine};
 use crate::error::{Error, Result};
 
-/// How long a waiting thread polls before it sleeps: longer than a round trip, shorter than anyone
-/// notices. The clock is read after [`LOOK`] calls of the library, so over TCP, where a call takes
-/// longer, the time is a multiple of this.
+/// How long a thread polls before it sleeps: longer than a round trip. Over TCP, where a call takes
+/// longer, the time is a multiple of this, because the clock is read after [`LOOK`] calls.
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
 
-/// How long a waiting thread polls before it yields its core: longer than most round trips. The
-/// worker that it waits for may need the core.
+/// How long a thread polls before it yields its core, which its worker may need.
 const ALONE: Duration = Duration::from_micros(4);
 
-/// The longest sleep when the system has no descriptor left that could wake the thread.
+/// The longest sleep without a descriptor to wake the thread.
 const BLIND_SLEEP: Duration = Duration::from_millis(1);
 
-/// Runs a future to its end, and progresses every engine of this thread meanwhile.
+/// Runs a future to its end, progressing every engine of this thread meanwhile.
 ///
-/// It polls until nothing has moved for about 50 microseconds (300 over TCP), and yields its core
-/// between polls after the first 4. Then it sleeps until an engine's event handle or a waker from
-/// another thread wakes it. The future may be any future, and may start and await any number of
-/// others.
+/// It polls until nothing has moved for about 50 µs (300 over TCP), and yields its core between
+/// polls after the first 4 µs. Then it sleeps until an engine's event handle or a waker from
+/// another thread wakes it. It accepts any future, which may start and await any number of others.
 ///
 /// # Panics
-/// Inside a completion callback, where nothing can move; and with the panic of a callback that ran
-/// meanwhile.
+/// Inside a completion callback, and with the panic of a callback that ran meanwhile.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     ended(drive(future, None, Idle::default()))
 }
 
-/// [`block_on`] after [`spin`], which has polled already.
 pub(crate) fn block_on_after_spin<F: Future>(future: F) -> F::Output {
     ended(drive(future, None, Idle { ticks: 0, since: Instant::now().checked_sub(SPIN) }))
 }
@@ -62,8 +57,8 @@ fn ended<T>(output: Option<T>) -> T {
 
 /// [`block_on`] with a limit.
 ///
-/// Pass `&mut future` to use the future after the limit. A future that is passed by value is
-/// dropped; a task in flight goes on then, and its answer is thrown away.
+/// Pass `&mut future` to use the future after the limit. A future passed by value is dropped; a
+/// task in flight then continues, and its answer is discarded.
 ///
 /// # Errors
 /// `TIME_OUT` when the future did not end within `limit`.
@@ -83,9 +78,9 @@ thread_local! {
     static NOTIFIER: Cell<Option<(Maker, Arc<Notifier>)>> = const { Cell::new(None) };
 }
 
-/// One wait. It borrows the thread's notifier; a wait inside another one makes a second.
+/// One wait. It borrows the thread's notifier; a nested wait makes a second one.
 struct Wait {
-    /// A child by `fork` must not take a wake-up from the descriptor, which is its parent's.
+    /// A forked child must not read a wake-up from the descriptor, which it shares with its parent.
     maker: Maker,
     notifier: Arc<Notifier>,
 }
@@ -100,9 +95,8 @@ impl Wait {
         Wait { maker, notifier }
     }
 
-    /// Progresses all engines of this thread until `done` holds, and sleeps while nothing moves;
-    /// `false` when `deadline` passed first. `resume` continues the panic of a callback, or leaves
-    /// it to the next progress call that may unwind.
+    /// Waits until `done` holds; returns `false` when `deadline` passed first. `resume` continues a
+    /// callback's panic, or leaves it to the next progress that may unwind.
     #[inline]
     fn until(
         &self,
@@ -115,7 +109,6 @@ impl Wait {
             if done() {
                 return true;
             }
-            // All engines: one that has something ready would not let the thread sleep.
             let moved = engine::all::pump();
             resume();
             if moved || self.notifier.is_notified() {
@@ -170,7 +163,7 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>, idle: Idle) -> Option<
     output
 }
 
-/// [`block_on`] for the `wait` methods, which refuse to wait where nothing can move.
+/// [`block_on`] for the `wait` methods; fails inside callbacks.
 pub(crate) fn run<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     allowed()?;
     block_on(future)
@@ -188,12 +181,12 @@ fn forbidden() -> Error {
         .hint("let the callback note what is to be done, and wait outside of it")
 }
 
-/// Progresses until `done` holds, for as long as a wait polls; whether it holds. `engine` is the
-/// one to wait for; the others get a turn now and then.
+/// Polls until `done` holds, at most for [`SPIN`]. Other engines than `engine` sometimes get a
+/// turn.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
     if engine.core().deadlines().is_turn() {
-        // Many short waits are a stream of completions, too.
+        // Many short waits count as a stream of completions.
         progress_all();
     }
     let mut since = None;
@@ -210,7 +203,7 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
         }
         let now = progress_all();
         let spun = now.duration_since(*since.get_or_insert(now));
-        // The wait goes on with all engines, however much has moved.
+        // The wait continues with all engines, even if something moves.
         if spun >= SPIN {
             return done();
         }
@@ -220,7 +213,6 @@ pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
     }
 }
 
-/// Progresses all engines once and checks their deadlines; returns the time.
 #[cold]
 fn progress_all() -> Instant {
     engine::all::pump();
@@ -230,10 +222,8 @@ fn progress_all() -> Instant {
     now
 }
 
-/// Waits until `done` holds, progressing all engines of this thread; `false` when `limit` passed
-/// first.
-///
-/// For callers that must not unwind: the panic of a callback is kept for the next progress call.
+/// For callers that must not unwind: the next progress call resumes a callback's panic. Returns
+/// `false` when `limit` passed first.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let wait = Wait::begin();
     wait.until(
@@ -241,17 +231,16 @@ pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
         Some(Instant::now() + limit),
         || (),
         || {
-            // A flag that an earlier wait left behind would keep this one awake.
+            // A flag set by an earlier wait would keep this one awake.
             wait.notifier.take();
             done()
         },
     )
 }
 
-/// After how many polls the clock is read: it takes as long as a poll does.
+/// Polls between two readings of the clock, which takes as long as a poll.
 const LOOK: u32 = 16;
 
-/// How long nothing has moved. The clock is read on every [`LOOK`]th tick.
 #[derive(Default)]
 struct Idle {
     ticks: u32,
@@ -279,13 +268,11 @@ impl Idle {
     }
 }
 
-/// How long to sleep at most: until `deadline`, and until the first one of a task.
 fn until(now: Instant, deadline: Option<Instant>) -> Option<Duration> {
     let next = deadline.into_iter().chain(engine::all::next_deadline()).min()?;
     Some(next.saturating_duration_since(now))
 }
 
-/// Sleeps until an engine of this thread or the notifier's bell has news, at most `limit`.
 fn sleep(bell: Option<&EventFd>, mut limit: Option<Duration>) {
     let mut at_most = |most: Duration| limit = Some(limit.unwrap_or(most).min(most));
     let mut set = PollSet::take();

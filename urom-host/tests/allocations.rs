@@ -1,4 +1,4 @@
-//! A task costs no heap allocation, whether a future or a callback waits for it.
+//! A task needs no heap allocation, with a future or a callback.
 
 mod embedded_support;
 
@@ -17,7 +17,7 @@ fn neither_futures_nor_small_callbacks_allocate_in_steady_state() {
     let (graph, worker) = start(&service);
     let mut flights = Vec::with_capacity(64);
     let mut round = |data: u64| {
-        // Fewer than 64: the dropped one of the round before may still be in flight.
+        // Fewer than 64: the previous round's dropped task may still be in flight.
         for n in 0..60 {
             flights.push(graph.task_loopback(&worker, data + n).submit().unwrap());
         }

@@ -1,5 +1,4 @@
-//! The whole path on the embedded service: a real service, real workers on threads, the real graph
-//! plugin.
+//! End to end on the embedded service: real workers on threads, the real graph plugin.
 
 mod embedded_support;
 
@@ -96,7 +95,7 @@ fn groups_are_answered_in_full_and_follow_their_workers() {
     assert_eq!(soon(service.workers_of_group(0)).unwrap(), [0, 2]);
     assert_eq!(soon(service.workers_of_group(77)).unwrap(), []);
     soon(workers.remove(3).stop()).unwrap();
-    // The worker says goodbye to the service on its own time.
+    // The worker leaves the service asynchronously.
     until(|| soon(service.handle().workers_of_group(1)).unwrap() == [1]);
 }
 
@@ -145,7 +144,7 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
             .connect()
             .unwrap()
     };
-    // At the same time, and from the same directory.
+    // Concurrently, and from the same directory.
     for (service, size) in [1 << 16, 1 << 12, 1 << 10].map(|size| (connect(size), size)) {
         let (graph, worker) = start(&service);
         let text = format!("takes {} bytes, but {} fit", size - 23, size - 24);
@@ -153,7 +152,7 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
         let error = too_big.map(drop).unwrap_err();
         assert_eq!(error.to_string().matches("max_message_size").count(), 1, "{error}");
         fails(Err::<(), _>(error), DocaError::TOO_BIG, &[&text, "send less, or raise"]);
-        // The worker takes it as well: it is the plugin that says it is no command.
+        // The worker accepts it; the plugin rejects it.
         let answer =
             block_on_for(LIMIT, worker.task(&graph, &vec![0xff; size - 24]).submit().unwrap())
                 .unwrap();

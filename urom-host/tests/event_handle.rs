@@ -1,4 +1,4 @@
-//! Sleeping on the event handle: in this crate's own wait, and in others.
+//! Sleeping on the event handle: in this crate's wait, and in other event loops.
 
 mod embedded_support;
 
@@ -47,7 +47,7 @@ fn an_event_loop_is_woken_to_look_after_an_exchange_with_another_thread() {
     };
     assert!(began.elapsed() >= Duration::from_millis(100), "the other one had not begun");
     assert_eq!((domain.participants(), other.join().unwrap()), (2, 2));
-    // About once a millisecond while the exchange was under way.
+    // About once a millisecond during the exchange.
     assert!((20..1000).contains(&slept), "the event loop slept {slept} times");
 }
 
@@ -63,11 +63,10 @@ fn the_handle_is_quiet_while_nothing_is_in_flight_and_readable_once_a_reply_is_t
         engine.clear_notification().unwrap();
         woken
     };
-    // What is left of the start takes a moment; from then on nothing is to be done.
+    // The start ends after a moment; then nothing is ready.
     assert!((0..20).any(|_| !woken()), "never quiet");
     for data in 0..100 {
         if data < 10 {
-            // Long enough for the worker to fall asleep as well.
             assert!(!woken(), "woken for nothing, before {data}");
         }
         let flight = graph.task_loopback(&worker, data).submit().unwrap();
@@ -86,7 +85,7 @@ fn a_blocking_wait_sleeps_and_misses_nothing() {
     let service = connect();
     let (graph, worker) = start(&service);
     for data in 0..300 {
-        // Idle for longer than either side spins, with the engine armed.
+        // Idle longer than either side spins, with the engine armed.
         block_on_for(Duration::from_micros(500), std::future::pending::<()>()).unwrap_err();
         assert_eq!(graph.task_loopback(&worker, data).submit().unwrap().wait().unwrap().data, data);
     }

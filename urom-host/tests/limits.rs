@@ -1,5 +1,4 @@
-//! A host with the embedded service under limits of the operating system: it gets an error that
-//! names the limit, and neither a panic nor a signal nor a hang.
+//! A host under the system's limits gets an error that names the limit, without a panic or hang.
 
 mod embedded_support;
 
@@ -11,7 +10,6 @@ use embedded_support::{Graph, LIMIT, plugins};
 use urom_host::memory::{Access, Mmap};
 use urom_host::{DocaError, Result, Service, block_on_for};
 
-/// Stands before the result of a host.
 const OUTCOME: &str = "outcome: ";
 
 const WORKS: &str = "it works";
@@ -55,10 +53,9 @@ fn a_host_with_memory() {
     outcome(Mmap::allocate(4096, Access::LOCAL_READ_WRITE).map(drop));
 }
 
-/// Runs one of these as the last words of a line for a shell.
 fn host(words: &str, test: &str) -> Output {
     let plugins = plugins();
-    // A host of another user finds them, too.
+    // So that a host of another user finds them.
     fs::set_permissions(plugins.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let script = format!("{words} \"$0\" --exact --ignored --nocapture {test}");
     let mut shell = Command::new("sh");
@@ -67,7 +64,6 @@ fn host(words: &str, test: &str) -> Output {
     shell.output().unwrap()
 }
 
-/// The results of a host that ends in order.
 #[track_caller]
 fn outcomes(words: &str, test: &str) -> Vec<String> {
     let output = host(words, test);
@@ -134,7 +130,7 @@ fn memory_that_is_longer_than_a_file_may_be_is_an_error_that_names_the_limit() {
 
 #[test]
 fn a_host_without_what_ucx_needs_of_the_system_is_told_what() {
-    // Frames need no shared memory of UCX.
+    // Frames need no UCX shared memory.
     for (hidden, options, expected) in
         [("/proc", "", "/proc must be"), ("/dev/shm", "-o ro", WORKS)]
     {
@@ -152,12 +148,12 @@ fn however_few_threads_a_host_may_have_it_is_told_the_limit() {
         eprintln!("left out: the user's other processes count");
         return;
     }
-    // Root has no such limit, and this user no other process.
+    // Root is exempt; this user has only this process.
     for limit in 1..=14 {
         let user = "setpriv --reuid 54321 --clear-groups";
         let words = format!("exec {user} prlimit --nproc={limit}");
         let Output { status, stdout, stderr } = host(&words, "a_host");
-        // A service whose threads are too few explains it in its log.
+        // A service with too few threads explains that in its log.
         let told = String::from_utf8([stdout, stderr].concat()).unwrap();
         assert!(status.success() && !told.contains("panicked"), "{limit}: {status}: {told}");
         assert!(told.contains(WORKS) || told.contains("ulimit -u"), "{limit}: {told}");

@@ -1,5 +1,4 @@
-//! A host with the built-in library and without the embedded service holds no daemon. This program
-//! is one, where it is built with the feature `builtin` and without `embedded`.
+//! A host with the feature `builtin` and without `embedded`, like this, contains no daemon.
 #![cfg(all(feature = "builtin", not(feature = "embedded")))]
 
 use urom_host::{DocaError, Library, Service};
@@ -19,7 +18,7 @@ fn a_service_without_an_address_is_an_error_that_names_the_three_ways_out() {
 #[test]
 fn the_program_has_the_library_s_symbols_and_none_of_the_daemon() {
     let program = std::fs::read("/proc/self/exe").unwrap();
-    // As symbols spell a crate's name, put together here so that this file does not contain it.
+    // A crate's name in a mangled symbol, assembled so that this file does not contain it.
     let has = |name: &str| {
         let mangled = format!("{}{name}", name.len());
         program.windows(mangled.len()).any(|bytes| bytes == mangled.as_bytes())

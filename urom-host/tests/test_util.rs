@@ -1,4 +1,4 @@
-//! A test's own `uromd` with a plugin that the test built.
+//! `Uromd` with a plugin built by the test.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use urom_host::{DocaError, Service, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A directory with the graph plugin under the name that a service knows it by.
 fn graph() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let file = plugin("graph-plugin").expect("the graph plugin is built");
@@ -51,7 +50,6 @@ fn a_directory_that_is_not_there_serves_nothing() {
     assert_eq!(error.code(), DocaError::NOT_FOUND);
 }
 
-/// The other process of the next test: `uromd` warns that it cannot read the directory.
 #[test]
 #[ignore = "the other process of a test in this file"]
 fn warned() {
@@ -78,7 +76,6 @@ fn what_it_logs_is_shown_of_a_test_that_fails_and_of_no_other() {
     assert!(!shown(false), "nobody asks");
 }
 
-/// The other process: asks a worker for what it was given.
 #[test]
 #[ignore = "the other process of the test below"]
 fn a_worker_is_asked_for_its_variables() {

@@ -1,4 +1,4 @@
-//! Hosts in tokio: futures that stay on their thread, and those that move.
+//! Hosts in tokio: futures that stay on their thread, and futures that move.
 
 mod embedded_support;
 
@@ -29,12 +29,10 @@ fn multi_thread() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Runs a future to its end, which has to come in time.
 fn within<F: Future>(runtime: &Runtime, future: F) -> F::Output {
     runtime.block_on(async { timeout(LIMIT, future).await.expect("in time") })
 }
 
-/// One round trip after the other, and many at once.
 async fn loopbacks(service: &Service) -> Result<()> {
     let graph = service.plugin::<Graph>()?;
     let worker = service.worker().plugin(&graph).start().await?;
@@ -62,7 +60,7 @@ fn a_future_is_driven_in_a_runtime_of_either_kind() {
 fn an_engine_that_is_made_meanwhile_is_driven_and_one_that_goes_is_not() {
     let run = drive(async {
         for _ in 0..3 {
-            // Each has an engine of its own, which is gone at the end.
+            // Each has its own engine, which is destroyed at the end.
             loopbacks(&connect()).await?;
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -81,7 +79,7 @@ fn drivers_of_one_thread_take_over_from_each_other() {
         all.spawn_local(drive(async move {
             let graph = service.plugin::<Graph>()?;
             let worker = service.worker().plugin(&graph).start().await?;
-            // They end one after the other, and those that are left have slept by then.
+            // They end one after another; the remaining ones have slept by then.
             for data in 0..=tenth {
                 tokio::time::sleep(Duration::from_millis(2)).await;
                 assert_eq!(graph.task_loopback(&worker, data).submit()?.await?.data, data);
@@ -100,7 +98,7 @@ fn a_deadline_ends_a_task_while_nothing_else_happens() {
     let run = drive(async {
         let faulty = service.plugin::<faulty_protocol::Protocol>()?;
         let worker = service.worker().plugin(&faulty).start().await?;
-        // No answer ever comes, so only a timer of the driver's can end it.
+        // No answer arrives, so only the driver's timer can end it.
         for deadline in [0, 1, 50].map(Duration::from_millis) {
             let error = faulty
                 .task_hang(&worker)
@@ -115,7 +113,6 @@ fn a_deadline_ends_a_task_while_nothing_else_happens() {
     within(&current_thread(), run).unwrap();
 }
 
-/// The time that this thread has run.
 fn used() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -177,11 +174,9 @@ fn a_future_that_nothing_drives_progresses_its_engine_itself() {
     });
 }
 
-/// Longer than a poll takes, and any wait that does not sleep.
 const LONG: Duration = Duration::from_millis(200);
 
-/// One command that nobody answers, and its worker: it ends by its deadline, if its future does not
-/// end before.
+/// An unanswered command and its worker: it ends at its deadline, unless its future ends first.
 fn overdue(case: &str, wait: impl AsyncFnOnce(Completion<Done>, &Worker) -> Result<Done>) {
     let (_plugins, service) = faulty();
     let faulty = service.plugin::<faulty_protocol::Protocol>().unwrap();
@@ -221,8 +216,7 @@ fn a_future_that_is_driven_otherwise_may_take_its_time_in_tokio() {
                 let engine = worker.engine();
                 let events = async {
                     let own = engine.as_fd().try_clone_to_owned().unwrap();
-                    // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same
-                    // until it is dropped.
+                    // SAFETY: the `AsyncFd` keeps the descriptor open until it is dropped.
                     let events =
                         unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }
                             .unwrap();
@@ -254,11 +248,9 @@ fn a_future_fails_with_its_own_kind_of_error() {
     assert_eq!(error.to_string(), "its own");
 }
 
-/// What the closures of these tests are given.
 struct State {
     graph: graph_protocol::Client<Host>,
     worker: Worker,
-    /// Not [`Send`], as most of what hosts have is not.
     count: Rc<Cell<u64>>,
 }
 
@@ -316,7 +308,6 @@ fn closures_that_wait_do_not_keep_others_waiting() {
     assert_eq!(within(&multi_thread(), run).unwrap(), 7);
 }
 
-/// Counts how often it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -325,7 +316,6 @@ impl Drop for Counted {
     }
 }
 
-/// Yields until something was dropped so often.
 async fn dropped(count: &AtomicUsize, times: usize) {
     let until = Instant::now() + LIMIT;
     while count.load(Ordering::Relaxed) < times {
@@ -337,7 +327,6 @@ async fn dropped(count: &AtomicUsize, times: usize) {
 #[test]
 fn a_thread_whose_starter_left_while_it_was_set_up_ends() {
     thread_local! {
-        /// Dropped when its thread ends.
         static OF_THREAD: RefCell<Option<Counted>> = const { RefCell::new(None) };
     }
     multi_thread().block_on(async {

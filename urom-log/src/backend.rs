@@ -1,8 +1,8 @@
-//! Backends: where lines go, and up to which level. A backend stays until the process ends.
+//! Backends: outputs of lines with level limits. A backend stays until the process ends.
 //!
-//! Global limits narrow those of a program's backend, unless its own are strict. Of the level of an
-//! SDK backend and the global one, the last one set counts. Without a backend of a kind, its
-//! warnings go to standard error. A second `doca_log_backend_create_standard` changes nothing.
+//! Global limits narrow a program backend's limits, unless these are strict. For an SDK backend,
+//! the last level set counts, its own or the global one. Without a backend of a kind, its warnings
+//! go to standard error. A second `doca_log_backend_create_standard` changes nothing.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -13,34 +13,32 @@ use urom_abi::log::{DISABLE, Level};
 
 use crate::sink::Sink;
 
-/// Whose lines a backend takes.
+/// The kind of lines that a backend takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
-    /// The program's, and those of plugins in its process.
+    /// Lines of the program and of plugins in its process.
     Program,
-    /// The library's own.
+    /// Lines of the library.
     Sdk,
 }
 
-/// One end of the levels that a backend takes, or that all take.
-///
-/// DOCA's "lower" limit is the least grave level that is written, so its number is the larger one.
+/// One end of a range of levels. DOCA's "lower" limit is the least severe level, the larger number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The least grave level, or the limit of SDK messages.
+    /// The least severe level, or the limit of SDK messages.
     Lower,
-    /// The gravest level.
+    /// The most severe level.
     Upper,
 }
 
-/// Where lines go (`struct doca_log_backend`).
+/// An output of lines (`struct doca_log_backend`).
 #[derive(Debug)]
 pub struct Backend {
     kind: BackendKind,
     sink: Sink,
     from: u32,
     to: u32,
-    /// Its own limits; 0 while none is set, with [`STRICT`] when the global one does not count.
+    /// Its own limits; 0 if unset, with [`STRICT`] if the global limits do not apply.
     limits: [AtomicU32; 2],
     next: OnceLock<&'static Backend>,
 }
@@ -59,19 +57,19 @@ impl Backend {
     }
 }
 
-/// All backends of a process, and the limits that hold for all. A setter fails with `INVALID_VALUE`
-/// for a level outside 10 to 70, or a backend that is unknown or of the other kind.
+/// All backends of a process, and the global limits. A setter fails with `INVALID_VALUE` for a
+/// level outside 10 to 70, or a backend that is unknown or of the other kind.
 #[derive(Debug)]
 pub struct Backends {
     first: OnceLock<&'static Backend>,
     standard: OnceLock<()>,
-    /// By [`End`].
+    /// Indexed by [`End`].
     limits: [AtomicU32; 2],
     sdk: AtomicU32,
     otherwise: [Backend; 2],
 }
 
-/// Those of this process.
+/// The backends of this process.
 pub static BACKENDS: Backends = Backends::new();
 
 impl Backends {
@@ -89,16 +87,14 @@ impl Backends {
         }
     }
 
-    /// `doca_log_backend_create_with_*`. The backend has the limits that hold for all until it gets
-    /// its own.
+    /// `doca_log_backend_create_with_*`. The global limits apply until the backend has its own.
     pub fn create(&'static self, kind: BackendKind, sink: Sink) -> *const Backend {
         let backend = self.add(Backend::new(kind, sink, Level::Crit, Level::Trace));
         crate::changes::limits_changed();
         backend
     }
 
-    /// `doca_log_backend_create_standard`: standard output for what is not graver than INFO,
-    /// standard error for the rest.
+    /// `doca_log_backend_create_standard`: INFO and below to stdout, the rest to stderr.
     ///
     /// # Errors
     /// `IO_FAILED` in a process without these streams.
@@ -113,7 +109,7 @@ impl Backends {
         Ok(())
     }
 
-    /// Hangs a backend behind the last one. It is never freed: C code keeps its address.
+    /// Appends a backend. It is never freed: C code keeps its address.
     fn add(&'static self, backend: Backend) -> &'static Backend {
         let backend: &'static Backend = Box::leak(Box::new(backend));
         let mut place = &self.first;
@@ -160,8 +156,7 @@ impl Backends {
         (backend.from..=backend.to).contains(&level) && (upper..=lower).contains(&level)
     }
 
-    /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a backend of the program's
-    /// lines.
+    /// `doca_log_backend_set_level_{lower,upper}_limit[_strict]`, for a program backend.
     pub fn set_limit(
         &'static self,
         backend: *const Backend,
@@ -174,7 +169,7 @@ impl Backends {
         Ok(())
     }
 
-    /// `doca_log_backend_set_sdk_level`, for a backend of SDK messages.
+    /// `doca_log_backend_set_sdk_level`, for an SDK backend.
     pub fn set_sdk_level(
         &'static self,
         backend: *const Backend,
@@ -198,7 +193,7 @@ impl Backends {
         self.limits[end as usize].load(Relaxed)
     }
 
-    /// `doca_log_level_set_global_sdk_limit`: for the SDK backends there are, and those to come.
+    /// `doca_log_level_set_global_sdk_limit`: for present and future SDK backends.
     pub fn set_global_sdk_limit(&'static self, level: u32) -> Result<(), DocaError> {
         self.sdk.store(checked(level)?, Relaxed);
         self.all()

@@ -1,4 +1,4 @@
-//! Which backend takes which level.
+//! Tests of the levels that a backend takes.
 
 use super::*;
 
@@ -6,12 +6,10 @@ fn backends() -> &'static Backends {
     Box::leak(Box::new(Backends::new()))
 }
 
-/// A sink that loses everything: these tests only ask who takes a line.
 fn nowhere() -> Sink {
     Sink::descriptor(i32::MAX).unwrap()
 }
 
-/// The numbers of the levels that somebody takes.
 fn taken(backends: &'static Backends, kind: BackendKind) -> Vec<u32> {
     let taken =
         Level::ALL.into_iter().filter(|level| backends.takers(kind, *level).next().is_some());

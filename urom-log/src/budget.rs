@@ -1,5 +1,4 @@
-//! Keeps what others can cause at any rate from filling the log: a few lines at once, then one in a
-//! while, with the number of lines left out.
+//! Limits log lines that others cause: a burst, then one per interval with the number omitted.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -8,15 +7,15 @@ const BURST: u32 = 16;
 
 const PACE: Duration = Duration::from_secs(10);
 
-/// Lines of one kind.
+/// A budget for lines of one kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LineBudget {
-    /// When all of [`BURST`] may be written again.
+    /// Time when all of [`BURST`] is available again.
     whole: Option<Instant>,
     left_out: u64,
 }
 
-/// How many lines were left out since the last one, for the end of the next.
+/// Number of lines omitted since the last line, for the end of the next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(u64);
 
@@ -30,7 +29,7 @@ impl fmt::Display for LeftOut {
 }
 
 impl LineBudget {
-    /// Spends a line, if there is one.
+    /// Takes a line from the budget, if there is one left.
     pub fn line(&mut self) -> Option<LeftOut> {
         self.line_at(Instant::now())
     }

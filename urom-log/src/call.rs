@@ -1,4 +1,4 @@
-//! One call of `doca_log`: the C file formats its text between the two functions here.
+//! A call of `doca_log`: the C file formats the text between the two functions here.
 
 use std::arch::global_asm;
 use std::borrow::Cow;
@@ -12,29 +12,27 @@ use crate::backend::{BACKENDS, BackendKind};
 use crate::guard::{guard, guard_or};
 use crate::line::Origin;
 
-/// Where lines go.
+/// An output of lines.
 pub trait Output: Send + Sync {
-    /// Whether a line of this level is written.
+    /// Returns whether a line of this level is written.
     fn wants(&self, level: Level) -> bool;
 
-    /// Writes a line whatever its level is.
+    /// Writes a line of any level.
     fn write(&self, origin: &Origin<'_>, text: &str);
 }
 
 static PROCESS: OnceLock<&'static dyn Output> = OnceLock::new();
 
-/// From now on the lines of `doca_log` go to `log`, as those of daemon and workers do, and not to
-/// the backends. The first call wins.
+/// Sends all lines to `log`, as daemon and workers do, not to backends. The first call wins.
 pub fn set_process_log(log: &'static dyn Output) {
     let _ = PROCESS.set(log);
 }
 
 unsafe extern "C" {
-    /// `doca_log` as the C file has it; only [`export_doca_log`](crate::export_doca_log) uses it.
+    /// `doca_log` in the C file; only [`export_doca_log`](crate::export_doca_log) uses it.
     ///
     /// # Safety
-    /// As for `printf`: arguments of the format's types. The strings end in NUL, or are null, which
-    /// is refused.
+    /// Same as `printf`: arguments fit the format; strings end in NUL or are null (refused).
     pub fn urom_doca_log(
         level: u32,
         source: c_int,
@@ -46,8 +44,7 @@ unsafe extern "C" {
     ) -> DocaError;
 }
 
-// The names under which the C file finds the two functions. An attribute would give them the same,
-// but also export them from every C library with this crate in it.
+// An attribute would also export these names from every C library that contains this crate.
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump_to {
     ($name:literal) => {
@@ -63,7 +60,7 @@ macro_rules! jump_to {
 global_asm!(jump_to!("urom_doca_log_wanted"), sym wanted);
 global_asm!(jump_to!("urom_doca_log_line"), sym line);
 
-/// Whether to format a line; if not, `why_not` is what `doca_log` returns.
+/// Returns whether to format a line; if not, `why_not` is the result of `doca_log`.
 unsafe extern "C" fn wanted(
     level: u32,
     file: *const c_char,
@@ -85,7 +82,7 @@ unsafe extern "C" fn wanted(
             None => BACKENDS.takers(BackendKind::Program, level).next().is_some(),
         }
     });
-    // SAFETY: the C file gives the address of a local variable.
+    // SAFETY: the C file passes the address of a local variable.
     unsafe { why_not.write(answer) };
     c_int::from(wanted)
 }
@@ -100,11 +97,11 @@ unsafe extern "C" fn line(
 ) -> DocaError {
     guard(|| {
         let level = Level::from_number(level).ok_or(DocaError::INVALID_VALUE)?;
-        // SAFETY: `wanted` has seen that it is not null, and the caller promises a C string.
+        // SAFETY: `wanted` has checked for null, and the caller promises a C string.
         let file = unsafe { lossy(file) };
-        // SAFETY: `wanted` has seen that it is not null, and the program gives a C string.
+        // SAFETY: `wanted` has checked for null, and the caller promises a C string.
         let function = unsafe { lossy(func) };
-        // SAFETY: the C file gives its buffer and how much it has written there.
+        // SAFETY: the C file passes its buffer and the length that it has written.
         let text = unsafe { std::slice::from_raw_parts(text, len) };
         let origin = Origin {
             level,
@@ -122,7 +119,7 @@ unsafe extern "C" fn line(
 }
 
 /// # Safety
-/// A string that ends in NUL and outlives the use of the text.
+/// The string ends in NUL and outlives the use of the text.
 unsafe fn lossy<'a>(text: *const c_char) -> Cow<'a, str> {
     // SAFETY: the caller vouches for a C string that outlives the result.
     unsafe { CStr::from_ptr(text) }.to_string_lossy()

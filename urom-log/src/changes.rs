@@ -1,9 +1,8 @@
-//! Tells `tracing` that the levels changed: it caches for each place whether its events are wanted.
+//! Notifies `tracing` of changed levels: it caches for each callsite whether events are enabled.
 
 use tracing::callsite;
 
-/// Events that nobody wants are skipped where they stand. Call this after `output` came to want
-/// others than before.
+/// Rebuilds the callsite cache. Call this after the levels of `output` changed.
 pub fn limits_changed() {
     callsite::rebuild_interest_cache();
 }

@@ -1,4 +1,4 @@
-//! The border to C: no panic crosses it.
+//! The boundary to C: no panic crosses it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -6,26 +6,26 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use urom_abi::DocaError;
 use urom_os::panics;
 
-/// Runs a call that ends with a code; a panic is logged and becomes `UNEXPECTED`.
+/// Runs a call that returns an error code; a panic is logged and becomes `UNEXPECTED`.
 #[track_caller]
 #[inline]
 pub fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaError {
     guard_or(DocaError::UNEXPECTED, || DocaError::of(call()))
 }
 
-/// Runs a call that ends with something else; a panic is logged and becomes `otherwise`.
+/// Runs a call with another result; a panic is logged and becomes `otherwise`.
 #[track_caller]
 #[inline]
 pub fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     let place = Location::caller();
-    // What a panic may leave half done is behind cells whose every value is valid.
+    // A panic may interrupt updates only of cells whose every value is valid.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         discard(place, panic);
         otherwise
     })
 }
 
-/// Logs a panic and drops what it carries. Both run the program's code, which may panic in turn.
+/// Logs a panic and drops its payload. Both run the program's code, which may panic again.
 #[cold]
 fn discard(place: &Location<'_>, panic: Box<dyn Any + Send>) {
     let reported = catch_unwind(AssertUnwindSafe(|| report(place, &*panic)));

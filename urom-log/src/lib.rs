@@ -1,11 +1,10 @@
-//! DOCA's logging: `doca_log`, and where its lines go. Needs no UCX.
+//! DOCA's logging: `doca_log` and its outputs. Does not need UCX.
 //!
-//! `libdoca_common.so` exports `doca_log` to host programs: lines go to the program's
-//! [backends](backend::BACKENDS). `uromd` exports it to the plugins of its workers: lines go to
-//! [the log of the process](set_process_log).
+//! `libdoca_common.so` exports `doca_log` to host programs, with the program's
+//! [backends](backend::BACKENDS), and `uromd` to plugins, with [the process's
+//! log](set_process_log).
 //!
-//! Any thread may call everything here, before any other constructor too: nothing needs to be set
-//! up.
+//! Any thread may call everything here, even before other constructors: no setup is needed.
 
 pub mod backend;
 mod budget;
@@ -26,17 +25,15 @@ pub use line::{Origin, filter_of, level_of, origin_of, text_of};
 pub use sink::Sink;
 pub use source::{register, unregister};
 
-/// Exports `doca_log`, `doca_log_register_source` and `doca_log_unregister_source` from the program
-/// or C library in which it stands.
+/// Exports the three functions of DOCA's log from the program or C library that contains the call.
 ///
-/// They are not exported by this crate itself: a Rust host that has it built in may use NVIDIA's at
-/// the same time.
+/// This crate does not export them itself: a Rust host may use NVIDIA's at the same time.
 #[macro_export]
 macro_rules! export_doca_log {
     () => {
-        /// `doca_log`: logs one line. Only C can take the arguments apart, and only Rust symbols
-        /// are exported: a jump.
-        // SAFETY: no other symbol here has DOCA's name.
+        /// `doca_log`: a jump, because only C can read the arguments and only Rust symbols are
+        /// exported.
+        // SAFETY: this is the only symbol with DOCA's name.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C" fn doca_log() {
@@ -46,8 +43,8 @@ macro_rules! export_doca_log {
             ::core::arch::naked_asm!("b {}", sym $crate::urom_doca_log);
         }
 
-        /// `doca_log_register_source`: gives a source of lines an id.
-        // SAFETY: no other symbol here has DOCA's name.
+        /// `doca_log_register_source`: assigns an id to a source of lines.
+        // SAFETY: this is the only symbol with DOCA's name.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn doca_log_register_source(
             name: *const ::core::ffi::c_char,
@@ -57,8 +54,8 @@ macro_rules! export_doca_log {
             unsafe { $crate::register(name, source) }
         }
 
-        /// `doca_log_unregister_source`: takes an id back.
-        // SAFETY: no other symbol here has DOCA's name.
+        /// `doca_log_unregister_source`: releases an id.
+        // SAFETY: this is the only symbol with DOCA's name.
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn doca_log_unregister_source(source: ::core::ffi::c_int) -> ::urom_abi::DocaError {
             $crate::unregister(source)

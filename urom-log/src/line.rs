@@ -1,4 +1,4 @@
-//! Lines and levels of `tracing` events.
+//! Text and levels of `tracing` events.
 
 use std::fmt::{self, Write as _};
 
@@ -8,19 +8,19 @@ use tracing::{Event, Metadata};
 use urom_abi::log::Level;
 pub use urom_abi::log_line::Origin;
 
-/// The place of a `tracing` event.
+/// Returns the origin of a `tracing` event.
 pub fn origin_of<'a>(metadata: &Metadata<'a>) -> Origin<'a> {
     let level = level_of(metadata);
     let (file, line) = (metadata.file().unwrap_or("?"), metadata.line().unwrap_or(0));
     Origin { level, file, line, function: None }
 }
 
-/// The level of a `tracing` event. It has no level for what ends a program.
+/// Returns the level of a `tracing` event; `tracing` lacks a level for fatal errors.
 pub fn level_of(metadata: &Metadata<'_>) -> Level {
     Level::from_crates(metadata.level().as_str())
 }
 
-/// The filter of `tracing` that lets events up to `level` through.
+/// Returns the `tracing` filter that passes events up to `level`.
 pub fn filter_of(level: Level) -> LevelFilter {
     match level {
         Level::Crit => LevelFilter::OFF,
@@ -32,7 +32,7 @@ pub fn filter_of(level: Level) -> LevelFilter {
     }
 }
 
-/// The text of a `tracing` event: the message as it is; other fields as `name=value` behind it.
+/// Returns the text of a `tracing` event: the message, then other fields as `name=value`.
 pub fn text_of(event: &Event<'_>) -> String {
     struct Fields(String);
 

@@ -1,6 +1,4 @@
-//! A library's own messages, in a host program in C: its `tracing` events go to the SDK backends.
-//!
-//! A Rust host with the service built in has its own subscriber instead.
+//! A library's `tracing` events, in a C host program, go to the SDK backends.
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -26,13 +24,12 @@ impl Output for SdkBackends {
     }
 }
 
-/// Makes `output` the log of all events in this copy of `tracing`. A subscriber that is there
-/// already stays.
+/// Makes `output` the subscriber of this copy of `tracing`, unless it already has one.
 pub fn install(output: &'static dyn Output) {
     let _ = dispatcher::set_global_default(Dispatch::new(Events(output)));
 }
 
-/// Whether `current` is what [`install`] makes.
+/// Returns whether [`install`] made `current`.
 pub fn is_log_of(current: &Dispatch) -> bool {
     current.is::<Events>()
 }
@@ -58,7 +55,7 @@ impl Subscriber for Events {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        // An event has no function; the module says as much.
+        // An event does not contain its function, so the module is used.
         let origin =
             Origin { function: event.metadata().module_path(), ..origin_of(event.metadata()) };
         self.0.write(&origin, &text_of(event));

@@ -1,4 +1,4 @@
-//! How a line gets out: through a stream of the C library, or a file descriptor.
+//! Writes lines to a stream of the C library or a file descriptor.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -14,7 +14,7 @@ unsafe extern "C" {
     static STDERR: *mut libc::FILE;
 }
 
-/// Where lines are written to. What it stands for stays the program's and is never closed here.
+/// A destination of lines: a stream or descriptor of the program, never closed here.
 #[derive(Debug)]
 pub struct Sink(SinkKind);
 
@@ -26,56 +26,51 @@ enum SinkKind {
 
 // SAFETY: the C library locks a stream in each of its functions.
 unsafe impl Send for Sink {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Sync for Sink {}
 
 impl Sink {
-    /// The process's standard error, past the C library.
+    /// The process's standard error, bypassing the C library.
     pub(super) const STANDARD_ERROR: Sink = Sink(SinkKind::Descriptor(libc::STDERR_FILENO));
 
-    /// A stream of the C library; `None` for null. Each line is flushed, so that it stands where it
-    /// belongs among those that the program itself prints to the stream.
+    /// Returns a sink for a stream of the C library; `None` for null. Each line is flushed.
     ///
     /// # Safety
-    /// An open stream that stays open for as long as the process logs.
+    /// The stream is open and stays open as long as the process logs.
     pub unsafe fn stream(stream: *mut libc::FILE) -> Option<Sink> {
         NonNull::new(stream).map(|stream| Sink(SinkKind::Stream(stream)))
     }
 
     pub(super) fn stdout() -> Option<Sink> {
-        // SAFETY: the C library has set it before any code of a program ran.
+        // SAFETY: the C library sets it before any code of a program runs.
         let stream = unsafe { STDOUT };
-        // SAFETY: a program that closes it has no standard output any more, and may not log there
-        // either.
+        // SAFETY: open: a program that closes its standard output must not log to it.
         unsafe { Sink::stream(stream) }
     }
 
     pub(super) fn stderr() -> Option<Sink> {
-        // SAFETY: the C library has set it before any code of a program ran.
+        // SAFETY: the C library sets it before any code of a program runs.
         let stream = unsafe { STDERR };
-        // SAFETY: a program that closes it has no standard error any more, and may not log there
-        // either.
+        // SAFETY: open: a program that closes its standard error must not log to it.
         unsafe { Sink::stream(stream) }
     }
 
-    /// A file descriptor; `None` for a negative number. One that is closed loses its lines.
+    /// Returns a sink for a file descriptor; `None` if negative. If closed, lines are lost.
     pub fn descriptor(descriptor: c_int) -> Option<Sink> {
         (descriptor >= 0).then_some(Sink(SinkKind::Descriptor(descriptor)))
     }
 
-    /// Writes a whole line in one call, so that lines of several threads do not mix. There is
-    /// nobody to tell when it fails.
+    /// Writes a line in one call, so that lines of several threads do not mix. Errors are ignored.
     pub(super) fn write(&self, line: &str) {
         match self.0 {
             SinkKind::Stream(stream) => {
-                // SAFETY: as many bytes as said, and an open stream, as its maker promised.
+                // SAFETY: pointer and length of `line`; the sink's maker promised an open stream.
                 unsafe { libc::fwrite(line.as_ptr().cast(), 1, line.len(), stream.as_ptr()) };
                 // SAFETY: an open stream.
                 unsafe { libc::fflush(stream.as_ptr()) };
             }
             SinkKind::Descriptor(descriptor) => {
-                // SAFETY: not negative; and it is not closed here. That it is still what the
-                // program meant is the program's care.
+                // SAFETY: not negative, and not closed here; the program keeps it open.
                 let file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
                 let _ = (&*file).write_all(line.as_bytes());
             }

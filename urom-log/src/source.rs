@@ -1,6 +1,4 @@
-//! Who logs: every file of a C program that does has an id, which it asks for in a constructor.
-//!
-//! A line names its file and function, so nothing is kept of a source but that its id is taken.
+//! Ids of log sources, requested in constructors of C files. Only the used ids are stored.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int};
@@ -16,18 +14,17 @@ struct Sources {
     next: c_int,
 }
 
-/// Ids begin with 1: a C program's `static int` that nobody set is 0, which is no source.
+/// Ids begin with 1: a C program's `static int` that was never set is 0, which is invalid.
 static SOURCES: Mutex<Sources> = Mutex::new(Sources { taken: BTreeSet::new(), next: 1 });
 
 fn sources() -> MutexGuard<'static, Sources> {
     SOURCES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `doca_log_register_source`: writes a new id to `*source`. `INVALID_VALUE` for a null pointer;
-/// `FULL` once 2^31 ids were given.
+/// `doca_log_register_source`: writes a new id; `INVALID_VALUE` for null, `FULL` after 2^31 ids.
 ///
 /// # Safety
-/// `source` is null or points to an `int` that may be written.
+/// `source` is null or points to a writable `int`.
 pub unsafe fn register(name: *const c_char, source: *mut c_int) -> DocaError {
     guard(|| {
         if name.is_null() || source.is_null() {
@@ -43,7 +40,7 @@ pub unsafe fn register(name: *const c_char, source: *mut c_int) -> DocaError {
     })
 }
 
-/// `doca_log_unregister_source`: takes an id back for good; `INVALID_VALUE` if it is not taken.
+/// `doca_log_unregister_source`: releases an id, which is not reused; `INVALID_VALUE` if unknown.
 pub fn unregister(source: c_int) -> DocaError {
     guard(|| if sources().taken.remove(&source) { Ok(()) } else { Err(DocaError::INVALID_VALUE) })
 }
@@ -55,7 +52,7 @@ mod tests {
 
     fn id() -> c_int {
         let mut id = 0;
-        // SAFETY: a place for an int.
+        // SAFETY: a pointer to an int.
         assert_eq!(unsafe { register(c"A::SOURCE".as_ptr(), &mut id) }, DocaError::SUCCESS);
         id
     }

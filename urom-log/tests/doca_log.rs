@@ -1,7 +1,4 @@
-//! `doca_log` as a program exports it, called as C would: whatever the machine's rules for variable
-//! arguments are.
-//!
-//! One test: the backends are those of the whole process.
+//! Calls the exported `doca_log` as C would. One test, because backends are process-wide.
 
 use std::ffi::{c_char, c_int};
 use std::io::{BufRead, BufReader};
@@ -30,15 +27,13 @@ mod c {
     }
 }
 
-/// A call with anything.
 macro_rules! raw {
     ($level:expr, $file:expr, $func:expr, $format:expr $(, $argument:expr)*) => {
-        // SAFETY: the arguments are those of the format; strings end in NUL, or are null.
+        // SAFETY: the arguments match the format; strings end in NUL, or are null.
         unsafe { c::doca_log($level, 1, $file, 12, $func, $format $(, $argument)*) }
     };
 }
 
-/// A call as the macros of the header make it.
 macro_rules! info {
     ($format:literal $(, $argument:expr)*) => {
         raw!(Level::Info.number(), c"dir/file.c".as_ptr(), c"func".as_ptr(), $format.as_ptr() $(, $argument)*)
@@ -57,7 +52,7 @@ fn arguments_of_all_kinds_arrive() {
 
     assert_eq!(info!(c"plain"), DocaError::SUCCESS);
     expect("plain");
-    // More of each kind than registers hold.
+    // More arguments of each kind than fit in registers.
     assert_eq!(
         info!(c"%d %d %d %d %ld %s", 1, 2, 3, 4, i64::MIN, c"six".as_ptr()),
         DocaError::SUCCESS
@@ -69,7 +64,7 @@ fn arguments_of_all_kinds_arrive() {
     );
     assert_eq!(sent, DocaError::SUCCESS);
     expect("0.5 1 1.5 2 2.5 3 3.5 4 4.5 5 5.5 6.5 7.5 8.5");
-    // Around the length up to which the stack holds a text, and far beyond. Less than a pipe holds.
+    // Around the longest text on the stack, and far beyond; less than a pipe holds.
     for len in [1022, 1023, 1024, 1025, 60_000] {
         assert_eq!(info!(c"%0*d", len, 7), DocaError::SUCCESS);
         expect(&format!("{:0width$}", 7, width = len as usize));

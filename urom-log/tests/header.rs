@@ -4,7 +4,6 @@ use std::path::Path;
 
 use c_interface::agree;
 
-/// Compares a definition of `urom_doca_log` with the header of `doca_log`.
 fn compare(definition: &str) -> Result<(), String> {
     agree(&format!(
         "{definition}\n_Static_assert(_Generic(&urom_doca_log, __typeof__(&doca_log): 1, default: 0), \

@@ -1,14 +1,14 @@
-//! The one error type: a DOCA code and a sentence.
+//! The one error type: a DOCA code and a message.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use urom_abi::DocaError;
 
-/// The result of this crate's functions. The error type is [`Error`] unless another is named.
+/// The result of this crate's functions, by default with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed: a sentence that says what was asked for and what is allowed, and DOCA's code.
+/// Why a call failed: DOCA's code and a message with the request and the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: DocaError,
@@ -45,13 +45,13 @@ impl Error {
         Error::new(code, format!("{what}: {error}"))
     }
 
-    /// The code that the C function returns in this case.
+    /// Returns the code that the C function returns in this case.
     #[must_use]
     pub fn code(&self) -> DocaError {
         self.code
     }
 
-    /// The sentence, without the code.
+    /// Returns the message without the code.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -1,4 +1,4 @@
-//! [`Exported`]: a map as bytes, which travel between processes.
+//! [`Exported`]: a map as bytes that travel between processes.
 
 use bytemuck::{Pod, Zeroable};
 use urom_abi::memory::{Access, MemoryRange};
@@ -10,11 +10,11 @@ use crate::inner::Inner;
 const MARK: [u8; 8] = *b"UROMmmap";
 const VERSION: u32 = 1;
 
-/// A memory map of another process, as its owner described it: the `export_desc` of
+/// A memory map of another process, as its owner exported it: the `export_desc` of
 /// `doca_mmap_export_pci` and `doca_mmap_create_from_export`.
 ///
 /// The bytes may be forged, and give no access. A plugin passes [`range`](Self::range), or a part
-/// of it, to `Context::memory`, which checks what the host really shares.
+/// of it, to `Context::memory`, which checks the host's actual shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
     id: u64,
@@ -23,7 +23,7 @@ pub struct Exported {
     access: Access,
 }
 
-/// Little-endian, as all of DOCA's structures.
+/// Little-endian, as all structures of DOCA.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct MapBytes {
@@ -35,28 +35,28 @@ struct MapBytes {
     len: u64,
     reserved: [u64; 2],
     unused: u32,
-    /// Of all before.
+    /// Over all bytes before.
     checksum: u32,
 }
 
 const _: () = assert!(size_of::<MapBytes>() == Exported::LEN);
 
 impl Exported {
-    /// How many bytes describe a map.
+    /// Size of an exported map in bytes.
     pub const LEN: usize = 64;
 
     pub(crate) fn of(map: &Inner) -> Exported {
         Exported { id: map.id, address: map.address, len: map.len, access: map.access }
     }
 
-    /// A map of a process that is played, for tests.
+    /// Makes a map of a simulated process, for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn played(range: MemoryRange, address: u64, access: Access) -> Exported {
         Exported { id: range.memory, address, len: range.len, access }
     }
 
-    /// The bytes that [`read`](Self::read) reads.
+    /// Returns the bytes for [`read`](Self::read).
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Exported::LEN] {
         let mut bytes = MapBytes {
@@ -72,8 +72,7 @@ impl Exported {
         bytemuck::cast(bytes)
     }
 
-    /// Whether the bytes begin like an exported map of this kit, of any release. They may be
-    /// damaged.
+    /// Returns whether the bytes begin like an exported map of this kit. They may be damaged.
     #[must_use]
     pub fn is_meant_by(bytes: &[u8]) -> bool {
         bytes.starts_with(&MARK)
@@ -82,9 +81,8 @@ impl Exported {
     /// Reads an exported map from bytes of any origin.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the bytes are no exported map, or were cut or damaged;
-    /// `UNSUPPORTED_VERSION` if another release exported them in another format; `NOT_PERMITTED` if
-    /// the map lets nobody but its owner read.
+    /// `INVALID_VALUE` if the bytes are not an exported map, or are truncated or damaged;
+    /// `UNSUPPORTED_VERSION` for another release's format; `NOT_PERMITTED` for a private map.
     pub fn read(bytes: &[u8]) -> Result<Exported> {
         let bytes: MapBytes = frame::read(bytes, "memory map", MARK, VERSION)?;
         let Some(access) = Access::from_bits(bytes.access) else {
@@ -107,32 +105,32 @@ impl Exported {
         Ok(Exported { id, address, len, access })
     }
 
-    /// The map's number in its owner's process.
+    /// Returns the map's number in its owner's process.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The address of its first byte in its owner's process.
+    /// Returns the address of the first byte in its owner's process.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// How long it is, in bytes; at least one.
+    /// Returns the length in bytes; at least one.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// What its owner and others may do with it (`enum doca_access_flag`).
+    /// Returns the permissions of its owner and of others (`enum doca_access_flag`).
     #[must_use]
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// The whole map as a command's field.
+    /// Returns the whole map as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         MemoryRange { memory: self.id, offset: 0, len: self.len }

@@ -1,12 +1,11 @@
-//! What all exported bytes have: a mark, a version, and a checksum at their end.
+//! The common format of exported bytes: a magic number, a version, and a checksum at the end.
 
 use bytemuck::Pod;
 use urom_abi::DocaError;
 
 use crate::error::{Error, Result};
 
-/// Reads exported bytes of any origin: 8 bytes of mark, the version, and 4 bytes of
-/// [`checksum`] at the end. `what` is one of them: `memory map`.
+/// Checks and reads exported bytes of any origin. `what` names their kind: `memory map`.
 pub(crate) fn read<T: Pod>(bytes: &[u8], what: &str, mark: [u8; 8], version: u32) -> Result<T> {
     let len = size_of::<T>();
     if bytes.len() != len {
@@ -30,7 +29,7 @@ pub(crate) fn read<T: Pod>(bytes: &[u8], what: &str, mark: [u8; 8], version: u32
     Ok(bytemuck::pod_read_unaligned(bytes))
 }
 
-/// Of all bytes but the last four. It finds damage, not forgery.
+/// Returns the CRC of all bytes but the last four. It detects damage, not forgery.
 pub(crate) fn checksum(bytes: &[u8]) -> u32 {
     crc32fast::hash(&bytes[..bytes.len() - size_of::<u32>()])
 }

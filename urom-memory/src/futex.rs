@@ -1,7 +1,7 @@
-//! Sleeping until a word of shared memory changes, and waking those who do.
+//! Futexes: sleeps until a word of shared memory changes, and wakes sleeping threads.
 //!
-//! The kernel's futexes have 32 bits: these are the low half of a word of 64. They are not private
-//! to a process, so they work for all who map the memory.
+//! The kernel's futexes have 32 bits, so they use the low half of a 64-bit word. They are not
+//! private to a process, so they work for all processes that map the memory.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -13,31 +13,30 @@ use urom_os::clock;
 
 pub(crate) const MOST_WATCHED: usize = 128;
 
-/// The half that the kernel compares. Nobody but the kernel uses it by this reference.
+/// Returns the half that the kernel compares. Only the kernel uses it by this reference.
 fn low(word: &AtomicU64) -> &AtomicU32 {
     let low = word.as_ptr().cast::<u32>();
-    // SAFETY: the first half of a word, which is as long there and aligned; little-endian, as
-    // `urom-abi` checks. Only its address is used, by system calls.
+    // SAFETY: the first half of a word has the same lifetime and is aligned; it is the low half,
+    // because `urom-abi` checks for little-endian. Only system calls use its address.
     unsafe { AtomicU32::from_ptr(low) }
 }
 
 pub(crate) fn wake(word: &AtomicU64) {
-    // Under Miri no test sleeps on a word, and rustix passes another pointer type than Miri wants.
+    // Under Miri tests do not sleep on words, and rustix's pointer type differs from Miri's.
     if cfg!(miri) {
         return;
     }
-    // It fails for unmapped memory, on which no process sleeps.
+    // It fails for unmapped memory, which cannot have sleeping threads.
     let _ = futex::wake(low(word), Flags::empty(), i32::MAX as u32);
 }
 
-/// Sleeps until somebody wakes this word, for so long at most, and not at all if it is not `seen`
-/// any more. Whether the time has passed.
+/// Sleeps until a wake, only while the word is `seen`. Returns whether `longest` has passed.
 pub(crate) fn wait(word: &AtomicU64, seen: u64, longest: Duration) -> bool {
     let timeout = timespec(longest);
     match futex::wait(low(word), Flags::empty(), seen as u32, Some(&timeout)) {
         Ok(()) | Err(Errno::AGAIN | Errno::INTR) => false,
         Err(Errno::TIMEDOUT) => true,
-        // The kernel does not watch such memory.
+        // The kernel cannot watch such memory.
         Err(_) => {
             std::thread::sleep(longest);
             true
@@ -49,13 +48,13 @@ pub(crate) fn wake_own(number: &AtomicU32) {
     let _ = futex::wake(number, Flags::PRIVATE, 1);
 }
 
-/// As [`wait`], for a number of this process.
+/// As [`wait`], for a number private to this process.
 pub(crate) fn wait_own(number: &AtomicU32, seen: u32, longest: Duration) -> bool {
     let timeout = timespec(longest);
     futex::wait(number, Flags::PRIVATE, seen, Some(&timeout)) == Err(Errno::TIMEDOUT)
 }
 
-/// A word and what was seen there, for [`wait_many`].
+/// Makes an entry for [`wait_many`].
 pub(crate) fn watched(word: *const u64, seen: u64) -> Wait {
     entry(word.cast(), seen as u32, WaitFlags::SIZE_U32)
 }
@@ -72,14 +71,14 @@ fn entry(address: *const u32, seen: u32, flags: WaitFlags) -> Wait {
     entry
 }
 
-/// Sleeps as [`wait`], on as many as [`MOST_WATCHED`]. Only the kernel reads the words, and it
-/// fails for those that are not there. `None` when it cannot sleep on these.
+/// As [`wait`], on up to [`MOST_WATCHED`] words. Only the kernel reads the words, and it fails for
+/// unmapped words. Returns `None` when it cannot sleep on these words.
 pub(crate) fn wait_many(words: &[Wait], longest: Duration) -> Option<bool> {
     let until = timespec(clock::of(libc::CLOCK_MONOTONIC)).checked_add(timespec(longest))?;
     match futex::waitv(words, WaitvFlags::empty(), Some(&until), ClockId::Monotonic) {
         Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Some(false),
         Err(Errno::TIMEDOUT) => Some(true),
-        // Kernels before 5.16 have no such call.
+        // Kernels before 5.16 lack this call.
         Err(_) => None,
     }
 }
@@ -89,7 +88,7 @@ fn timespec(time: Duration) -> Timespec {
 }
 
 #[cfg(test)]
-// Miri has no `futex_waitv`.
+// Miri lacks `futex_waitv`.
 #[cfg(not(miri))]
 mod tests {
     use std::sync::atomic::Ordering;
@@ -105,7 +104,7 @@ mod tests {
         let word = AtomicU64::new(7);
         assert!(wait(&word, 7, SHORT));
         assert!(!wait(&word, 8, LONG));
-        // The low half is compared.
+        // Only the low half is compared.
         assert!(wait(&word, 7 | 1 << 32, SHORT));
         assert_eq!(wait_many(&[watched(word.as_ptr(), 7)], SHORT), Some(true));
         assert_eq!(wait_many(&[watched(word.as_ptr(), 6)], LONG), Some(false));

@@ -1,4 +1,4 @@
-//! What a map, its shares and its buffers have in common and keep alive.
+//! [`Inner`]: the memory that a map, its shares and its buffers keep alive.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -16,13 +16,13 @@ use crate::view::View;
 pub(crate) struct Inner {
     pub(crate) maker: Maker,
     pub(crate) id: u64,
-    /// The address of the first byte, in the owner's process.
+    /// Address of the first byte in the owner's process.
     pub(crate) address: u64,
     pub(crate) len: u64,
     pub(crate) access: Access,
     pub(crate) backing: Backing,
     pub(crate) buffers: AtomicU32,
-    /// Whether somebody was given a descriptor of it who is not counted.
+    /// Whether an uncounted user received a descriptor of it.
     pub(crate) is_given_away: AtomicBool,
 }
 
@@ -33,26 +33,25 @@ pub(crate) enum Backing {
         start: *mut u8,
         capacity: usize,
     },
-    /// Somebody else's in this process.
+    /// Owned by the caller of `Mmap::from_raw`.
     Lent(*mut u8),
-    /// Another process's, mapped here.
+    /// Another process's memory, mapped here.
     Received {
         map: MmapRaw,
         is_writable: bool,
     },
-    /// Another process's, not mapped here.
+    /// Another process's memory, not mapped here.
     Elsewhere,
 }
 
-// SAFETY: the pointers are to memory that any thread may use, by the contracts of those who make
-// it. It is used through `View`, which is shared between threads, and freed by the last owner.
+// SAFETY: the pointers are to memory that any thread may use, by the contracts of the constructors.
+// It is accessed through `View`, which is `Sync`, and freed by the last owner.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
 impl Inner {
-    /// Where it begins in this process, and whether it can be written to; `None` when it is not
-    /// mapped.
+    /// Returns the address in this process and whether it is writable; `None` if not mapped.
     fn local(&self) -> Option<(*mut u8, bool)> {
         let may_write = self.access.contains(Access::LOCAL_READ_WRITE);
         match &self.backing {
@@ -63,13 +62,12 @@ impl Inner {
         }
     }
 
-    /// `BAD_STATE` in a process that was forked since it was made.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         check(self.maker)
     }
 
-    /// Whether others may be given what names it, or `whose` part of it.
+    /// Checks that others may use the memory. `whose` is a prefix for the error message.
     pub(crate) fn check_export(&self, whose: &str) -> Result<()> {
         self.check()?;
         if self.access.others_read() {
@@ -86,11 +84,10 @@ impl Inner {
         matches!(self.backing, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
     }
 
-    /// The memory, as long as this is borrowed.
     pub(crate) fn view(&self) -> Option<View<'_>> {
         let (start, is_writable) = self.local()?;
-        // SAFETY: the memory is there as long as this is. Only `Mmap::bytes` makes references to
-        // it, while nobody else has this.
+        // SAFETY: the memory is allocated as long as `self`. Only `Mmap::bytes` makes references to
+        // it, and requires the only handle.
         Some(unsafe { View::from_raw(start, self.len, is_writable) })
     }
 }
@@ -98,13 +95,13 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Backing::Vec { start, capacity } = self.backing {
-            // SAFETY: from a vector of this length and capacity, and nobody else frees it.
+            // SAFETY: from a vector of this length and capacity, which only this frees.
             drop(unsafe { Vec::from_raw_parts(start, self.len as usize, capacity) });
         }
     }
 }
 
-/// `BAD_STATE` in a process that was forked since something was made.
+/// Fails with `BAD_STATE` in a child of the process `maker`.
 #[inline]
 pub(crate) fn check(maker: Maker) -> Result<()> {
     maker.check().map_err(|why| {
@@ -112,14 +109,13 @@ pub(crate) fn check(maker: Maker) -> Result<()> {
     })
 }
 
-/// A number that no other memory of this process has or had. Those of two processes begin at random
-/// and rarely coincide.
+/// Returns a number that is unique in this process. Each process begins at a random number.
 pub(crate) fn next_id() -> u64 {
-    // The keys of the hash are the same in two children of one process.
+    // The hash keys are the same in two children of one process.
     static NEXT: PerProcess<AtomicU64> =
         PerProcess::new(|| AtomicU64::new(RandomState::new().hash_one(std::process::id())));
     loop {
-        // Zero is what a command has where it names no memory.
+        // In a command, zero means: without memory.
         match NEXT.fetch_add(1, Ordering::Relaxed) {
             0 => {}
             id => return id,

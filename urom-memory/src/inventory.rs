@@ -1,4 +1,4 @@
-//! [`Inventory`]: what buffers are taken from.
+//! [`Inventory`]: an allocator of buffers.
 
 use std::ops::RangeBounds;
 use std::rc::Rc;
@@ -10,8 +10,8 @@ use crate::range::within;
 
 /// A fixed number of buffers, each over any part of any map (`doca_buf_inventory`).
 ///
-/// [`new`](Self::new) and [`expand`](Self::expand) allocate; nothing else does. The inventory and
-/// its buffers stay on one thread. Buffers may outlive the inventory.
+/// Only [`new`](Self::new) and [`expand`](Self::expand) allocate. The inventory and its buffers
+/// stay on one thread. Buffers may outlive the inventory.
 ///
 /// ```
 /// use urom_memory::{Access, Inventory, Mmap};
@@ -34,49 +34,48 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// An inventory of `count` buffers (`doca_buf_inventory_create`, `doca_buf_inventory_start`).
+    /// Makes an inventory of `count` buffers (`doca_buf_inventory_create`,
+    /// `doca_buf_inventory_start`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for 0, or 2^32 and more; `NO_MEMORY` when the system has none.
+    /// `INVALID_VALUE` for 0, or 2^32 and more; `NO_MEMORY` when the allocation fails.
     pub fn new(count: usize) -> Result<Inventory> {
         Ok(Inventory { elements: Elements::new(count, false)? })
     }
 
-    /// Adds `count` buffers, for which it allocates (`doca_buf_inventory_expand`).
+    /// Allocates `count` more buffers (`doca_buf_inventory_expand`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there would be 2^32 or more in all; `NO_MEMORY` when the system has
-    /// none.
+    /// `INVALID_VALUE` for 2^32 buffers or more in all; `NO_MEMORY` when the allocation fails.
     pub fn expand(&self, count: usize) -> Result<()> {
         self.elements.expand(count)
     }
 
-    /// How many buffers it has in all (`doca_buf_inventory_get_num_elements`).
+    /// Returns the number of buffers (`doca_buf_inventory_get_num_elements`).
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// How many of them are not in use (`doca_buf_inventory_get_num_free_elements`).
+    /// Returns the number of unused buffers (`doca_buf_inventory_get_num_free_elements`).
     #[must_use]
     pub fn free(&self) -> usize {
         self.elements.free()
     }
 
-    /// A buffer over a range of the map, without data so far
-    /// (`doca_buf_inventory_buf_get_by_addr`).
+    /// Takes a buffer over a range of the map, without data (`doca_buf_inventory_buf_get_by_addr`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the range does not lie within the map, `NO_MEMORY` when all buffers are
-    /// in use.
+    /// `INVALID_VALUE` for a range outside of the map, `NO_MEMORY` when all buffers are used.
     pub fn take(&self, map: &(impl Map + ?Sized), range: impl RangeBounds<u64>) -> Result<Buffer> {
         let (head, len) = within(range, map.memory().0.len)?;
         self.elements.take(map.memory().0, BufferSpan::empty(head, len)).map(Buffer::of)
     }
 
-    /// A buffer over a range of the map, all of it data (`doca_buf_inventory_buf_get_by_data`).
-    /// With [`Buffer::set_data`] this is `doca_buf_inventory_buf_get_by_args`.
+    /// Takes a buffer over a range of the map, all of it data
+    /// (`doca_buf_inventory_buf_get_by_data`). With [`Buffer::set_data`], it is
+    /// `doca_buf_inventory_buf_get_by_args`.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -90,12 +89,11 @@ impl Inventory {
         Ok(buffer)
     }
 
-    /// A buffer over the same memory as the first element of another one, with the same data
-    /// (`doca_buf_inventory_buf_dup`). Its data can be set without changing the other buffer's; the
-    /// bytes are the same.
+    /// Takes a buffer over the same memory as the first element of another buffer
+    /// (`doca_buf_inventory_buf_dup`). It shares the bytes, and has its own data range.
     ///
     /// # Errors
-    /// `NO_MEMORY` when all buffers are in use.
+    /// `NO_MEMORY` when all buffers are used.
     pub fn dup(&self, buffer: &Buffer) -> Result<Buffer> {
         self.dup_element(buffer.element()).map(Buffer::of)
     }
@@ -103,7 +101,7 @@ impl Inventory {
     /// As [`dup`](Self::dup), for the C library.
     ///
     /// # Errors
-    /// As [`dup`](Self::dup); `INVALID_VALUE` for an element that is not in use.
+    /// As [`dup`](Self::dup); `INVALID_VALUE` for a free element.
     #[doc(hidden)]
     pub fn dup_element(&self, element: &Element) -> Result<Element> {
         let Some(map) = element.map() else {
@@ -112,7 +110,7 @@ impl Inventory {
         self.elements.take(&map, element.place())
     }
 
-    /// An element without an owner, for the C library; all is checked.
+    /// As [`take`](Self::take) without an owner, for the C library.
     ///
     /// # Errors
     /// As [`take`](Self::take); `INVALID_VALUE` when the data does not lie within the buffer.

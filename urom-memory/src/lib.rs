@@ -10,14 +10,13 @@
 //! | [`Exported`], [`RemoteMmap`] | a map as bytes, and another process's map made from them | `doca_mmap_export_pci`, `doca_mmap_create_from_export` |
 //! | [`View`] | bytes that another process may write at any time | the pointer of `doca_mmap_get_memrange` |
 //! | [`Buffer`] | a part of a map, and the data in it; lists | `doca_buf` |
-//! | [`Inventory`], [`Pool`] | what buffers are taken from | `doca_buf_inventory`, `doca_buf_pool` |
+//! | [`Inventory`], [`Pool`] | allocators of buffers | `doca_buf_inventory`, `doca_buf_pool` |
 //! | [`SyncEvent`] | a counter that threads and processes share and wait for | `doca_sync_event` |
 //! | [`MemoryRange`] | a part of a map, as a command carries it | an address and a length |
 //!
 //! DOCA's objects are created, configured, started, used, stopped and destroyed, and most calls
-//! fail in some of these states. Here a value exists only while it is started, so no call is made
-//! in the wrong state. Buffers, inventories and pools stay on one thread; all else may be used on
-//! any.
+//! fail in some of these states. Here a value exists only while it is started. Buffers, inventories
+//! and pools stay on one thread; all other types may be used on any thread.
 //!
 //! ```
 //! use urom_memory::{Access, Mmap};

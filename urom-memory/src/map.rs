@@ -1,4 +1,4 @@
-//! [`Map`]: what buffers can lie in.
+//! [`Map`]: memory maps that buffers can refer to.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,17 +7,17 @@ use crate::inner::Inner;
 use crate::mmap::Mmap;
 use crate::remote::RemoteMmap;
 
-/// What buffers can lie in: [`Mmap`] and [`RemoteMmap`].
+/// A memory map that buffers can refer to: [`Mmap`] or [`RemoteMmap`].
 pub trait Map: sealed::Sealed {}
 
 #[doc(hidden)]
 impl dyn Map + '_ {
-    /// How many buffers lie in it.
+    /// Returns the number of buffers in the map.
     pub fn buffers(&self) -> u32 {
         self.memory().0.buffers.load(Ordering::Relaxed)
     }
 
-    /// How many shares, copies and buffers there are.
+    /// Returns the number of shares, clones and buffers.
     pub fn shares(&self) -> usize {
         Arc::strong_count(self.memory().0) - 1
     }
@@ -34,7 +34,6 @@ pub(crate) mod sealed {
         fn memory(&self) -> Handle<'_>;
     }
 
-    /// What a map is a handle of.
     #[derive(Debug)]
     pub struct Handle<'a>(pub(crate) &'a Arc<Inner>);
 

@@ -1,4 +1,4 @@
-//! Memory that several processes can map: memfds.
+//! Memfds: memory that several processes can map.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,7 +14,6 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result};
 
-/// A memfd and where this process has it.
 #[derive(Debug)]
 pub(crate) struct Memfd {
     pub(crate) map: MmapRaw,
@@ -24,32 +23,29 @@ pub(crate) struct Memfd {
 }
 
 impl Memfd {
-    /// New memory, all zeros. Its size is sealed, because a process that maps it would get a SIGBUS
-    /// if it shrank.
+    /// Allocates `len` zeros. The size is sealed, because shrinking would cause a SIGBUS.
     pub(crate) fn new(len: u64, others_write: bool) -> Result<Memfd> {
         let (fd, map) = create("urom-memory", len)
             .map_err(|error| Error::system(&format!("{len} bytes of memory to share"), error))?;
         Ok(Memfd { map, fd, others_write, was_sealed: Once::new() })
     }
 
-    /// The descriptor, for somebody else. Unless others may write, writes are possible from now on
-    /// through mappings that exist only (from Linux 5.1 on).
+    /// Returns the descriptor, and seals it against new writable mappings unless others may write.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.was_sealed.call_once(|| {
             if !self.others_write {
-                // A descriptor that is opened read-only is not enough: a process of the same user
-                // can open it again for writing, by way of /proc. Kernels before 5.1 do not have
-                // this seal.
+                // A read-only descriptor is not enough: a process of the same user can reopen it
+                // for writing through /proc. Kernels before 5.1 lack this seal.
                 let _ = fcntl_add_seals(&self.fd, SealFlags::FUTURE_WRITE);
             }
-            // It fails if it is there.
+            // Fails if the seal is already set.
             let _ = fcntl_add_seals(&self.fd, SealFlags::SEAL);
         });
         self.fd.as_fd()
     }
 
-    /// The descriptor, for a worker that does what a device of this process does; `None` once it
-    /// was given to somebody who may only read: the kernel refuses writes by new mappings then.
+    /// Returns the descriptor for a worker that acts as a device of this process; `None` after `fd`
+    /// has sealed it against writes.
     pub(crate) fn device_fd(&self) -> Option<BorrowedFd<'_>> {
         let is_writable = self.others_write || !self.was_sealed.is_completed();
         is_writable.then(|| self.fd.as_fd())
@@ -58,7 +54,7 @@ impl Memfd {
     pub(crate) fn reopen_read_only(fd: BorrowedFd<'_>) -> Result<OwnedFd> {
         let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
         open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(|error| {
-            // Also where /proc is that of another PID namespace.
+            // Also if /proc belongs to another PID namespace.
             let what = match error {
                 Errno::NOENT => "opening shared memory read-only, which needs this process's /proc",
                 _ => "opening shared memory read-only",
@@ -68,11 +64,10 @@ impl Memfd {
     }
 }
 
-/// Checks that this process may write files of so many bytes, memfds among them. The signal
-/// `SIGXFSZ` would end one that writes more than it may.
+/// Checks that this process may write files, or memfds, of `len` bytes without a `SIGXFSZ`.
 ///
 /// # Errors
-/// It may not: the text names the limit.
+/// When the limit is lower; the text contains the limit.
 #[doc(hidden)]
 pub fn require_file_size(len: u64) -> io::Result<()> {
     match getrlimit(Resource::Fsize).current {
@@ -84,10 +79,10 @@ pub fn require_file_size(len: u64) -> io::Result<()> {
     }
 }
 
-/// A new memfd of `len` zeros, whose size is sealed, and its mapping.
+/// Makes a memfd of `len` zeros with a sealed size, and maps it.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 #[doc(hidden)]
 pub fn create(name: &str, len: u64) -> io::Result<(OwnedFd, MmapRaw)> {
     require_file_size(len)?;
@@ -106,11 +101,10 @@ fn map(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Resu
     if is_writable { options.map_raw(fd) } else { options.map_raw_read_only(fd) }
 }
 
-/// Maps memory that another process sent: `len` bytes at `offset`, which must be there for as long
-/// as the mapping is.
+/// Maps memory that another process sent: `len` bytes at `offset`, which must outlive the mapping.
 ///
 /// # Errors
-/// The system's, and `InvalidInput` for a descriptor of something else.
+/// The system's error, or `InvalidInput` for an unsuitable descriptor.
 #[doc(hidden)]
 pub fn map_received(
     fd: BorrowedFd<'_>,
@@ -121,11 +115,11 @@ pub fn map_received(
     let Ok(seals) = fcntl_get_seals(fd) else {
         return Err(invalid("its descriptor is not that of a memfd (memfd_create)"));
     };
-    // Otherwise its owner could take pages away, which would crash this process.
+    // Otherwise the owner could shrink it, and crash this process.
     if !seals.contains(SealFlags::SHRINK) {
         return Err(invalid("its descriptor is not sealed against shrinking (F_SEAL_SHRINK)"));
     }
-    // Pages of another size can be taken away by a hole, and none be left in their place.
+    // A hole can remove huge pages, and leave none to replace them.
     if fstatfs(fd)?.f_type == libc::HUGETLBFS_MAGIC {
         return Err(invalid("its descriptor has huge pages (MFD_HUGETLB)"));
     }
@@ -140,7 +134,6 @@ pub(crate) fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-/// The same for a user of this crate.
 pub(crate) fn not_mapped(offset: u64, len: u64, error: io::Error) -> Error {
     let what = format!("mapping {len} bytes at {offset} of shared memory");
     match error.kind() {

@@ -1,4 +1,4 @@
-//! [`Mmap`]: memory of this process that others may be given.
+//! [`Mmap`]: memory of this process that it can share with other processes.
 
 use std::ops::Deref;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,24 +18,21 @@ use crate::view::View;
 
 /// A range of this process's memory that can be shared, with permissions (`doca_mmap`).
 ///
-/// The memory stays allocated until the map, every buffer in it and every share of it have ended.
-/// In DOCA the program has to keep that order.
-///
-/// Any thread may use a map. Offsets and lengths are in bytes.
+/// The memory stays allocated until the map, all its buffers and all its shares are dropped. Any
+/// thread may use a map. Offsets and lengths are in bytes.
 #[derive(Debug)]
 pub struct Mmap {
     inner: Arc<Inner>,
 }
 
 impl Mmap {
-    /// New memory, all zeros, that other processes of this machine can map (`doca_mmap_create`,
-    /// `doca_mmap_set_memrange` and `doca_mmap_start` with memory of the kit's own allocator).
+    /// Allocates `len` zero bytes that other processes of this machine can map (`doca_mmap_create`,
+    /// `doca_mmap_set_memrange` and `doca_mmap_start` with the kit's own allocator).
     ///
-    /// This is the fastest memory to share, because a worker on the same machine maps it. It is a
-    /// memfd, begins at a page, and is freed with the map. Its size, `len` bytes, cannot change. If
-    /// `access` lets nobody else write, the kernel refuses writes of those that it is shared with
-    /// (from Linux 5.1 on). A worker that it is shared with as with a device is no such: see
-    /// `Share::share_with_device` of `urom_host`.
+    /// The memory is a page-aligned memfd of a fixed size. It is the fastest memory to share,
+    /// because a worker on the same machine maps it. Unless `access` lets others write, the kernel
+    /// refuses their writes (from Linux 5.1 on), except writes of a worker that acts as a device:
+    /// see `Share::share_with_device` of `urom_host`.
     ///
     /// # Errors
     /// `INVALID_VALUE` if `len` is 0, `NO_MEMORY` or `OPERATING_SYSTEM` when the system refuses.
@@ -46,8 +43,7 @@ impl Mmap {
         Ok(Mmap::new(address, len, access, Backing::Memfd(memory)))
     }
 
-    /// The memory of a vector. The map owns it: the bytes are neither moved nor copied, and are
-    /// freed with the map.
+    /// Makes a map of a vector's bytes, which are not moved or copied. The map owns and frees them.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the vector is empty.
@@ -58,7 +54,7 @@ impl Mmap {
         Ok(Mmap::new(start, len, access, Backing::Vec { start, capacity }))
     }
 
-    /// The memory of a slice, as [`from_vec`](Self::from_vec).
+    /// Makes a map of a boxed slice, as [`from_vec`](Self::from_vec).
     ///
     /// # Errors
     /// `INVALID_VALUE` if the slice is empty.
@@ -66,13 +62,13 @@ impl Mmap {
         Mmap::from_vec(bytes.into_vec(), access)
     }
 
-    /// Memory that the caller owns, `len` bytes at `start` (`doca_mmap_set_memrange` and
+    /// Makes a map of the caller's memory, `len` bytes at `start` (`doca_mmap_set_memrange` and
     /// `doca_mmap_start`). The map does not free it.
     ///
     /// # Safety
-    /// As long as the map, a share or a buffer of it exists: `start` is valid for reads of `len`
-    /// bytes by any thread, and for writes if `access` lets anybody write. No reference of Rust's
-    /// is used for these bytes in that time, except that of [`bytes`](Self::bytes).
+    /// While the map, a share or a buffer of it exists, `start` is valid for reads of `len` bytes
+    /// by any thread, and for writes if `access` permits any writes. In that time, no Rust
+    /// reference covers these bytes, except the slice of [`bytes`](Self::bytes).
     ///
     /// # Errors
     /// `INVALID_VALUE` if `len` is 0, `start` is NULL, or the range goes beyond the last address.
@@ -101,7 +97,7 @@ impl Mmap {
         }
     }
 
-    /// Memory of another process that is mapped here. Its permissions say whether it is writable.
+    /// Memory of another process that is mapped here. `access` decides whether it is writable.
     pub(crate) fn received(map: MmapRaw, len: usize, access: Access) -> Mmap {
         let is_writable = access.contains(Access::LOCAL_READ_WRITE);
         let mut inner =
@@ -122,56 +118,55 @@ impl Mmap {
         &self.inner
     }
 
-    /// How long it is, in bytes; at least one (`doca_mmap_get_memrange`).
+    /// Returns the length in bytes; at least one (`doca_mmap_get_memrange`).
     #[must_use]
     pub fn len(&self) -> u64 {
         self.inner.len
     }
 
-    /// `false`: a map has at least one byte.
+    /// Returns `false`: a map has at least one byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// What this process and others may do with it (`doca_mmap_set_permissions`).
+    /// Returns the permissions of this process and of others (`doca_mmap_set_permissions`).
     #[must_use]
     pub fn access(&self) -> Access {
         self.inner.access
     }
 
-    /// The address of its first byte in this process (`doca_mmap_get_memrange`).
+    /// Returns the address of the first byte in this process (`doca_mmap_get_memrange`).
     #[must_use]
     pub fn address(&self) -> u64 {
         self.inner.address
     }
 
-    /// The number by which commands name it. No other map of this process has it or had it. Two
-    /// processes rarely use the same number, and a worker tells their maps apart all the same.
+    /// Returns the map's number in commands, which is unique in this process. Two processes rarely
+    /// use the same number, and a worker does not confuse their maps anyway.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.inner.id
     }
 
-    /// The whole map as a command's field.
+    /// Returns the whole map as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         MemoryRange { memory: self.id(), offset: 0, len: self.len() }
     }
 
-    /// Its bytes, which other processes may write at any time if they may write at all. The view is
-    /// writable if the map has `LOCAL_READ_WRITE`.
+    /// Returns a view of the bytes, which other processes may write at any time if `access` permits
+    /// it. The view is writable if the map has `LOCAL_READ_WRITE`.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         self.inner.view().expect("a map of this process is mapped here")
     }
 
-    /// Its bytes as a slice, while there is no share of it and no buffer in it.
+    /// Returns the bytes as a slice.
     ///
     /// # Errors
-    /// `IN_USE` while there is a share or a buffer. Also `IN_USE` for ever after [`fd`](Self::fd):
-    /// the map cannot know when the descriptor's users end. `NOT_PERMITTED` without
-    /// `LOCAL_READ_WRITE`.
+    /// `IN_USE` while a share or a buffer exists, and always after [`fd`](Self::fd), because the
+    /// descriptor's users are not counted. `NOT_PERMITTED` without `LOCAL_READ_WRITE`.
     pub fn bytes(&mut self) -> Result<&mut [u8]> {
         self.inner.check()?;
         let Some(inner) = Arc::get_mut(&mut self.inner) else {
@@ -187,38 +182,37 @@ impl Mmap {
                 "the memory's descriptor was given away, and others may write to it: use its view",
             ));
         }
-        // SAFETY: the only owner is borrowed exclusively: there are no other views, shares or
-        // buffers, and nobody has the descriptor.
+        // SAFETY: the only owner is borrowed exclusively, so other views, shares and buffers do not
+        // exist, and the descriptor was not given away.
         unsafe { self.view().as_mut_slice() }
     }
 
-    /// Counts somebody who uses the memory: see [`bytes`](Self::bytes).
+    /// Counts a user of the memory: see [`bytes`](Self::bytes).
     #[doc(hidden)]
     #[must_use]
     pub fn begin_share(&self) -> ShareGuard {
         ShareGuard::of(&self.inner)
     }
 
-    /// How many shares and buffers there are.
+    /// Returns the number of shares and buffers.
     #[doc(hidden)]
     #[must_use]
     pub fn shares(&self) -> usize {
         Arc::strong_count(&self.inner) - 1
     }
 
-    /// How many buffers lie in it (`doca_mmap_get_num_bufs`).
+    /// Returns the number of buffers in the map (`doca_mmap_get_num_bufs`).
     #[must_use]
     pub fn buffers(&self) -> u32 {
         self.inner.buffers.load(Ordering::Relaxed)
     }
 
-    /// The memory's descriptor, which another process can map, and the offset in bytes at which the
-    /// map begins in it; `None` for memory that is not of [`allocate`](Self::allocate). The map
-    /// owns the descriptor. From this call on [`bytes`](Self::bytes) fails.
+    /// Returns the memory's descriptor, which another process can map, and the map's offset in it
+    /// in bytes. Returns `None` unless the memory is from [`allocate`](Self::allocate). The map
+    /// owns the descriptor. After this call, [`bytes`](Self::bytes) fails.
     ///
-    /// If `access` lets nobody else write, the kernel refuses a writable mapping (from Linux 5.1
-    /// on). If `access` lets others write, give processes that should only read a
-    /// [`read_only_fd`](Self::read_only_fd).
+    /// Unless `access` lets others write, the kernel refuses a writable mapping (from Linux 5.1
+    /// on). Otherwise, give readers a [`read_only_fd`](Self::read_only_fd).
     #[must_use]
     pub fn fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
         let descriptor = self.descriptor()?;
@@ -233,11 +227,10 @@ impl Mmap {
         }
     }
 
-    /// A new descriptor of the same memory that is open for reading only; `None` for memory that is
-    /// not of [`allocate`](Self::allocate). The caller owns it.
+    /// Returns a new read-only descriptor of the same memory, or `None` unless the memory is from
+    /// [`allocate`](Self::allocate). The caller owns it.
     ///
-    /// A process of the same user can open it again for writing by way of `/proc`, unless the map
-    /// lets nobody else write.
+    /// If others may write, a process of the same user can reopen it for writing through `/proc`.
     ///
     /// # Errors
     /// `OPERATING_SYSTEM` when it cannot be opened, for example because `/proc` is not mounted.
@@ -249,13 +242,12 @@ impl Mmap {
         self.descriptor().map(|(fd, _)| Memfd::reopen_read_only(fd)).transpose()
     }
 
-    /// The map as [64 bytes](Exported::LEN) for a peer, which reads them with [`Exported::read`]
-    /// (`doca_mmap_export_pci`). They name the memory and give no access to it: a host shares the
-    /// map as well. For the RDMA plugin, `rdma_host::Rdma::export_mmap` does both.
+    /// Returns the map as [64 bytes](Exported::LEN) that a peer reads with [`Exported::read`]
+    /// (`doca_mmap_export_pci`). They give no access: the host must also share the map. For the
+    /// RDMA plugin, `rdma_host::Rdma::export_mmap` does both.
     ///
     /// # Errors
-    /// `NOT_PERMITTED` if the map lets nobody else read: it needs `PCI_READ_ONLY`, `PCI_READ_WRITE`
-    /// or a permission that begins with `RDMA_`.
+    /// `NOT_PERMITTED` without `PCI_READ_ONLY`, `PCI_READ_WRITE` or an `RDMA_` permission.
     pub fn export(&self) -> Result<Vec<u8>> {
         self.inner.check_export("")?;
         Ok(Exported::of(&self.inner).to_bytes().to_vec())
@@ -266,7 +258,7 @@ fn check_len(len: usize) -> Result<()> {
     if len == 0 { Err(Error::invalid("a memory map needs at least one byte")) } else { Ok(()) }
 }
 
-/// Somebody who uses a map's memory. The memory stays as long as this.
+/// A counted user of a map's memory, which stays allocated while this guard exists.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ShareGuard(Mmap);
@@ -276,16 +268,14 @@ impl ShareGuard {
         ShareGuard(Mmap { inner: Arc::clone(map) })
     }
 
-    /// As [`Mmap::fd`], for a user who is counted: whoever has the descriptor stops using it before
-    /// this guard ends.
+    /// As [`Mmap::fd`], but counted: the descriptor's user must stop before this guard is dropped.
     #[must_use]
     pub fn fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
         self.0.descriptor()
     }
 
-    /// As [`fd`](Self::fd), for a worker that does what a device of this process does: it can map
-    /// the memory writable. `None` also if the memory was given before to somebody who may only
-    /// read.
+    /// As [`fd`](Self::fd), for a worker that acts as a device of this process and may map the
+    /// memory writable. `None` also if a read-only user received the memory before.
     #[must_use]
     pub fn device_fd(&self) -> Option<(BorrowedFd<'_>, u64)> {
         match &self.0.inner.backing {

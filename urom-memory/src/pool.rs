@@ -8,11 +8,9 @@ use crate::error::{Error, Result};
 use crate::inner::Inner;
 use crate::map::Map;
 
-/// A fixed number of buffers of equal size, which lie one after the other in a map
-/// (`doca_buf_pool`).
+/// A fixed number of buffers of equal size at consecutive offsets of a map (`doca_buf_pool`).
 ///
-/// [`new`](Self::new) allocates; nothing else does. The pool keeps the map's memory alive. The pool
-/// and its buffers stay on one thread.
+/// Only [`new`](Self::new) allocates. The pool keeps the map's memory. It stays on one thread.
 ///
 /// ```
 /// use urom_memory::{Access, Mmap, Pool};
@@ -34,13 +32,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of `count` buffers of `size` bytes each, from the beginning of the map on. Their
-    /// addresses in the map's owner are multiples of `alignment` bytes (`doca_buf_pool_create`,
-    /// `doca_buf_pool_set_element_alignment`, `doca_buf_pool_start`).
+    /// Makes a pool of `count` buffers of `size` bytes each, from the beginning of the map on.
+    /// Their addresses in the map's owner are multiples of `alignment` bytes
+    /// (`doca_buf_pool_create`, `doca_buf_pool_set_element_alignment`, `doca_buf_pool_start`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` when `count` or `size` is 0, the buffers do not fit, or the alignment is no
-    /// power of two; `NO_MEMORY` when the system has none.
+    /// `INVALID_VALUE` when `count` or `size` is 0, the buffers do not fit, or the alignment is not
+    /// a power of two; `NO_MEMORY` when the allocation fails.
     pub fn new(map: &(impl Map + ?Sized), count: usize, size: u64, alignment: u64) -> Result<Pool> {
         let map = Arc::clone(map.memory().0);
         if size == 0 || !alignment.is_power_of_two() {
@@ -66,24 +64,23 @@ impl Pool {
         Ok(Pool { elements: Elements::new(count, true)?, map, first, stride, size })
     }
 
-    /// How many buffers it has in all (`doca_buf_pool_get_num_elements`).
+    /// Returns the number of buffers (`doca_buf_pool_get_num_elements`).
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// How many of them are not in use (`doca_buf_pool_get_num_free_elements`).
+    /// Returns the number of unused buffers (`doca_buf_pool_get_num_free_elements`).
     #[must_use]
     pub fn free(&self) -> usize {
         self.elements.free()
     }
 
-    /// A buffer of the pool, without data so far (`doca_buf_pool_buf_alloc`). Its bytes are those
-    /// that its last user left there.
+    /// Takes a buffer without data (`doca_buf_pool_buf_alloc`). Its bytes keep their last values.
     ///
     /// # Errors
-    /// `NO_MEMORY` when all buffers are in use.
+    /// `NO_MEMORY` when all buffers are used.
     pub fn take(&self) -> Result<Buffer> {
         self.take_element().map(Buffer::of)
     }
@@ -94,7 +91,7 @@ impl Pool {
     /// As [`take`](Self::take).
     #[doc(hidden)]
     pub fn take_element(&self) -> Result<Element> {
-        // An element of the array is always the same part of the map.
+        // An element always refers to the same part of the map.
         let index = self.elements.next_free()?;
         let head = self.first + u64::from(index) * self.stride;
         self.elements.take(&self.map, BufferSpan::empty(head, self.size))

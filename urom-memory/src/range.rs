@@ -6,7 +6,7 @@ use urom_abi::memory::bounds;
 
 use crate::error::{Error, Result};
 
-/// Where a range begins and how long it is, within memory of `size` bytes.
+/// Returns the offset and the length of a range, which must lie within memory of `size` bytes.
 pub(crate) fn within(range: impl RangeBounds<u64>, size: u64) -> Result<(u64, u64)> {
     let Range { start, end } = bounds(range, size);
     match end.checked_sub(start) {

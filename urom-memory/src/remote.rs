@@ -15,25 +15,23 @@ use crate::view::View;
 
 /// Memory of another process, which exported it (`doca_mmap_create_from_export`).
 ///
-/// It has its owner's number and addresses. Commands and buffers can name its bytes. This process
-/// can read and write them only if it maps them too. A clone is a second handle of the same memory.
-///
-/// Any thread may use it. A mapping ends with the last clone and the last buffer in it.
+/// It has its owner's number and addresses, so commands and buffers can name its bytes. This
+/// process can access the bytes only if it maps them. A clone is a second handle of the same
+/// memory. Any thread may use it. A mapping ends with the last clone and the last buffer in it.
 #[derive(Clone, Debug)]
 pub struct RemoteMmap {
     inner: Arc<Inner>,
 }
 
 impl RemoteMmap {
-    /// Memory that this process only names.
+    /// Makes a handle without access to the bytes.
     #[must_use]
     pub fn import(exported: Exported) -> RemoteMmap {
         RemoteMmap::new(exported, Backing::Elsewhere)
     }
 
-    /// Maps memory by a descriptor that its owner sent. The memory's first byte is `offset` bytes
-    /// from the descriptor's beginning. The mapping is writable if the owner lets others write. The
-    /// descriptor may be closed afterwards.
+    /// Maps memory by a descriptor that its owner sent, at `offset` bytes from the descriptor's
+    /// beginning. It is writable if the owner lets others write. The descriptor may then be closed.
     ///
     /// # Errors
     /// `INVALID_VALUE` when the descriptor has fewer bytes or is not sealed against shrinking,
@@ -65,42 +63,41 @@ impl RemoteMmap {
         &self.inner
     }
 
-    /// Its number, address, length and permissions, as its owner exported them.
+    /// Returns the number, address, length and permissions, as its owner exported them.
     #[must_use]
     pub fn exported(&self) -> Exported {
         Exported::of(&self.inner)
     }
 
-    /// What its owner and others may do with it (`enum doca_access_flag`).
+    /// Returns the permissions of its owner and of others (`enum doca_access_flag`).
     #[must_use]
     pub fn access(&self) -> Access {
         self.inner.access
     }
 
-    /// The whole memory as a command's field.
+    /// Returns the whole memory as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.exported().range()
     }
 
-    /// How many buffers lie in it (`doca_mmap_get_num_bufs`).
+    /// Returns the number of buffers in the memory (`doca_mmap_get_num_bufs`).
     #[must_use]
     pub fn buffers(&self) -> u32 {
         self.inner.buffers.load(Ordering::Relaxed)
     }
 
-    /// How many others keep it: copies and buffers.
+    /// Returns the number of other clones and buffers.
     #[doc(hidden)]
     #[must_use]
     pub fn shares(&self) -> usize {
         Arc::strong_count(&self.inner) - 1
     }
 
-    /// Its bytes, if they are mapped here.
+    /// Returns the bytes, if they are mapped here.
     ///
     /// # Errors
-    /// `NOT_PERMITTED` if they are not; `BAD_STATE` in a child, by `fork`, of the process that
-    /// mapped them.
+    /// `NOT_PERMITTED` if they are not; `BAD_STATE` in a forked child of the mapping process.
     pub fn view(&self) -> Result<View<'_>> {
         self.inner.check()?;
         self.inner.view().ok_or_else(|| elsewhere(self.inner.id))

@@ -9,10 +9,8 @@ use crate::inner::Inner;
 use crate::mmap::{Mmap, ShareGuard};
 use crate::view::View;
 
-/// A part of a map of this process, for operations that outlive the call: it keeps the memory
-/// allocated. While it exists, [`Mmap::bytes`] fails with `IN_USE`.
-///
-/// Any thread may use it.
+/// A part of a map that keeps the memory allocated, for operations that outlive the call. While it
+/// exists, [`Mmap::bytes`] fails with `IN_USE`. Any thread may use it.
 #[derive(Clone, Debug)]
 pub struct Slice {
     map: Arc<Inner>,
@@ -20,7 +18,7 @@ pub struct Slice {
 }
 
 impl Mmap {
-    /// A part of the map, in bytes from its beginning.
+    /// Returns a part of the map, in bytes from its beginning.
     ///
     /// # Panics
     /// When the range does not lie within the map.
@@ -32,13 +30,13 @@ impl Mmap {
 }
 
 impl Slice {
-    /// The part as a command's field.
+    /// Returns the part as a command's field.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.range
     }
 
-    /// Its bytes, which other processes may write at any time.
+    /// Returns the bytes, which other processes may write at any time.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         let (start, end) = (self.range.offset, self.range.offset + self.range.len);
@@ -49,7 +47,7 @@ impl Slice {
         }
     }
 
-    /// The whole map, to be shared.
+    /// Returns the whole map, for a share.
     #[doc(hidden)]
     #[must_use]
     pub fn guard(&self) -> ShareGuard {

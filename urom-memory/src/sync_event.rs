@@ -20,22 +20,19 @@ use crate::remote::elsewhere;
 use crate::watcher::{Owner, Watch};
 use crate::word::Word;
 
-/// A counter of 64 bits that several threads and processes share, and wait for
-/// (`doca_sync_event`).
+/// A 64-bit counter that several threads and processes share and wait for (`doca_sync_event`).
 ///
-/// It is a word of a memory map, which host and plugin share as any memory: a command carries
-/// [`range`](Self::range), and the plugin opens it with `Context::sync_event` of `urom_pdk`.
-/// Another process of the same user on the same machine opens it by [`import`](Self::import). DOCA
-/// has one publisher and one subscriber for each event; here everybody may be both whom the map's
-/// permissions let write and read.
+/// It is a word of a memory map: a command carries its [`range`](Self::range), and the plugin opens
+/// it with `Context::sync_event` of `urom_pdk`. Another process of the same user on the same
+/// machine opens it by [`import`](Self::import). DOCA has one publisher and one subscriber for each
+/// event. Here any process may be both, if the map's permissions let it write and read.
 ///
-/// [`set`](Self::set) and [`add`](Self::add) wake all who wait, in every process. A store that does
-/// not go through a sync event, such as one of C's, wakes nobody: those who wait look by
-/// themselves, first after 50 µs and then at a falling rate, at last every 10 ms.
+/// [`set`](Self::set) and [`add`](Self::add) wake all waiting threads, in every process. A plain
+/// store, such as one of C's, does not wake them: they poll with a backoff from 50 µs to 10 ms.
 ///
-/// A clone is a second handle. Handles keep the map, and any thread may use them. A child by `fork`
-/// opens the event by [`import`](Self::import), as any other process: there [`get`](Self::get)
-/// reads an inherited one, and all else fails with `BAD_STATE`.
+/// A clone is a second handle. Handles keep the map, and any thread may use them. After `fork`, the
+/// child must [`import`](Self::import) the event: on an inherited handle only [`get`](Self::get)
+/// works, and all other calls fail with `BAD_STATE`.
 ///
 /// ```
 /// use urom_memory::SyncEvent;
@@ -56,8 +53,8 @@ pub struct SyncEvent {
 }
 
 impl SyncEvent {
-    /// A counter in memory of its own, from 0 on (`doca_sync_event_create` and
-    /// `doca_sync_event_start`). Plugins and other processes may read and write it.
+    /// Makes a counter of 0 in new memory (`doca_sync_event_create` and `doca_sync_event_start`).
+    /// Plugins and other processes may read and write it.
     ///
     /// # Errors
     /// As [`Mmap::allocate`].
@@ -66,22 +63,19 @@ impl SyncEvent {
         Ok(SyncEvent { map: Arc::new(map), offset: 0 })
     }
 
-    /// A counter in memory of the user's own, `offset` bytes from the start of the map
-    /// (`doca_sync_event_set_addr`, `doca_sync_event_set_doca_buf`). It keeps the number that is
-    /// there.
-    ///
-    /// While there is a handle, [`Mmap::bytes`] fails with `IN_USE`.
+    /// Makes a counter `offset` bytes from the start of a map (`doca_sync_event_set_addr`,
+    /// `doca_sync_event_set_doca_buf`). The counter keeps the present number. While a handle
+    /// exists, [`Mmap::bytes`] fails with `IN_USE`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the map does not have these 8 bytes, or their address is no multiple of
-    /// 8.
+    /// `INVALID_VALUE` when the map does not contain these 8 bytes, or they are not aligned.
     pub fn in_memory(map: &Mmap, offset: u64) -> Result<SyncEvent> {
         map.inner().check()?;
         map.view().word(offset)?;
         Ok(SyncEvent { map: Arc::new(map.again()), offset })
     }
 
-    /// A counter in the first 8 bytes of a buffer's data, for the C library.
+    /// Makes a counter in the first 8 bytes of a buffer's data, for the C library.
     #[doc(hidden)]
     pub fn in_element(element: &Element) -> Result<SyncEvent> {
         let place = element.place();
@@ -105,36 +99,34 @@ impl SyncEvent {
         }
     }
 
-    /// The map that the counter lies in. Share it with a worker before a command names the event.
+    /// Returns the counter's map. Share it with a worker before a command names the event.
     #[must_use]
     pub fn memory(&self) -> &Mmap {
         &self.map
     }
 
-    /// The counter as a command's field: 8 bytes of its map.
+    /// Returns the counter as a command's field: 8 bytes of its map.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         MemoryRange { memory: self.map.id(), offset: self.offset, len: 8 }
     }
 
-    /// The counter (`doca_sync_event_get`). What others did before they changed it is visible
-    /// (`Acquire`).
+    /// Returns the counter (`doca_sync_event_get`). Its order is `Acquire`.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.word().load()
     }
 
-    /// Sets the counter and wakes all who wait (`doca_sync_event_update_set`). What this thread did
-    /// before is visible to whoever sees the number (`Release`).
+    /// Sets the counter (`Release`) and wakes all waiting threads (`doca_sync_event_update_set`).
     ///
     /// # Errors
-    /// `NOT_PERMITTED` when this process may only read the map.
+    /// `NOT_PERMITTED` when the map is read-only for this process.
     pub fn set(&self, value: u64) -> Result<()> {
         self.map.inner().check()?;
         self.word().set(value)
     }
 
-    /// Adds to the counter, wakes all who wait, and returns the number from before
+    /// Adds to the counter, wakes all waiting threads, and returns the number before the addition
     /// (`doca_sync_event_update_add`). Overflow wraps. Its order is `AcqRel`.
     ///
     /// # Errors
@@ -144,12 +136,11 @@ impl SyncEvent {
         self.word().add(value)
     }
 
-    /// Waits for a condition. The future resolves to the counter that met it; that counter may be
-    /// another by then.
+    /// Waits for a condition. The future resolves to the counter that met it.
     ///
-    /// One thread of this program watches the counters of all its futures. It starts with the
-    /// first, sleeps while nothing changes, and ends a second after the last. A counter that meets
-    /// the condition for a moment only may be missed.
+    /// One thread of this program watches the counters of all its futures. It starts with the first
+    /// future, sleeps while nothing changes, and ends a second after the last. It may miss a
+    /// counter that meets the condition only for a moment.
     pub fn wait(&self, condition: Condition) -> Wait {
         Wait { watch: None, event: self.clone(), condition }
     }
@@ -159,12 +150,11 @@ impl SyncEvent {
         self.wait(Condition::greater(value))
     }
 
-    /// Waits for a condition on this thread, which sleeps meanwhile; without a `timeout` for ever
-    /// (`doca_sync_event_wait_gt`, `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`). Returns
-    /// the counter that met it.
+    /// Blocks this thread until a condition is met, and returns the counter
+    /// (`doca_sync_event_wait_gt`, `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`).
     ///
     /// # Errors
-    /// `TIME_OUT` when it was not met in time. A timeout of zero looks once.
+    /// `TIME_OUT` when it was not met in time. A timeout of zero checks once.
     pub fn wait_blocking(
         &self,
         condition: Condition,
@@ -179,8 +169,7 @@ impl SyncEvent {
         })
     }
 
-    /// Waits on this thread until the counter is greater than `value`. See
-    /// [`wait_blocking`](Self::wait_blocking).
+    /// Blocks until the counter is greater than `value`, as [`wait_blocking`](Self::wait_blocking).
     ///
     /// # Errors
     /// As [`wait_blocking`](Self::wait_blocking).
@@ -199,15 +188,15 @@ impl fmt::Debug for SyncEvent {
     }
 }
 
-/// What [`SyncEvent::wait`] returns: resolves to the counter that met the condition. It keeps the
-/// counter, and may be dropped and sent to other threads at any time.
+/// The future of [`SyncEvent::wait`]: resolves to the counter that met the condition. It keeps the
+/// counter allocated. It may be dropped, and sent to other threads, at any time.
 ///
-/// It fails with `OPERATING_SYSTEM` when the thread that watches counters cannot be started, and as
-/// all calls with `BAD_STATE` in a child of the process that made the event.
+/// It fails with `OPERATING_SYSTEM` when the watching thread cannot be started, and with
+/// `BAD_STATE` in a child of the process that made the event.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Wait {
-    /// First, so that it ends before the event.
+    /// Dropped before the event.
     watch: Option<Watch>,
     event: SyncEvent,
     condition: Condition,
@@ -221,7 +210,7 @@ impl Future for Wait {
         event.map.inner().check()?;
         let (word, waker) = (event.word(), task.waker());
         let owner = || Arc::clone(event.map.inner()) as Owner;
-        // SAFETY: the word is in the memory of that owner.
+        // SAFETY: the owner keeps the word's memory.
         let begin = || unsafe { Watch::owned(word, *condition, waker, owner()) };
         Watch::poll(watch, word, *condition, waker, begin)
     }

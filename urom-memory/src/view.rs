@@ -14,17 +14,13 @@ use crate::range::within;
 
 /// Bytes that another process may write at any time.
 ///
-/// No safe function gives a reference to these bytes: they are copied in and out, or are atomic
-/// words. A copy that races with a writer is a mixture of old and new bytes. It does not change
-/// afterwards, so what was checked in a copy stays checked.
+/// Safe functions do not return references to these bytes: they copy them, or return atomic words.
+/// A copy that races with a writer mixes old and new bytes, but checks of the copy stay valid.
 ///
-/// Rust's memory model does not cover other processes. The copies are the C library's `memcpy`,
-/// which is assembler, called so that the compiler cannot know the function. They run at its speed.
+/// The copies call the C library's `memcpy`, hidden from the compiler.
 ///
-/// Every access is checked: one outside of the view fails with `INVALID_VALUE`, a write to a
-/// read-only view with `NOT_PERMITTED`. Offsets and lengths are in bytes, indices in elements.
-///
-/// Any thread may use a view. It owns nothing: the borrow keeps the memory.
+/// An access outside of the view fails with `INVALID_VALUE`, a write to a read-only view with
+/// `NOT_PERMITTED`. Offsets and lengths are in bytes. Any thread may use a view.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     start: *mut u8,
@@ -33,51 +29,49 @@ pub struct View<'a> {
     memory: PhantomData<&'a ()>,
 }
 
-// SAFETY: bytes are reached through opaque copies and atomics only, which may race with those of
-// other threads as they may with those of other processes.
+// SAFETY: only opaque copies and atomics access the bytes, which may race with any thread.
 unsafe impl Send for View<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for View<'_> {}
 
 impl<'a> View<'a> {
-    /// A view of raw memory.
+    /// Makes a view of raw memory.
     ///
     /// # Safety
-    /// For `'a`, `start` is valid for reads of `len` bytes, and for writes if `is_writable`, by any
-    /// thread. No reference of Rust's is used for these bytes in that time, other than to atomics.
+    /// For `'a`, `start` is valid for reads of `len` bytes by any thread, and for writes if
+    /// `is_writable`. No Rust reference covers these bytes, except to atomics.
     pub unsafe fn from_raw(start: *mut u8, len: u64, is_writable: bool) -> View<'a> {
         View { start, len, is_writable, memory: PhantomData }
     }
 
-    /// How long it is, in bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Returns whether the view is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether it can be written to.
+    /// Returns whether the view is writable.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.is_writable
     }
 
-    /// The address of the first byte in this process.
+    /// Returns the address of the first byte in this process.
     #[must_use]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start
     }
 
-    /// Where `len` bytes at `offset` begin.
     #[inline]
     fn at(&self, offset: u64, len: u64) -> Result<*mut u8> {
         match offset.checked_add(len) {
-            // Both are within memory of this process, and so fit a pointer's size.
+            // Both are within this process's memory, so they fit a pointer.
             Some(end) if end <= self.len => Ok(self.start.wrapping_add(offset as usize)),
             _ => Err(Error::out_of_range(offset, len, self.len)),
         }
@@ -88,24 +82,24 @@ impl<'a> View<'a> {
         if self.is_writable { Ok(()) } else { Err(read_only()) }
     }
 
-    /// Copies `place.len()` bytes, from `offset` on, to memory of this process.
+    /// Copies `place.len()` bytes from `offset` on to memory of this process.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the view does not have all of these bytes.
+    /// `INVALID_VALUE` when the view does not contain all of these bytes.
     #[inline]
     pub fn copy_to(&self, offset: u64, place: &mut [u8]) -> Result<()> {
-        // SAFETY: the place is the caller's alone.
+        // SAFETY: `place` is borrowed exclusively.
         unsafe { self.copy_to_raw(offset, place.as_mut_ptr(), place.len() as u64) }
     }
 
     /// As [`copy_to`](Self::copy_to).
     ///
     /// # Safety
-    /// `place` is valid for writes of `len` bytes, for which no other reference is used.
+    /// `place` is valid for writes of `len` bytes, and no other reference covers these bytes.
     #[inline]
     pub(crate) unsafe fn copy_to_raw(&self, offset: u64, place: *mut u8, len: u64) -> Result<()> {
         let from = self.at(offset, len)?;
-        // SAFETY: `at` found as many bytes in the view, and the caller's promise.
+        // SAFETY: `at` found `len` bytes in the view; the caller's promise for `place`.
         unsafe { copy(from, place, len as usize) };
         Ok(())
     }
@@ -116,14 +110,14 @@ impl<'a> View<'a> {
     /// `INVALID_VALUE` when they do not fit, `NOT_PERMITTED` for a read-only view.
     #[inline]
     pub fn copy_from(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the borrow keeps others from writing to `bytes`.
+        // SAFETY: the borrow prevents writes to `bytes`.
         unsafe { self.copy_from_raw(offset, bytes.as_ptr(), bytes.len() as u64) }
     }
 
     /// As [`copy_from`](Self::copy_from).
     ///
     /// # Safety
-    /// `bytes` is valid for reads of `len` bytes, for which no reference to write is used.
+    /// `bytes` is valid for reads of `len` bytes, and no mutable reference covers these bytes.
     #[inline]
     pub(crate) unsafe fn copy_from_raw(
         &self,
@@ -133,47 +127,46 @@ impl<'a> View<'a> {
     ) -> Result<()> {
         let to = self.at(offset, len)?;
         self.writable()?;
-        // SAFETY: `at` found as many bytes in the view, which is writable; the caller's promise.
+        // SAFETY: `at` found `len` bytes in the view, which is writable; the caller's promise.
         unsafe { copy(bytes, to, len as usize) };
         Ok(())
     }
 
-    /// Copies all bytes of the view `from` into this one, from `offset` on. The two may overlap.
+    /// Copies all bytes of the view `from` into this view, from `offset` on. The two may overlap.
     ///
     /// # Errors
     /// As [`copy_from`](Self::copy_from).
     pub fn copy_view(&self, offset: u64, from: &View<'_>) -> Result<()> {
         let to = self.at(offset, from.len)?;
         self.writable()?;
-        // SAFETY: both views have as many bytes, and this one is writable.
+        // SAFETY: both views contain `from.len` bytes, and this view is writable.
         unsafe { copy_within(from.start, to, from.len as usize) };
         Ok(())
     }
 
-    /// The value of the element `index`, as if the view were an array from its first byte. The
-    /// address need not be aligned.
+    /// Returns the element `index` of the view as an array of `T`. It need not be aligned.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the element does not lie within.
+    /// `INVALID_VALUE` when the element does not lie within the view.
     #[inline]
     pub fn get<T: Pod>(&self, index: u64) -> Result<T> {
         let from = self.element::<T>(index)?;
         let mut value = T::zeroed();
-        // SAFETY: the element lies within, and the value is this function's.
+        // SAFETY: the element lies within the view, and the value is this function's.
         unsafe { copy(from, (&raw mut value).cast(), size_of::<T>()) };
         Ok(value)
     }
 
-    /// Stores the value of the element `index`, as [`get`](Self::get) finds it. Readers may see a
-    /// part of it: [`atomic_u64`](Self::atomic_u64) is for what they must see whole.
+    /// Stores the element `index` of the view as an array of `T`. Readers may see a part of the
+    /// value: use [`atomic_u64`](Self::atomic_u64) to prevent that.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when it does not lie within, `NOT_PERMITTED` for a read-only view.
+    /// `INVALID_VALUE` for an element outside of the view, `NOT_PERMITTED` for a read-only view.
     #[inline]
     pub fn set<T: Pod>(&self, index: u64, value: T) -> Result<()> {
         let to = self.element::<T>(index)?;
         self.writable()?;
-        // SAFETY: the view is writable and the element lies within.
+        // SAFETY: the view is writable and contains the element.
         unsafe { copy((&raw const value).cast(), to, size_of::<T>()) };
         Ok(())
     }
@@ -187,17 +180,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The 8 bytes at `offset` as an atomic word, which several processes may change at once. Load
-    /// what another process has published with `Ordering::Acquire`, and publish with `Release`.
+    /// Returns the 8 bytes at `offset` as an atomic word, which several processes may change.
+    /// Publish with `Ordering::Release` and load with `Acquire`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8;
-    /// `NOT_PERMITTED` for a read-only view: see [`load_u64`](Self::load_u64).
+    /// `INVALID_VALUE` when the word does not lie within the view or its address is not a multiple
+    /// of 8; `NOT_PERMITTED` for a read-only view: see [`load_u64`](Self::load_u64).
     pub fn atomic_u64(&self, offset: u64) -> Result<&'a AtomicU64> {
         self.writable()?;
         let word = self.aligned(offset)?;
-        // SAFETY: aligned, within, writable for `'a`; what else there is are opaque copies, and
-        // atomics of this and other processes.
+        // SAFETY: the word is aligned, within the view, and writable for `'a`. All other accesses
+        // are opaque copies, and atomics of this and other processes.
         Ok(unsafe { AtomicU64::from_ptr(word.as_ptr()) })
     }
 
@@ -211,19 +204,17 @@ impl<'a> View<'a> {
         })
     }
 
-    /// A part of the view.
+    /// Returns a part of the view.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when it does not lie within.
+    /// `INVALID_VALUE` when the part does not lie within the view.
     pub fn slice(&self, range: impl RangeBounds<u64>) -> Result<View<'a>> {
         let (start, len) = within(range, self.len)?;
         Ok(View { start: self.at(start, len)?, len, ..*self })
     }
 
-    /// Copies the view piece by piece into `buffer`, and lends each piece.
-    ///
-    /// A buffer of 16 KiB or more that stays in the processor's cache makes this as fast as one
-    /// copy.
+    /// Copies the view piece by piece into `buffer`, and lends each piece. With a buffer of 16 KiB
+    /// or more that stays in the processor's cache, this is as fast as one copy.
     ///
     /// ```
     /// use urom_memory::{Access, Mmap};
@@ -239,15 +230,14 @@ impl<'a> View<'a> {
     /// ```
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the view's length is no multiple of the size of `T`, or the buffer is
-    /// empty.
+    /// `INVALID_VALUE` when the length is not a multiple of the size of `T`, or `buffer` is empty.
     pub fn chunks<'b, T: Pod>(&self, buffer: &'b mut [T]) -> Result<Chunks<'a, 'b, T>> {
         self.is_array_of::<T>(buffer.len())?;
         Ok(Chunks { view: *self, buffer, at: 0 })
     }
 
     /// Copies the view piece by piece into `buffer`, lets `change` change each piece, and copies it
-    /// back. What others write to a piece between its two copies is lost.
+    /// back. Other writes to a piece between its two copies are lost.
     ///
     /// # Errors
     /// As [`chunks`](Self::chunks); `NOT_PERMITTED` for a read-only view.
@@ -274,7 +264,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// The next piece behind `at`, which moves to its end.
+    /// Copies the next piece after `at`, and advances `at` to its end.
     #[inline]
     fn piece<'b, T: Pod>(&self, at: &mut u64, buffer: &'b mut [T]) -> Option<&'b mut [T]> {
         let left = self.len.checked_sub(*at).filter(|left| *left > 0)?;
@@ -286,23 +276,21 @@ impl<'a> View<'a> {
         Some(piece)
     }
 
-    /// The bytes themselves.
+    /// Returns the bytes as a slice.
     ///
     /// # Safety
-    /// Nobody writes to them as long as the slice is used: no thread of this process, and no other
-    /// process.
+    /// No thread of this or another process writes the bytes while the slice is used.
     #[must_use]
     pub unsafe fn as_slice(&self) -> &'a [u8] {
         let start = if self.start.is_null() { ptr::dangling() } else { self.start.cast_const() };
-        // SAFETY: the view's bytes, and the caller's promise.
+        // SAFETY: the slice covers the view's bytes; the caller's promise.
         unsafe { slice::from_raw_parts(start, self.len as usize) }
     }
 
-    /// The bytes themselves, to be changed.
+    /// Returns the bytes as a mutable slice.
     ///
     /// # Safety
-    /// Nobody else reads or writes them as long as the slice is used: no thread of this process,
-    /// and no other process.
+    /// No other thread of any process reads or writes the bytes while the slice is used.
     ///
     /// # Errors
     /// `NOT_PERMITTED` for a read-only view.
@@ -310,7 +298,7 @@ impl<'a> View<'a> {
     pub unsafe fn as_mut_slice(&self) -> Result<&'a mut [u8]> {
         self.writable()?;
         let start = if self.start.is_null() { ptr::dangling_mut() } else { self.start };
-        // SAFETY: the view's bytes, which are writable, and the caller's promise.
+        // SAFETY: the slice covers the view's bytes, which are writable; the caller's promise.
         Ok(unsafe { slice::from_raw_parts_mut(start, self.len as usize) })
     }
 }
@@ -330,7 +318,7 @@ impl fmt::Debug for View<'_> {
     }
 }
 
-/// The pieces of a view: see [`View::chunks`].
+/// Pieces of a view: see [`View::chunks`].
 #[derive(Debug)]
 pub struct Chunks<'a, 'b, T> {
     view: View<'a>,
@@ -339,8 +327,7 @@ pub struct Chunks<'a, 'b, T> {
 }
 
 impl<T: Pod> Chunks<'_, '_, T> {
-    /// A copy of the next piece, `None` behind the last one. Each is as long as the buffer; the
-    /// last may be shorter.
+    /// Returns a copy of the next piece, or `None` at the end. The last may be shorter.
     #[inline]
     pub fn next_chunk(&mut self) -> Option<&[T]> {
         self.view.piece(&mut self.at, self.buffer).map(|piece| &*piece)

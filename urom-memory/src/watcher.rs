@@ -1,9 +1,8 @@
 //! [`Watch`]: wakes a future when a word of shared memory meets its condition.
 //!
-//! One thread of the program, or of the plugin, sleeps on all words that futures wait for. It
-//! starts with the first of them, and ends when there was none for a while. It reads a word under
-//! its lock only, so a word need not stay when its watch has ended. While it sleeps, the kernel
-//! alone has the words.
+//! One thread of the program, or of the plugin, sleeps on the words of all futures. It starts with
+//! the first watch, and ends after a while without watches. It reads a word only under its lock, so
+//! the word may be freed after its watch. During the sleep, only the kernel uses the words.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,17 +24,17 @@ use crate::inner::check;
 use crate::view::View;
 use crate::word::{FIRST_PAUSE, LONGEST_PAUSE, Word};
 
-/// How long the thread stays when nobody waits.
+/// Time the idle thread stays before it ends.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What keeps a word where it is.
+/// Keeps a word's memory allocated.
 pub(crate) type Owner = Arc<dyn Send + Sync>;
 
 static WATCHER: PerProcess<Watcher> = PerProcess::new(|| Watcher::new(true));
 
 struct Watcher {
     state: Mutex<WatchList>,
-    /// Changes when the thread has to look again.
+    /// Changes when the thread must check the list again.
     news: AtomicU32,
     sees_words: bool,
 }
@@ -49,16 +48,16 @@ struct WatchList {
 struct WatchedWord {
     word: NonNull<u64>,
     condition: Condition,
-    /// Nothing once it was called, until its future waits again.
+    /// `None` after it was called, until the future waits again.
     waker: Option<Waker>,
     group: u64,
     _owner: Option<Owner>,
 }
 
-// SAFETY: the word is one that any thread may load, for as long as there is an entry.
+// SAFETY: any thread may load the word while the entry exists.
 unsafe impl Send for WatchedWord {}
 
-/// A word that is watched for a future, until this is dropped.
+/// A watch of a word for a future; it ends with this value.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Watch {
@@ -68,11 +67,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches a word: `waker` is called when it meets the condition, once, on the watcher's
-    /// thread. A `group` is one that [`end_group`](Self::end_group) ends.
+    /// Watches a word: when it meets the condition, the watcher's thread calls `waker` once.
+    /// [`end_group`](Self::end_group) ends all watches of a `group`.
     ///
     /// # Safety
-    /// The word stays readable until this is dropped, or its group was ended.
+    /// The word stays readable until this watch is dropped, or its group has ended.
     ///
     /// # Errors
     /// `OPERATING_SYSTEM` when the watcher's thread cannot be started.
@@ -86,7 +85,7 @@ impl Watch {
         WATCHER.watch(WatchedWord { word: word.address(), condition, waker, group, _owner: None })
     }
 
-    /// As [`new`](Self::new), for a word that its owner keeps.
+    /// As [`new`](Self::new), for a word whose owner keeps it.
     ///
     /// # Safety
     /// The word stays readable as long as the owner.
@@ -100,7 +99,7 @@ impl Watch {
         WATCHER.watch(WatchedWord { word, condition, waker, group: 0, _owner: Some(owner) })
     }
 
-    /// Polls a wait for a word: the number that meets the condition, or a watch that `begin` makes.
+    /// Polls a wait: returns the number that meets the condition, or stores the watch of `begin`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -116,7 +115,7 @@ impl Watch {
             *watch = None;
             return Poll::Ready(Ok(seen));
         }
-        // The watcher's first look finds a number that changes from now on.
+        // The watcher checks a new word before it sleeps, so it finds any later change.
         match watch {
             Some(watch) => watch.renew(waker)?,
             None => *watch = Some(begin()?),
@@ -124,7 +123,7 @@ impl Watch {
         Poll::Pending
     }
 
-    /// Watches again, for this waker.
+    /// Watches the word again, for this waker.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -140,21 +139,20 @@ impl Watch {
             self.watcher.run_with(&mut state)?;
         }
         drop(state);
-        // Not under the lock: it may be the last use of a waker.
+        // Not under the lock: it may drop the waker's last reference.
         drop(earlier);
         self.watcher.announce();
         Ok(())
     }
 
-    /// A number for the watches of one owner of memory. 0 is no group's.
+    /// Returns a new group number. 0 is not a group.
     #[must_use]
     pub fn new_group() -> u64 {
         static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         LAST.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Ends all watches of a group, whose words may go away then. Their wakers are not called any
-    /// more.
+    /// Ends all watches of a group, without calling their wakers. Its words may then be freed.
     pub fn end_group(group: u64) {
         let mut state = WATCHER.state();
         let all = std::mem::take(&mut state.entries);
@@ -162,7 +160,7 @@ impl Watch {
         state.entries = left;
         drop(state);
         let ended: BTreeMap<u64, WatchedWord> = ended;
-        // Not under the lock: it may be the last use of a waker.
+        // Not under the lock: it may drop a waker's last reference.
         drop(ended);
     }
 }
@@ -170,11 +168,11 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.maker.is_here() {
-            // The parent's thread may have had the lock at the fork.
+            // The parent's thread may have held the lock at the fork.
             return;
         }
         let entry = self.watcher.state().entries.remove(&self.number);
-        // Not under the lock: it may be the last use of a waker and of memory.
+        // Not under the lock: it may drop the last reference to a waker and to memory.
         drop(entry);
     }
 }
@@ -226,10 +224,10 @@ impl Watcher {
             let news = self.news.load(Ordering::Acquire);
             let (ready, watched) = self.look(news);
             for waker in ready {
-                // A panic was reported, and is the waker's own.
+                // The panic hook has reported the waker's panic.
                 let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             }
-            // The first is the news.
+            // The first entry is `news`.
             if watched.len() > 1 {
                 pause = match self.sleep(&watched, news, pause) {
                     true => (pause * 2).min(LONGEST_PAUSE),
@@ -250,7 +248,7 @@ impl Watcher {
         for entry in self.state().entries.values_mut().filter(|entry| entry.waker.is_some()) {
             // SAFETY: the word stays readable until the entry is removed, which takes the lock.
             let view = unsafe { View::from_raw(entry.word.as_ptr().cast(), 8, false) };
-            // SAFETY: it is that word.
+            // SAFETY: the view covers that word.
             let seen = unsafe { Word::new(view, entry.word) }.load();
             match entry.condition.is_met(seen) {
                 true => ready.extend(entry.waker.take()),
@@ -261,7 +259,7 @@ impl Watcher {
     }
 
     fn sleep(&self, watched: &[Wait], news: u32, pause: Duration) -> bool {
-        // The others are looked at when it wakes.
+        // The thread checks the words beyond this limit when it wakes.
         let first = &watched[..watched.len().min(MOST_WATCHED)];
         let slept = if self.sees_words { futex::wait_many(first, pause) } else { None };
         slept.unwrap_or_else(|| futex::wait_own(&self.news, news, pause))
@@ -275,6 +273,6 @@ impl std::fmt::Debug for Watcher {
 }
 
 #[cfg(test)]
-// Miri has no `futex_waitv`.
+// Miri lacks `futex_waitv`.
 #[cfg(not(miri))]
 mod tests;

@@ -1,4 +1,4 @@
-//! [`Word`]: a word of 8 bytes that others change too, and waiting for it.
+//! [`Word`]: an atomic word of 8 bytes in shared memory, and waits for it.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::futex;
 use crate::view::View;
 
-/// A store that wakes nobody is found by looking: the time between two looks is from this ...
+/// A wait polls for plain stores, which do not wake it. First poll interval;
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_micros(50);
-/// ... to this long. It doubles.
+/// the interval doubles up to this limit.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// An aligned word of a [`View`], as a counter.
@@ -27,22 +27,20 @@ pub struct Word<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The number in the 8 bytes at `offset`, as one atomic load. What others did before they
-    /// stored it with `Release` is visible (`Acquire`). A read-only view will do.
+    /// Loads the 8 bytes at `offset` atomically, with `Acquire`. The view may be read-only.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the word does not lie within or its address is no multiple of 8.
+    /// `INVALID_VALUE` when the word lies outside of the view or is not aligned to 8 bytes.
     #[inline]
     pub fn load_u64(&self, offset: u64) -> Result<u64> {
         Ok(self.word(offset)?.load())
     }
 
-    /// The 8 bytes at `offset` as a counter.
     #[doc(hidden)]
     #[inline]
     pub fn word(&self, offset: u64) -> Result<Word<'a>> {
         let at = self.aligned(offset)?;
-        // SAFETY: `aligned` found it in this view.
+        // SAFETY: `aligned` found the word in this view.
         Ok(unsafe { Word::new(*self, at) })
     }
 }
@@ -59,22 +57,22 @@ impl<'a> Word<'a> {
     }
 
     fn atomic(&self) -> &'a AtomicU64 {
-        // SAFETY: aligned and within for `'a`; what else there is are opaque copies, and atomics of
-        // this and other processes. In memory that is read-only, only `load` uses it.
+        // SAFETY: the word is aligned and within the view for `'a`. All other accesses are opaque
+        // copies and atomics. In read-only memory, only `load` uses it.
         unsafe { AtomicU64::from_ptr(self.at.as_ptr()) }
     }
 
-    /// What is there (`Acquire`).
+    /// Loads the number (`Acquire`).
     #[inline]
     #[must_use]
     pub fn load(&self) -> u64 {
-        // Relaxed: the one load that Rust allows in memory that is mapped read-only.
+        // Rust permits only relaxed loads in memory that is mapped read-only.
         let value = self.atomic().load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         value
     }
 
-    /// Puts a number there, and wakes all who wait.
+    /// Stores a number and wakes all waiting threads.
     ///
     /// # Errors
     /// `NOT_PERMITTED` in a read-only view.
@@ -85,7 +83,7 @@ impl<'a> Word<'a> {
         Ok(())
     }
 
-    /// Adds a number, wakes all who wait, and gives what was there before.
+    /// Adds a number, wakes all waiting threads, and returns the number before the addition.
     ///
     /// # Errors
     /// As [`set`](Self::set).
@@ -96,12 +94,10 @@ impl<'a> Word<'a> {
         Ok(before)
     }
 
-    /// Runs an action on it, which ends at once: a wait looks and no more. One that changes the
-    /// word wakes all who wait.
+    /// Runs an action on the word without blocking. A change wakes all waiting threads.
     ///
     /// # Errors
-    /// `NOT_PERMITTED` for a change in a read-only view, `NOT_SUPPORTED` for an action that is not
-    /// about a word.
+    /// `NOT_PERMITTED` for a change in a read-only view, `NOT_SUPPORTED` for actions not on words.
     pub fn run(&self, action: MemoryAction, operand: u64, compare: u64) -> Result<u64> {
         let is_load = action == MemoryAction::LOAD;
         if is_load || Condition::of(action, operand, compare).is_some() {
@@ -115,10 +111,10 @@ impl<'a> Word<'a> {
         Ok(before)
     }
 
-    /// Waits on this thread; `None` when the time has passed.
+    /// Blocks this thread until the condition is met. Returns `None` after the timeout.
     #[must_use]
     pub fn wait(&self, condition: Condition, timeout: Option<Duration>) -> Option<u64> {
-        // A time beyond the last instant never passes.
+        // A timeout beyond the last instant never passes.
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut pause = FIRST_PAUSE;
         loop {

@@ -1,4 +1,4 @@
-//! Buffers, inventories and pools: rooms, lists, references, and that nothing is allocated.
+//! Buffers, inventories and pools: capacities, lists, references, and absence of allocations.
 
 use counting_allocator::{CountingAllocator, allocations_of};
 use urom_abi::DocaError;
@@ -223,7 +223,7 @@ fn a_pool_gives_equal_buffers_that_are_apart() {
     assert!(at.iter().all(|offset| (map.address() + offset).is_multiple_of(64)));
     at.sort_unstable();
     assert!(at.windows(2).all(|two| two[0] + 100 <= two[1]), "{at:?}");
-    // What comes back is what is given next.
+    // A released element is taken next.
     let returned = buffers.remove(1).memory();
     assert_eq!((pool.free(), pool.take().unwrap().memory()), (1, returned));
     assert_eq!(map.buffers(), 2);

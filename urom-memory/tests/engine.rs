@@ -1,4 +1,4 @@
-//! The engine behind hosts' memory: what is shared, opened, run and closed, on each path.
+//! The engine for hosts' memory: sharing, opening, running and closing, on each path.
 
 #![cfg(not(miri))] // It maps shared memory and calls the kernel.
 
@@ -19,22 +19,18 @@ const BOTH: Access = Access::PCI_READ_WRITE;
 const SHRINK: SealFlags = SealFlags::SHRINK;
 const ADDRESS: u64 = 0x10000;
 
-/// The actions that find a number and leave it.
+/// Actions that do not change the number.
 const LOADS: [MemoryAction; 4] =
     [MemoryAction::LOAD, MemoryAction::WAIT_GT, MemoryAction::WAIT_EQ, MemoryAction::WAIT_NEQ];
 const CHANGES: [MemoryAction; 3] =
     [MemoryAction::FETCH_ADD, MemoryAction::SWAP, MemoryAction::COMPARE_SWAP];
 
-/// The memories of a worker, and the events of each.
 struct Engine {
     shares: Shares,
-    /// The memories that nothing uses any more.
     ended: Rc<RefCell<Vec<u64>>>,
-    /// The wrong calls of plugins.
     wrong: Rc<RefCell<Vec<&'static str>>>,
 }
 
-/// Notes that nothing uses a memory any more.
 struct Farewell(u64, Rc<RefCell<Vec<u64>>>);
 
 impl Drop for Farewell {
@@ -61,14 +57,12 @@ impl Engine {
         self.shares.share(connection, offered, || Ok((Box::new(path), farewell))).map(drop)
     }
 
-    /// Memory of 4096 zeros that is mapped.
     fn map(&self, connection: u64, memory: u64, access: Access) {
         let path =
             Mapped::new(memfd(4096, SHRINK).as_fd(), 0, 4096, access.others_write()).unwrap();
         self.share(connection, offered(memory, 4096, access), path).unwrap();
     }
 
-    /// Bytes of this process, for the kernel to copy.
     fn copy(&self, connection: u64, memory: u64, bytes: &[u8]) -> Result<(), Error> {
         let address = bytes.as_ptr().expose_provenance() as u64;
         let path = Process::new(own(), address).unwrap();
@@ -90,7 +84,7 @@ impl Engine {
     }
 
     fn run(&self, handle: *mut c_void, operation: &mut MemoryOperation) -> Result<(), DocaError> {
-        // SAFETY: the callers' operations have as many bytes as they say, and end in the call.
+        // SAFETY: the callers' operations have `len` bytes, and end in the call.
         unsafe { self.shares.run(handle, operation.into()) }
     }
 
@@ -119,7 +113,7 @@ fn memfd(len: u64, seals: SealFlags) -> OwnedFd {
     fd
 }
 
-/// A path that notes what it is asked for, and ends nothing.
+/// A path that records its operations, and never ends them.
 #[derive(Debug, Default)]
 struct Later(Rc<RefCell<Vec<(MemoryAction, u64)>>>);
 
@@ -173,7 +167,6 @@ fn a_load_of_mapped_memory_and_a_wait_for_it_end_in_the_call() {
     engine.map(1, 7, Access::PCI_READ_ONLY);
     let opened = engine.open(1, 7, 0, 4096).unwrap();
     for action in LOADS {
-        // The word is 0, so no condition is met.
         let compare = if action == MemoryAction::WAIT_NEQ { 0 } else { 9 };
         let mut load = MemoryOperation {
             operand: u64::MAX,
@@ -186,7 +179,7 @@ fn a_load_of_mapped_memory_and_a_wait_for_it_end_in_the_call() {
     }
 }
 
-/// On every path: none gets an operation that is not checked.
+/// On every path: paths get only checked operations.
 #[test]
 fn operations_that_cannot_be_are_refused() {
     let (engine, words) = (Engine::new(), [0_u64; 512]);
@@ -240,7 +233,7 @@ fn operations_that_cannot_be_are_refused() {
     assert_eq!(*seen.borrow(), [(A::SWAP, 8)], "from the begin of the region");
 }
 
-/// The host's address need not be aligned as the mapping is.
+/// The alignment of the host's address may differ from the mapping's.
 #[test]
 fn an_atomic_operation_is_refused_where_the_mapping_is_not_aligned() {
     let engine = Engine::new();
@@ -287,7 +280,7 @@ fn a_share_ends_once_and_not_by_the_number_of_another() {
     let twice = engine.share(1, offered(7, 4096, BOTH), Later::default()).unwrap_err();
     assert!(twice.code() == DocaError::ALREADY_EXIST && twice.text().contains("0x7"), "{twice}");
     assert_eq!(engine.ended.take(), [7], "the second, which was refused");
-    // Another host's numbers are its own.
+    // Each host has its own numbers.
     engine.map(2, 7, BOTH);
     for (connection, memory, share) in [(1, 7, 106), (1, 8, 107), (3, 7, 107)] {
         assert!(!engine.shares.unshare(connection, memory, share));
@@ -346,7 +339,7 @@ fn of_a_host_that_left_only_what_is_mapped_can_be_used() {
     let open = |connection, memory| engine.open(connection, memory, 0, 16).unwrap().handle;
     let (copied, mapped, others) = (open(1, 5), open(1, 7), open(2, 5));
     assert_eq!(engine.read(copied, 3, 4).unwrap(), b"this");
-    // One whose share has ended is used by this command still.
+    // A command can still use its memory after the share has ended.
     assert!(engine.shares.unshare(1, 5, 105));
     assert_eq!(engine.read(copied, 3, 4).unwrap(), b"this");
     engine.shares.leave(1);
@@ -432,7 +425,7 @@ fn the_kernel_copies_both_ways_and_what_is_not_there_is_an_error() {
     let gone = share(2, 8, Process::new(own(), address).unwrap());
     assert_eq!(engine.read(gone, 0, 6), Err(DocaError::IO_FAILED));
     assert_eq!(Process::new(own(), 8).map(drop), Err(DocaError::IO_FAILED));
-    // No process has this number.
+    // This process number does not exist.
     assert_eq!(Process::new(i32::MAX, address).map(drop), Err(DocaError::CONNECTION_RESET));
 }
 

@@ -9,7 +9,7 @@ fn good() -> [u8; Exported::LEN] {
     map.export().unwrap().try_into().unwrap()
 }
 
-/// With a checksum that is right, as a forger makes it.
+/// With a valid checksum, as in forged bytes.
 fn sealed(mut bytes: [u8; Exported::LEN]) -> [u8; Exported::LEN] {
     let checksum = crc32fast::hash(&bytes[..60]);
     bytes[60..].copy_from_slice(&checksum.to_le_bytes());
@@ -44,7 +44,7 @@ fn what_cannot_be_a_map_is_refused() {
 }
 
 proptest! {
-    // Without a file for failures, which Miri and read-only source trees do not have.
+    // Without a file for failures: Miri and read-only source trees do not support it.
     #![proptest_config(ProptestConfig {
         cases: if cfg!(miri) { 16 } else { 1024 },
         failure_persistence: None,

@@ -1,4 +1,4 @@
-//! Maps: who owns the memory, who may use it, and what other processes can do with a descriptor.
+//! Maps: ownership, permissions, and other processes' access by a descriptor.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -157,7 +157,7 @@ fn nobody_but_the_owner_can_write_to_what_is_shared_for_reading() {
     let peer = RemoteMmap::map(exported(&map), read_only.as_fd(), 0).unwrap();
     refused(peer.view().unwrap().set(0, 2_u64), DocaError::NOT_PERMITTED, "read-only");
 
-    // By way of the descriptor that is read-only, of that which is not, and of one opened again.
+    // Through the read-only descriptor, a reopened descriptor, and the writable descriptor.
     let mut ways = vec![File::from(read_only.try_clone().unwrap())];
     if kernel_refuses_writers() {
         use std::os::fd::AsRawFd;
@@ -194,7 +194,7 @@ fn nobody_can_change_the_size() {
     ftruncate(fd, 100_000).unwrap_err();
 }
 
-/// `engine.rs` has the other reasons.
+/// `engine.rs` tests the other reasons.
 #[test]
 #[cfg_attr(miri, ignore = "it maps shared memory")]
 fn a_descriptor_that_could_crash_its_reader_is_refused() {

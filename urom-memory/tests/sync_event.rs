@@ -1,6 +1,6 @@
-//! Counters: their rules, waiting for them, and the same counter in other memory.
+//! Counters: their rules, waits, and counters in existing memory.
 
-// Miri has no memfd and no futexes of shared memory.
+// Miri lacks memfds and futexes of shared memory.
 #![cfg(not(miri))]
 #![allow(missing_docs, reason = "a test")]
 
@@ -19,7 +19,6 @@ use urom_memory::{Access, Condition, Mmap, SyncEvent};
 const LIMIT: Duration = Duration::from_secs(10);
 const OWN: Access = Access::LOCAL_READ_WRITE;
 
-/// Runs a future on this thread.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -43,7 +42,6 @@ fn a_counter_is_set_added_to_and_read() {
     let event = SyncEvent::new().unwrap();
     assert_eq!((event.get(), event.add(5), event.get()), (0, Ok(0), 5));
     event.set(u64::MAX).unwrap();
-    // It wraps.
     assert_eq!((event.add(3), event.get()), (Ok(u64::MAX), 2));
     assert_eq!(event.clone().get(), 2);
     let range = event.range();
@@ -107,7 +105,6 @@ fn a_wait_that_is_not_met_ends_with_its_time() {
     }
 }
 
-/// Each way to wait, in a thread that says what it got.
 fn waits() -> Vec<fn(&SyncEvent, Condition) -> u64> {
     vec![
         |event, condition| event.wait_blocking(condition, None).unwrap(),
@@ -196,7 +193,7 @@ fn a_future_keeps_the_memory_and_may_be_dropped_at_any_time() {
     assert_eq!(map.bytes().unwrap_err().code(), DocaError::IN_USE);
     drop(wait);
     assert_eq!(map.bytes().unwrap().len(), 4096);
-    // One that is forgotten keeps the memory for ever. The pointer is for checkers of leaks.
+    // A forgotten future keeps the memory for ever. The pointer is for leak checkers.
     static FORGOTTEN: AtomicPtr<()> = AtomicPtr::new(null_mut());
     let mut wait = Box::pin(SyncEvent::in_memory(&map, 8).unwrap().wait_until_greater(0));
     assert!(wait.as_mut().poll(&mut task).is_pending());
@@ -210,7 +207,7 @@ fn a_future_keeps_the_memory_and_may_be_dropped_at_any_time() {
 #[test]
 fn a_counter_lies_in_memory_of_the_users_own() {
     let mut own = Box::new([7_u64, 8, 9]);
-    // SAFETY: the array, which is used through the map only.
+    // SAFETY: the array is used only through the map.
     let map = unsafe { Mmap::from_raw(own.as_mut_ptr().cast(), 24, OWN) }.unwrap();
     let event = SyncEvent::in_memory(&map, 8).unwrap();
     assert_eq!((event.get(), event.add(2)), (8, Ok(8)));
@@ -229,9 +226,9 @@ fn what_is_no_aligned_word_of_the_map_is_refused() {
     }
     let mut own = [0_u64; 2];
     let start = own.as_mut_ptr().cast::<u8>().wrapping_add(4);
-    // SAFETY: inside the array, which is used through the map only.
+    // SAFETY: inside the array, which is used only through the map.
     let odd = unsafe { Mmap::from_raw(start, 12, OWN) }.unwrap();
-    // Its address counts, not its offset.
+    // The address must be aligned, not the offset.
     assert!(SyncEvent::in_memory(&odd, 0).unwrap_err().text().contains("multiple of 8"));
     SyncEvent::in_memory(&odd, 4).unwrap();
     let short = Mmap::allocate(7, OWN).unwrap();

@@ -1,6 +1,6 @@
-//! Counters as bytes, in another process, and bytes that are none.
+//! Exported counters in another process, and invalid bytes.
 
-// Miri has no memfd, no processes and no futexes of shared memory.
+// Miri lacks memfds, processes and futexes of shared memory.
 #![cfg(not(miri))]
 #![allow(missing_docs, reason = "a test")]
 
@@ -15,14 +15,14 @@ use urom_memory::{Access, Condition, Mmap, SyncEvent};
 
 const LIMIT: Duration = Duration::from_secs(20);
 const OWN: Access = Access::LOCAL_READ_WRITE;
-/// What the other process is to import, in hexadecimal digits.
+/// The event to import, in hexadecimal digits.
 const VARIABLE: &str = "UROM_TEST_SYNC_EVENT";
 
 fn code(bytes: &[u8]) -> DocaError {
     SyncEvent::import(bytes).unwrap_err().code()
 }
 
-/// Where the parts of an exported event are.
+/// Offsets of the fields of an exported event.
 const VERSION: usize = 8;
 const ACCESS: usize = 12;
 const PROCESS: usize = 16;
@@ -31,7 +31,7 @@ const DEVICE: usize = 24;
 const INODE: usize = 32;
 const OFFSET: usize = 40;
 
-/// Replaces a part and makes the whole look sound.
+/// Replaces a field and recomputes the checksum.
 fn forged(bytes: &[u8], at: usize, part: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + part.len()].copy_from_slice(part);
@@ -40,7 +40,6 @@ fn forged(bytes: &[u8], at: usize, part: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Runs `the_other_process` in a process of its own.
 fn other_process(bytes: &[u8]) -> Child {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut test = Command::new(std::env::current_exe().unwrap());
@@ -48,7 +47,7 @@ fn other_process(bytes: &[u8]) -> Child {
     test.spawn().unwrap()
 }
 
-/// Adds 1 to the counter when it is odd, until it is 10. No test without the variable.
+/// Adds 1 to the counter when it is odd, until it is 10. Does nothing without the variable.
 #[test]
 fn the_other_process() {
     let Ok(hex) = std::env::var(VARIABLE) else { return };
@@ -67,7 +66,7 @@ fn two_processes_wait_for_each_other() {
     let map = Mmap::allocate(1 << 20, OWN | Access::PCI_READ_WRITE).unwrap();
     for event in [
         SyncEvent::new().unwrap(),
-        // Far from the beginning, and beside others.
+        // Far from the beginning, and between other words.
         SyncEvent::in_memory(&map, (1 << 19) + 8).unwrap(),
     ] {
         let mut other = other_process(&event.export().unwrap());
@@ -108,7 +107,7 @@ fn an_event_that_others_may_only_read_is_only_read() {
     assert_eq!(imported.wait_until_greater_blocking(2, LIMIT), Ok(3));
     assert_eq!(imported.set(4).unwrap_err().code(), DocaError::NOT_PERMITTED);
     assert_eq!(imported.add(4).unwrap_err().code(), DocaError::NOT_PERMITTED);
-    // Whoever forges the permission is refused by the kernel.
+    // The kernel refuses a forged permission.
     let access = Access::PCI_READ_WRITE.bits().to_le_bytes();
     assert_eq!(code(&forged(&bytes, ACCESS, &access)), DocaError::OPERATING_SYSTEM);
     assert_eq!(event.get(), 3);
@@ -172,7 +171,7 @@ fn forged_bytes_are_refused() {
         let wrong = forged(&bytes, PROCESS, &process.to_le_bytes());
         assert_eq!(code(&wrong), DocaError::NOT_FOUND, "{process}");
     }
-    // Another file, and none: standard error, a number that is not open.
+    // Another file, standard error, and numbers that are not open.
     for fd in [2, 1_000_000, i32::MAX] {
         let wrong = forged(&bytes, FD, &fd.to_le_bytes());
         assert_eq!(code(&wrong), DocaError::NOT_FOUND, "{fd}");
@@ -183,7 +182,7 @@ fn forged_bytes_are_refused() {
     assert_eq!(event.get(), 0);
 }
 
-/// Bytes that name a descriptor of this process as it is.
+/// Makes the bytes name a descriptor of this process.
 fn naming(bytes: &[u8], fd: &impl AsFd) -> Vec<u8> {
     let status = fstat(fd).unwrap();
     let bytes = forged(bytes, FD, &fd.as_fd().as_raw_fd().to_le_bytes());
@@ -208,7 +207,7 @@ fn files_that_are_no_sealed_memory_are_not_mapped() {
     file.set_len(4096).unwrap();
     let refused = code(&naming(&bytes, &file));
     assert!([DocaError::INVALID_VALUE, DocaError::OPERATING_SYSTEM].contains(&refused));
-    // One that would wait for a writer if it were opened, and a device.
+    // A pipe, which would wait for a writer on open, and a device.
     let (pipe, _writer) = std::io::pipe().unwrap();
     assert_eq!(code(&naming(&bytes, &pipe)), DocaError::NOT_FOUND);
     let device = std::fs::File::open("/dev/null").unwrap();
@@ -221,7 +220,7 @@ proptest! {
         prop_assert!(SyncEvent::import(&bytes).is_err());
     }
 
-    /// The right form with any content: what is found is never another counter.
+    /// The right format with any content: an import never finds another counter.
     #[test]
     fn numbers_of_any_kind_never_crash(
         process in prop_oneof![Just(std::process::id() as i32), any::<i32>()],

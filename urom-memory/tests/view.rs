@@ -1,4 +1,4 @@
-//! Views: what is copied, what is refused, and that a racing writer disturbs nobody.
+//! Views: copies, refused accesses, and races with a writer.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -81,7 +81,7 @@ fn a_read_only_view_refuses_every_write() {
     // SAFETY: refused.
     refused(unsafe { view.as_mut_slice() }, code, "read-only");
     refused(view.slice(3..).unwrap().set(0, 1_u8), code, "read-only");
-    // SAFETY: nobody writes.
+    // SAFETY: no thread writes.
     assert_eq!(unsafe { view.as_slice() }, [7; 16]);
 }
 
@@ -89,7 +89,7 @@ fn a_read_only_view_refuses_every_write() {
 fn atomics_are_aligned_words_within() {
     let words = vec![0_u64; 3].into_boxed_slice();
     let start = Box::into_raw(words).cast::<u8>();
-    // SAFETY: 24 bytes that nobody else uses, given back below after the map.
+    // SAFETY: 24 bytes that only the map uses; they are freed below, after the map.
     let map = unsafe { Mmap::from_raw(start, 24, WRITABLE) }.unwrap();
     let view = map.view();
     assert_eq!(view.atomic_u64(16).unwrap().fetch_add(5, Ordering::Relaxed), 0);
@@ -100,7 +100,7 @@ fn atomics_are_aligned_words_within() {
     refused(view.atomic_u64(24), DocaError::INVALID_VALUE, "8 bytes at 24");
     refused(view.atomic_u64(u64::MAX), DocaError::INVALID_VALUE, "do not lie within");
     drop(map);
-    // SAFETY: from the box above, which nobody uses any more.
+    // SAFETY: from the box above, which is not used any more.
     drop(unsafe { Box::from_raw(start.cast::<[u64; 3]>()) });
 }
 

@@ -1,5 +1,4 @@
-//! The keys of an attribute: `name`, `name = value`. A reader takes those it knows, one call each;
-//! [`Keys::finish`] reports what is left.
+//! Parses an attribute's keys: readers take known keys; [`Keys::finish`] reports unknown ones.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +39,7 @@ impl Parse for Part {
         let value = if input.is_empty() || input.peek(Token![,]) {
             None
         } else if input.parse::<Option<Token![=]>>()?.is_some() {
-            // A comma within an expression belongs to it: `len = f::<A, B>(x)`.
+            // A comma inside an expression does not end it: `len = f::<A, B>(x)`.
             let ahead = input.fork();
             let is_expression =
                 ahead.parse::<Expr>().is_ok() && (ahead.is_empty() || ahead.peek(Token![,]));
@@ -71,7 +70,7 @@ impl Keys {
         keys
     }
 
-    /// The keys of all `#[urom(...)]` in `attributes`, which are removed.
+    /// Removes all `#[urom(...)]` from `attributes` and returns their keys.
     pub(crate) fn take_helpers(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Keys {
         let mut keys = Keys::default();
         for helper in attributes.extract_if(.., |attribute| attribute.path().is_ident("urom")) {
@@ -105,14 +104,13 @@ impl Keys {
         Some(key)
     }
 
-    /// A key without a value.
     pub(crate) fn flag(&mut self, name: &'static str, errors: &mut Errors) {
         if let Some(value) = self.take(name).and_then(|key| key.value) {
             errors.on(value, messages::flag_with_value(name));
         }
     }
 
-    /// A key whose value `read` understands. `example` shows how to write it.
+    /// Takes a key whose value `read` parses. `example` shows the syntax in errors.
     pub(crate) fn value_with<T>(
         &mut self,
         name: &'static str,
@@ -141,7 +139,6 @@ impl Keys {
         self.value_with(name, example, errors, |tokens| syn::parse2(tokens).ok())
     }
 
-    /// The key `crate`, or the crate's usual name.
     pub(crate) fn krate(&mut self, usual: &str, errors: &mut Errors) -> Path {
         let krate = self.value("crate", &format!("crate = {usual}"), errors);
         let usual = Ident::new(usual, Span::call_site());
@@ -173,10 +170,10 @@ impl Keys {
 }
 
 fn alike<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    /// How alike two names are before one is taken for a slip of the other, as in `cargo urom`.
+    /// Names at least this similar are treated as misspellings, as in `cargo urom`.
     const ALIKE: f64 = 0.75;
     let score = |other: &&str| strsim::jaro_winkler(name, other);
-    // Two letters that were exchanged in a short name are a slip too.
+    // Two exchanged letters in a short name are a misspelling too.
     let is_slip = |other: &&&str| score(other) > ALIKE || strsim::osa_distance(name, other) <= 1;
     known.iter().filter(is_slip).max_by(|a, b| score(a).total_cmp(&score(b))).copied()
 }
@@ -223,7 +220,6 @@ mod tests {
             });
             assert_eq!(found, "");
         }
-        // What is no expression ends at its comma.
         let keys = quote!(len = a::<B, echo, tag = <C as D<E, F>>::G, x);
         let keys = Keys::parse(keys, &mut Errors::default()).given;
         let values = keys.iter().map(|key| key.value.as_ref().map(TokenStream::to_string));

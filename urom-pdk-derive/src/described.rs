@@ -1,4 +1,4 @@
-//! `#[derive(Described)]`, and how any type of a definition finds its description.
+//! `#[derive(Described)]`, and the descriptions of field types.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -11,7 +11,6 @@ use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
 use crate::names;
 
-/// Implements `Described` for a plain structure or an enum without fields.
 pub(crate) fn described(item: TokenStream) -> TokenStream {
     let mut input = match syn::parse2::<DeriveInput>(item) {
         Ok(input) => input,
@@ -148,11 +147,10 @@ fn imports(krate: &Path) -> TokenStream {
     }
 }
 
-/// A constant expression for the description of `ty`, opaque when it has none. Needs `__p` and its
-/// `NotDescribed` in scope.
+/// Returns the constant description of `ty`, or opaque. Needs `__p`, `NotDescribed` in scope.
 pub(crate) fn type_of(ty: &Type) -> TokenStream {
     match ty {
-        // Element by element, so that an array of what is opaque is still an array.
+        // Element by element, so that an array of opaque elements is still an array.
         Type::Array(array) => {
             let (of, len) = (type_of(&array.elem), &array.len);
             quote!(__p::Type::Array { of: const { &#of }, len: #len })
@@ -166,7 +164,6 @@ pub(crate) fn type_of(ty: &Type) -> TokenStream {
     }
 }
 
-/// The documentation among `attributes` as a constant expression.
 pub(crate) fn docs(attributes: &[Attribute]) -> TokenStream {
     let mut parts: Vec<TokenStream> = Vec::new();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The stages one after another: parse, validate, render, or fall back.
+//! Runs the stages: parse, validate, render, or fall back.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,7 +15,7 @@ pub(crate) fn messages(which: Macro, args: TokenStream, item: TokenStream) -> To
     let clashes = model.is_some_and(|model| validate::messages(model, &mut errors));
     let lacks_lifetime = model.is_some_and(validate::lacks_lifetimes);
     let item = parsed.item;
-    // What rustc reports is reported once.
+    // Errors that rustc reports are reported once.
     match (errors.into_compile_errors(), parsed.model) {
         (None, Some(model)) if !clashes && !lacks_lifetime => {
             let rendered = Render::new(&model, false).all();

@@ -1,5 +1,4 @@
-//! What stands in for a definition that has an error: the same items without bodies. So one mistake
-//! is not one more error for every use of the items.
+//! Replaces an invalid definition with items without bodies, so that their uses cause no errors.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -27,7 +26,7 @@ pub(crate) fn messages(mut model: Messages) -> TokenStream {
     for field in variants.iter_mut().flat_map(|variant| &mut variant.fields) {
         let borrows = field.is_payload() && field.shape.form.is_borrowed();
         let unsafe_type = validate::unsafe_type(&field.ty, model.is_borrowed());
-        // The structures have no such parameters, and what is wrong was reported.
+        // The structures lack such parameters, and the error was reported.
         if unknown.iter().any(|name| tokens::mentions(field.ty.to_token_stream(), name))
             || validate::lacks_lifetime(&model, field)
             || !borrows && unsafe_type.is_some_and(|wrong| wrong.is_no_field())

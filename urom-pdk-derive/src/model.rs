@@ -1,4 +1,4 @@
-//! What a protocol's definition says: all that validation and renderers need.
+//! The model of a protocol's definition, for validation and rendering.
 
 mod field;
 mod payload;
@@ -13,29 +13,26 @@ pub(crate) use payload::{Count, Payload, Presence, Word};
 pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
 pub(crate) struct Messages {
-    /// What commands say of the whole protocol; nothing for notifications.
     pub(crate) plugin: Option<Plugin>,
-    /// The version of messages between plugins; nothing for the messages of a protocol.
+    /// The version of messages between plugins; `None` for other messages.
     pub(crate) peers: Option<u64>,
     pub(crate) ident: Ident,
     pub(crate) docs: Vec<Attribute>,
     pub(crate) vis: Visibility,
-    /// The path of `urom-abi` in the user's crate.
     pub(crate) krate: Path,
     pub(crate) tag: TagWidth,
-    /// The enum's parameters. In a definition without errors that is at most one lifetime.
+    /// The enum's parameters: at most one lifetime, in a valid definition.
     pub(crate) generics: Generics,
     pub(crate) lifetime: Option<Lifetime>,
-    /// These are notifications that had a lifetime, which was an error.
+    /// Notifications had a lifetime, which was an error.
     pub(crate) refused_lifetime: bool,
-    /// What the user derives for the enum and the structures derive too.
+    /// The enum's derives that the structures share.
     pub(crate) derives: Vec<Path>,
     pub(crate) allowed: Option<Attribute>,
     pub(crate) variants: Vec<Variant>,
 }
 
 impl Messages {
-    /// Whether payloads are borrowed: in commands, and in messages between plugins.
     pub(crate) fn is_borrowed(&self) -> bool {
         self.plugin.is_some() || self.peers.is_some()
     }
@@ -88,11 +85,10 @@ pub(crate) struct Variant {
     pub(crate) docs: Vec<Attribute>,
     pub(crate) tag: u64,
     pub(crate) tag_span: Span,
-    /// Of a notification: another tag that it is read with.
+    /// A notification's second tag for reading.
     pub(crate) also: Option<(u64, Span)>,
-    /// Of a command: the notification that answers it.
     pub(crate) reply: Option<Path>,
-    /// In the order of the wire, words among them.
+    /// In wire order, including words.
     pub(crate) fields: Vec<Field>,
 }
 
@@ -113,7 +109,6 @@ impl Variant {
         self.values().filter(|field| !field.is_echoed())
     }
 
-    /// All fields that have a value: all but the words.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| !matches!(field.role, Role::Word))
     }
@@ -139,6 +134,5 @@ pub(crate) struct Export {
     pub(crate) krate: Path,
     pub(crate) export: bool,
     pub(crate) abort: bool,
-    /// The handler's field with its `PeerWorker`.
     pub(crate) peers: Option<Ident>,
 }

@@ -1,5 +1,4 @@
-//! The names of what is generated: `TagSend` makes `TagSendTask`, `task_tag_send` and the handler
-//! method `tag_send`.
+//! Names of generated items: `TagSend` makes `TagSendTask`, `task_tag_send` and `tag_send`.
 
 use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -10,9 +9,9 @@ pub(crate) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// The handler's method, raw where that is a keyword; `None` where not even that is a name.
+/// Returns the handler's method, raw if it is a keyword; `None` if it cannot be a name.
 pub(crate) fn method(variant: &Ident) -> Option<Ident> {
-    // The handler's crate may be of a later edition than the protocol's.
+    // The handler's crate may use a later edition than the protocol's.
     const LATER_KEYWORDS: [&str; 1] = ["gen"];
     let name = text(variant).to_snake_case();
     let as_is =
@@ -24,7 +23,7 @@ pub(crate) fn method(variant: &Ident) -> Option<Ident> {
     })
 }
 
-/// A user's name for a generated item or field: lints take it for a macro's.
+/// Returns a user's name for a generated item; lints treat it as a macro's.
 pub(crate) fn made(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(Span::mixed_site().located_at(name.span()));
@@ -39,17 +38,16 @@ pub(crate) fn task(variant: &Ident) -> Ident {
     made(&Ident::new(&format!("{}Task", text(variant)), variant.span()))
 }
 
-/// `TagSent` as the structure of its echoed fields, `TagSentEcho`.
 pub(crate) fn echo(variant: &Ident) -> Ident {
     made(&Ident::new(&format!("{}Echo", text(variant)), variant.span()))
 }
 
-/// Tokens as their author writes them, without the spaces that they are printed with.
+/// Formats tokens in source style, without the extra spaces of their printed form.
 pub(crate) fn written(tokens: impl ToTokens) -> String {
     crate::tokens::spelled_type(tokens.to_token_stream())
 }
 
-/// What a field's constants are named after. `tag_send` and `len` are not `tag` and `send_len`.
+/// The prefix of a field's constants. `tag_send` and `len` differ from `tag` and `send_len`.
 pub(crate) fn stem(variant: &Ident, field: &Ident) -> String {
     let (variant, field) = (text(variant), text(field));
     if variant.contains('_') {
@@ -63,8 +61,8 @@ pub(crate) fn constant(what: &str, of: &str) -> Ident {
     Ident::new(&format!("__{what}_{of}"), Span::call_site())
 }
 
-/// A local variable. A macro's span keeps it apart from the user's variables. The underscores keep
-/// it apart from the user's constants, which a pattern of the same name would mean.
+/// Returns a local variable. A macro's span separates it from the user's variables, the underscores
+/// from the user's constants, which a pattern of the same name would match.
 pub(crate) fn local(name: &str) -> Ident {
     format_ident!("__{name}", span = Span::mixed_site())
 }
@@ -73,8 +71,8 @@ pub(crate) fn numbered(index: usize) -> Ident {
     local(&format!("f{index}"))
 }
 
-/// Functions with the names of the user's variables, for the start of a block. A variable may have
-/// a function's name, but not that of a constant: the functions hide the user's constants.
+/// Returns functions with the names of the user's variables, for the start of a block. They hide
+/// the user's constants: a variable may have a function's name, but not a constant's.
 pub(crate) fn shadows<'a>(variables: impl IntoIterator<Item = &'a Ident>) -> TokenStream {
     let variables = variables.into_iter().map(made).collect::<Vec<_>>();
     quote!(#(fn #variables() {} let _ = #variables;)*)

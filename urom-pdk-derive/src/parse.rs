@@ -1,4 +1,4 @@
-//! From tokens to the model. Whether it makes sense together is for `validate` to say.
+//! From tokens to the model; `validate` checks the combination.
 
 mod above;
 pub(crate) mod keys;
@@ -35,13 +35,13 @@ impl Macro {
     }
 }
 
-/// The user's item, to be given back, and what it means; nothing when it is no enum.
+/// The user's item, to be emitted again, and its model; `None` when it is not an enum.
 pub(crate) struct Parsed {
     pub(crate) item: TokenStream,
     pub(crate) model: Option<Messages>,
 }
 
-/// Reads an enum of messages. What is wrong goes to `errors` and is left out of the model.
+/// Reads an enum of messages. Mistakes are added to `errors` and left out of the model.
 pub(crate) fn messages(
     which: Macro,
     args: TokenStream,
@@ -151,8 +151,8 @@ fn literal_tag(stated: &Expr, tag: TagWidth, errors: &mut Errors) -> Option<(u64
     Some((value?, stated.span()))
 }
 
-/// The variant's fields, or `None` when they have no names. Words are left out of the user's enum,
-/// unless a derive above the macro has seen them there.
+/// Returns the variant's fields, or `None` if they are unnamed. Words are removed from the
+/// user's enum, unless a derive above the macro has already expanded with them.
 fn fields(
     which: Macro,
     variant: &mut syn::Variant,
@@ -196,19 +196,18 @@ fn fields(
     Some(fields)
 }
 
-/// Takes out what makes a message depend on `cfg`, so that rustc does not report it once more.
+/// Removes `cfg` attributes from a message, so that rustc does not report them again.
 fn refuse_cfg(attributes: &mut Vec<Attribute>, errors: &mut Errors) {
     for attribute in attributes.extract_if(.., |attribute| is_conditional(&attribute.meta)) {
         errors.on(attribute, messages::conditional());
     }
 }
 
-/// Whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours.
+/// Returns whether an attribute is `cfg`, or a `cfg_attr` that adds a `cfg` or keys of ours.
 fn is_conditional(meta: &Meta) -> bool {
     match meta {
         Meta::List(list) if list.path.is_ident("cfg_attr") => {
             let parts = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
-            // What cannot be read is rustc's to report.
             let added = parts.into_iter().flatten().skip(1);
             added.into_iter().any(|meta| meta.path().is_ident("urom") || is_conditional(&meta))
         }
@@ -220,8 +219,7 @@ fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect()
 }
 
-/// The lints that the enum, its variants and their fields allow, as an attribute; `deprecated` too
-/// where one of them is that.
+/// Returns an attribute with all allowed lints of the definition, and `deprecated` if used.
 fn allowed(item: &ItemEnum) -> Option<Attribute> {
     let inner = item.variants.iter().flat_map(|variant| {
         variant.attrs.iter().chain(variant.fields.iter().flat_map(|field| &field.attrs))
@@ -230,7 +228,7 @@ fn allowed(item: &ItemEnum) -> Option<Attribute> {
     for attribute in item.attrs.iter().chain(inner) {
         match &attribute.meta {
             Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
-                // Without a reason of the user's, which is one for the definition.
+                // Drops the user's reason, which applies to the definition only.
                 let items = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
                 let items = items.into_iter().flatten();
                 lints.extend(items.filter(|item| matches!(item, Meta::Path(_))));
@@ -243,8 +241,7 @@ fn allowed(item: &ItemEnum) -> Option<Attribute> {
     is_any.then(|| parse_quote!(#[allow(#(#lints,)* reason = "the definition allows this")]))
 }
 
-/// Those of the enum's derives that make sense for its variants' structures too, with those that
-/// the attributes `above` the macro name.
+/// Returns the enum's derives for its variants' structures, including attributes `above` the macro.
 fn shared_derives(attributes: &[Attribute], above: Option<&str>) -> Vec<Path> {
     const SHARED: [&str; 8] =
         ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
@@ -254,7 +251,6 @@ fn shared_derives(attributes: &[Attribute], above: Option<&str>) -> Vec<Path> {
     let mut derives =
         above.map(|(name, _)| Ident::new(name, Span::call_site()).into()).collect::<Vec<Path>>();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        // What is no list of paths is rustc's to report.
         let _ = attribute.parse_nested_meta(|meta| {
             let last = meta.path.segments.last();
             if last.is_some_and(|last| SHARED.iter().any(|name| last.ident == name)) {
@@ -266,7 +262,7 @@ fn shared_derives(attributes: &[Attribute], above: Option<&str>) -> Vec<Path> {
     derives
 }
 
-/// What an item is, and the part that names it, so that an error does not underline all of it.
+/// Returns an item's kind and name, so that an error does not underline the whole item.
 fn describe(item: &Item) -> (&'static str, TokenStream) {
     match item {
         Item::Enum(item) => ("an enum", item.ident.to_token_stream()),

@@ -1,6 +1,5 @@
-//! The expansions as files, so that a change of the generated code is read like any other change.
-//!
-//! `UROM_BLESS=1 cargo test -p urom-pdk-derive` writes them anew.
+//! Compares the expansions with snapshot files, so that changes of the generated code are reviewed.
+//! `UROM_BLESS=1 cargo test -p urom-pdk-derive` rewrites the files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -77,7 +76,6 @@ fn protocols_plugins_and_a_definition_with_an_error_expand_to_their_snapshots() 
     }
 }
 
-/// The identifiers of an expansion, without keywords and those that no user's code has: `__x`.
 fn names(tokens: TokenStream, all: &mut BTreeSet<String>) {
     crate::tokens::identifiers(tokens, &mut |name| {
         let name = crate::names::text(name);
@@ -94,7 +92,7 @@ fn the_test_of_every_name_has_the_names_of_an_expansion() {
         names(expand_file(&format!("../ui-tests/pass/every_name/{file}")), &mut all);
     }
     assert!(!all.contains("compile_error"));
-    // The definition writes them, where a path would not do.
+    // The definition writes them where a path is not possible.
     all.retain(|name| !["u8", "u64"].contains(&name.as_str()));
     let mut list =
         String::from("macro_rules! every_name {\n    ($make:ident) => {\n        $make! {");

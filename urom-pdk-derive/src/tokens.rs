@@ -1,4 +1,4 @@
-//! Looking into tokens whose meaning does not matter: types and expressions.
+//! Helpers for the tokens of types and expressions.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -60,7 +60,7 @@ pub(crate) fn named(tokens: TokenStream, from: &str, to: &Ident) -> TokenStream 
     })
 }
 
-/// A call of `matches!` as the `match` that it is; `None` for another macro.
+/// Returns a call of `matches!` as a `match`; `None` for another macro.
 pub(crate) fn matched(call: &Macro) -> Option<Expr> {
     let is_matches = call.path.segments.last().is_some_and(|last| last.ident == "matches");
     let as_match = |input: ParseStream<'_>| {
@@ -78,7 +78,6 @@ pub(crate) fn matched(call: &Macro) -> Option<Expr> {
     if is_matches { call.parse_body_with(as_match).ok() } else { None }
 }
 
-/// The expression without the groups that a macro leaves around it.
 pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -86,7 +85,6 @@ pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     }
 }
 
-/// The expression without parentheses, and without the groups that a macro leaves around it.
 pub(crate) fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => bare(&group.expr),
@@ -95,7 +93,7 @@ pub(crate) fn bare(expr: &Expr) -> &Expr {
     }
 }
 
-/// `tokens` located at `span`, so that an error underlines that. What they name stays the same.
+/// Returns `tokens` located at `span` for errors, with unchanged name resolution.
 pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
     map(tokens, &mut |mut token| {
         token.set_span(token.span().located_at(span));
@@ -103,7 +101,7 @@ pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
     })
 }
 
-/// `tokens` as if the user had written them at `span`: errors do not mention the macro.
+/// Returns `tokens` as if written by the user at `span`: errors do not mention the macro.
 pub(crate) fn written_at(tokens: TokenStream, span: Span) -> TokenStream {
     map(tokens, &mut |mut token| {
         token.set_span(span);
@@ -111,7 +109,7 @@ pub(crate) fn written_at(tokens: TokenStream, span: Span) -> TokenStream {
     })
 }
 
-/// An expression as an author writes it: the same text for every compiler.
+/// Formats an expression in source style, the same for every compiler.
 pub(crate) fn spelled(tokens: TokenStream) -> String {
     spell(tokens, false)
 }
@@ -120,14 +118,14 @@ pub(crate) fn spelled_type(tokens: TokenStream) -> String {
     spell(tokens, true)
 }
 
-/// `is_type` says that every `<` opens a list of arguments.
+/// With `is_type`, every `<` opens a list of arguments.
 fn spell(tokens: TokenStream, is_type: bool) -> String {
     const KEYWORDS: [&str; 11] =
         ["as", "const", "dyn", "else", "if", "impl", "in", "match", "move", "mut", "return"];
     let mut text = String::new();
-    // Whether the next token stands close to the one before, and whether that one ends an operand.
+    // Whether the next token needs no space, and whether the last one ends an operand.
     let (mut close, mut operand) = (true, false);
-    // The sign that the one before is joined to, and how many lists of arguments are open.
+    // The sign joined to the next token, and the number of open argument lists.
     let (mut joined, mut angles) = (None, 0usize);
     for token in tokens {
         let open_space = |close: bool| if close { "" } else { " " };
@@ -152,7 +150,6 @@ fn spell(tokens: TokenStream, is_type: bool) -> String {
                 let opens = c == '<' && (within || !operand) && joined != Some('<');
                 let ends = c == '>' && angles > 0 && !matches!(joined, Some('-' | '='));
                 let second_colon = c == ':' && joined == Some(':');
-                // A path that begins with `::` is an operand of its own.
                 let behind =
                     matches!(c, '.' | ',' | ';' | '?') || c == ':' && (operand || second_colon);
                 let generic = opens && within || ends;
@@ -161,7 +158,6 @@ fn spell(tokens: TokenStream, is_type: bool) -> String {
                 angles = if opens { angles + 1 } else { angles - usize::from(ends) };
                 close =
                     joint || prefix || of_macro || opens || second_colon || matches!(c, '.' | '\'');
-                // What stands behind a list of arguments belongs to it.
                 operand = of_macro || c == '?' || ends;
                 joined = joint.then_some(c);
             }

@@ -1,4 +1,4 @@
-//! The rules that a definition must keep.
+//! The rules for a definition.
 
 mod exprs;
 mod fields;
@@ -19,14 +19,13 @@ pub(crate) use types::{is_number, is_primitive, unsafe_type};
 
 /// The generic parameters of generated items, which would hide a variant of that name.
 const PARAMETERS: [&str; 3] = ["AnyHost", "AnySide", "AnyHandler"];
-/// Items that every protocol has, whatever the variants are. `Command` is one by convention:
-/// `#[urom_notification]` does not see the other enum.
+/// Items of every protocol; `Command` by convention, as a notification macro cannot see the enum.
 const ITEMS: [&str; 4] = ["Protocol", "Handler", "Client", "Command"];
 const FUNCTIONS: [&str; 4] = ["decode", "encode", "encoded_len", "FIXED_LEN"];
 const METHODS: [&str; 5] = ["open", "address", "progress", "host_left", "arm"];
 pub(crate) const SETTERS: [&str; 3] = ["deadline", "submit", "submit_with"];
 
-/// Checks a definition; gives whether two of its items would have the same name.
+/// Checks a definition; returns whether two of its items would have the same name.
 pub(crate) fn messages(model: &Messages, errors: &mut Errors) -> bool {
     tags(model, errors);
     let before = errors.count();
@@ -49,8 +48,7 @@ pub(crate) fn messages(model: &Messages, errors: &mut Errors) -> bool {
     clashes
 }
 
-/// Whether an answer or the enum of notifications has a name for which `#[urom_notification]`
-/// refuses it.
+/// Returns whether `#[urom_notification]` refuses the name of an answer or of its enum.
 fn is_taken_elsewhere(model: &Messages) -> bool {
     let taken = [ITEMS.as_slice(), &FUNCTIONS, &PARAMETERS].concat();
     let notification = model.plugin.as_ref().and_then(|plugin| plugin.notification.get_ident());
@@ -58,8 +56,7 @@ fn is_taken_elsewhere(model: &Messages) -> bool {
         || reply_of(model, &taken).is_some()
 }
 
-/// Whether an answer has the name of the commands' enum, which then gives way to the answer's
-/// structure, so that rustc does not report the name once more.
+/// Returns whether an answer has the name of the commands' enum, which is then omitted.
 pub(crate) fn reply_is_enum(model: &Messages) -> bool {
     let own = names::text(&model.ident);
     !ITEMS.contains(&&*own) && reply_of(model, &[&own]).is_some()
@@ -70,7 +67,6 @@ fn reply_of<'a>(model: &'a Messages, names: &[&str]) -> Option<&'a Ident> {
     replies.into_iter().find(|reply| names.contains(&&*names::text(reply)))
 }
 
-/// Whether two variants, or two fields of one, have the same name, which rustc reports.
 fn repeats_a_name(model: &Messages) -> bool {
     fn repeats<'a>(mut all: impl Iterator<Item = &'a Ident>) -> bool {
         let mut known = HashSet::new();
@@ -86,7 +82,6 @@ pub(crate) fn lacks_lifetimes(model: &Messages) -> bool {
     fields.any(|field| lacks_lifetime(model, field))
 }
 
-/// Whether a payload borrows for no lifetime, or for one that the enum does not have.
 pub(crate) fn lacks_lifetime(model: &Messages, field: &Field) -> bool {
     let is_own = |name: &Ident| model.lifetime.as_ref().is_some_and(|own| own.ident == *name);
     let borrows = model.is_borrowed() && field.is_payload() && field.shape.form.is_borrowed();
@@ -127,7 +122,7 @@ fn items(model: &Messages, errors: &mut Errors) {
         {
             let owner = format!("the answer `{reply}`");
             owners.insert(names::text(&names::echo(reply)), owner.clone());
-            // A command that is its own answer is reported there.
+            // A command that is its own answer is reported elsewhere.
             if model.variants.iter().all(|variant| variant.ident != *reply) {
                 owners.insert(names::text(reply), owner);
             }
@@ -162,8 +157,7 @@ fn items(model: &Messages, errors: &mut Errors) {
     }
 }
 
-/// Makes `name` the variant's; gives its owner when that is another one. Two variants of one name
-/// are rustc's to report.
+/// Reserves `name` for the variant; returns its owner if another variant has it.
 fn claim(owners: &mut HashMap<String, String>, name: &str, variant: &Variant) -> Option<String> {
     let own = format!("`{}`", variant.ident);
     let owner = owners.entry(name.to_owned()).or_insert_with(|| own.clone());
@@ -181,7 +175,7 @@ fn methods(model: &Messages, errors: &mut Errors) {
             errors.on(&variant.ident, messages::handler_name_reserved(&variant.ident, name));
         }
     }
-    // The answers' structures stand beside the commands'.
+    // The answers' structures share the module with the commands'.
     for reply in model.variants.iter().filter_map(|variant| variant.reply.as_ref()) {
         if model.variants.iter().any(|variant| reply.is_ident(&variant.ident)) {
             errors.on(reply, messages::reply_is_command(names::written(reply)));
@@ -204,7 +198,7 @@ fn answers_and_setters(model: &Messages, errors: &mut Errors) {
     }
 }
 
-/// The structure that was meant when `reply` names a variant of the notification enum.
+/// Returns the intended structure when `reply` names a variant of the notification enum.
 pub(crate) fn structure_of(model: &Messages, reply: &Path) -> Option<Path> {
     let last = reply.segments.last()?;
     let mut structure = model.plugin.as_ref()?.notification.clone();

@@ -1,11 +1,11 @@
-//! What ends the sleep of a worker when a waker is called on another thread: an eventfd.
+//! The eventfd that wakers on other threads use to end the worker's sleep.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use urom_os::EventFd;
 
-/// A descriptor that becomes readable when somebody rings. The default has none.
+/// Readable when it rings. The default is without a descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     descriptor: Option<EventFd>,
@@ -21,7 +21,7 @@ impl Bell {
     pub(crate) fn ring(&self) {
         let Some(descriptor) = &self.descriptor else { return };
         descriptor.raise();
-        // After the write: a thread that sees the flag also finds something to read.
+        // After the write: a thread that sees the flag also finds the descriptor readable.
         self.rang.store(true, Ordering::Release);
     }
 

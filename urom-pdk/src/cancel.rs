@@ -1,4 +1,4 @@
-//! Commands for which nobody waits any more.
+//! Cancelled commands.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -13,17 +13,15 @@ use crate::Error;
 use crate::guard::catch;
 use crate::waker::wakes_slot;
 
-/// Why nobody waits for a command any more: see [`Context::cancelled`](crate::Context::cancelled).
-///
-/// As an error its code is `SKIPPED`.
+/// Why a command was [cancelled](crate::Context::cancelled). As an error its code is `SKIPPED`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CancelReason {
-    /// The host program gave the command up.
+    /// The host program cancelled the command.
     Cancelled,
     /// The command's deadline passed.
     TimedOut,
-    /// The host left, or was lost.
+    /// The host disconnected or was lost.
     HostLeft,
 }
 
@@ -67,32 +65,30 @@ impl From<CancelReason> for Error {
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
     reason: Cell<Option<CancelReason>>,
-    /// Those who wait with a waker that is not of the command's slot, which is polled anyway.
+    /// Waits with wakers of other tasks: the command's slot is polled anyway.
     waits: OnceCell<Box<Waits>>,
 }
 
 #[derive(Debug, Default)]
 struct Waits {
     wakers: RefCell<Vec<(u64, Waker)>>,
-    /// The last number that a wait was given.
     last: Cell<u64>,
 }
 
 impl Cancel {
-    /// Cancels; a second reason changes nothing. The command's slot is to be polled afterwards.
+    /// Cancels; a second reason changes nothing. The caller then polls the command's slot.
     pub(crate) fn set(&self, reason: CancelReason) {
         if self.reason.get().is_some() {
             return;
         }
         self.reason.set(Some(reason));
         let wakers = self.waits.get().map(|waits| waits.wakers.take());
-        // Waking runs code of others.
+        // Waking runs foreign code.
         for (_, waker) in wakers.into_iter().flatten() {
             catch("waking a handler's future", || waker.wake());
         }
     }
 
-    /// Drops it. What a waker's drop panics with stays inside.
     #[inline]
     pub(crate) fn end(self) {
         if self.waits.get().is_some() {
@@ -106,8 +102,7 @@ impl Cancel {
 }
 
 impl Waits {
-    /// Notes the waker of a wait, which has a number from then on. Cloning and dropping wakers runs
-    /// code of others, so it is done while nothing is borrowed.
+    /// Stores a wait's waker and numbers the wait. Wakers run foreign code: not during a borrow.
     fn note(&self, number: &mut u64, waker: &Waker) {
         let is_it = |(of, known): &(u64, Waker)| *of == *number && known.will_wake(waker);
         if self.wakers.borrow().iter().any(is_it) {
@@ -129,11 +124,9 @@ impl Waits {
     }
 }
 
-/// Ends with the reason when the command is cancelled.
 #[derive(Debug)]
 pub(crate) struct Cancelled<'a> {
     cancel: &'a Cancel,
-    /// What it is noted under, or 0.
     number: u64,
 }
 
@@ -164,11 +157,8 @@ impl Drop for Cancelled<'_> {
     }
 }
 
-/// What a future gives, or why its command was cancelled before.
-///
-/// Not an `async` block, because that would move the future once more for each command.
+/// An `async` block would move the future once more for each command.
 pub(crate) struct Unless<'a, F> {
-    /// `None` after the command was cancelled.
     future: Option<F>,
     cancelled: Cancelled<'a>,
 }
@@ -185,8 +175,8 @@ impl<F: Future> Future for Unless<'_, F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: only `future` is pinned with this: nothing here moves it, there is no `Drop` that
-        // could, and this is `Unpin` only where `future` is.
+        // SAFETY: only `future` is structurally pinned: it is never moved, this type does not
+        // implement `Drop`, and it is `Unpin` only if `future` is.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: it is pinned with this.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };

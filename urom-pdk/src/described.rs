@@ -1,4 +1,4 @@
-//! What a plugin's file says of itself: see [`urom_abi::describe::section`].
+//! The description in a plugin's file: see [`urom_abi::describe::section`].
 
 use std::hint;
 
@@ -6,13 +6,13 @@ use urom_abi::describe;
 use urom_abi::describe::section::{Build, Panic};
 use urom_abi::protocol::Protocol;
 
-/// The description of a protocol that only the result of a function names.
+/// Returns the description of the function's protocol.
 #[must_use]
 pub const fn protocol<P: Protocol>(_: fn() -> P) -> &'static describe::Protocol {
     P::DESCRIPTION
 }
 
-/// How the plugin is built; `aborts` is the panic strategy of its own crate.
+/// Returns the build description; `aborts` is the panic strategy of the plugin's crate.
 #[must_use]
 pub const fn build(aborts: bool) -> Build {
     Build {
@@ -21,10 +21,8 @@ pub const fn build(aborts: bool) -> Build {
     }
 }
 
-/// Keeps a description in the file.
-///
-/// The linker collects sections that nothing refers to, and `#[used]` binds the compiler only. So
-/// an exported function, which the linker keeps, refers to the description by calling this.
+/// Keeps a description in the file. The linker drops unreferenced sections, and `#[used]` binds
+/// only the compiler. So an exported function, which the linker keeps, calls this.
 #[inline]
 pub fn keep(description: &'static [u8]) {
     hint::black_box(description);

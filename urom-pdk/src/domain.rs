@@ -1,9 +1,8 @@
-//! Domain look-ups: what a worker knows of the other members of its domains, as safe Rust.
+//! Domain look-ups: a worker's data about the other members of its domains.
 //!
-//! A host program joins workers to a *domain*, gives each an id there, and adds buffers of its own.
-//! A plugin then asks its worker for the address that the same plugin has in another member, and
-//! for the keys of the buffers. [`Domains`] asks for one command and borrows the answers;
-//! [`DomainHandle`] asks at any time, from any thread, and copies them.
+//! A host program joins workers to a *domain*, gives each an id and registers buffers. A plugin
+//! looks up the same plugin's address in another member, and the keys of buffers. [`Domains`]
+//! borrows the answers for one command; [`DomainHandle`] copies them, at any time, on any thread.
 
 mod lookups;
 
@@ -16,24 +15,21 @@ use urom_abi::plugin::WorkerCtx;
 use self::lookups::{Entered, Packed, SharedLookups};
 use crate::Result;
 
-/// One of a member's buffers, by its place in the order in which they were added to the domain.
-///
-/// [`Domains::segment`] finds the one that holds an address.
+/// The index of one of a member's buffers, in registration order: see [`Domains::segment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment(u32);
 
 impl Segment {
-    /// The buffer that was added first.
+    /// The buffer registered first.
     pub const FIRST: Segment = Segment(0);
 
-    /// The buffer at this place, counted from 0. Whether a member has one there shows when it is
-    /// looked up.
+    /// The buffer with this index, from 0. The look-up checks whether it exists.
     #[must_use]
     pub const fn new(index: u32) -> Segment {
         Segment(index)
     }
 
-    /// Its place, counted from 0.
+    /// Returns the index, from 0.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.0
@@ -48,18 +44,14 @@ impl fmt::Display for Segment {
 
 /// The look-ups for one command: see [`Context::domains`](crate::Context::domains).
 ///
-/// Members are named by the ids that the application gave its workers in the domain
-/// (`doca_urom_domain_set_workers`); several domains of a worker share one name space.
-///
-/// The answers are the worker's own memory. DOCA has it stay for as long as the domain exists, and
-/// a host ends a domain after the commands that use it, so an answer may be borrowed for the rest
-/// of the command, across every `await`. A worker of this project keeps it until the plugin is
-/// closed. Keep a copy of what is needed for longer.
+/// Members have the application's ids (`doca_urom_domain_set_workers`). All domains of a worker
+/// share one name space. The answers are the worker's memory, borrowed until the command ends. DOCA
+/// keeps it while the domain exists; a worker of this project keeps it until it closes the plugin.
 ///
 /// # Errors of every look-up
-/// - `NOT_FOUND` when no running domain of this worker has such a member, buffer or address;
+/// - `NOT_FOUND` when no running domain of this worker has the member, buffer or address;
 /// - `NOT_SUPPORTED` when the worker has no such look-up;
-/// - `UNEXPECTED` when the worker's answer makes no sense; else the worker's code.
+/// - `UNEXPECTED` when the worker's answer is inconsistent; else the worker's code.
 ///
 /// ```
 /// # use urom_pdk::prelude::*;
@@ -84,15 +76,14 @@ pub struct Domains<'cx> {
 
 impl<'cx> Domains<'cx> {
     fn entered(self) -> Entered<'cx> {
-        // SAFETY: this is borrowed from the context of a command, whose future is gone, with what
-        // it lent to other threads, before the instance drops its `OpenDomains`: see the order of
-        // its fields. The worker's context lives on until `close` returns.
+        // SAFETY: this is borrowed from a command's context. The instance drops the command's
+        // future, and all that it lent to other threads, before its `OpenDomains` (its last field).
+        // The worker's context is valid until `close` returns.
         unsafe { self.shared.enter_unlocked() }
     }
 
-    /// Whether a running domain of this worker has the member
-    /// (`doca_urom_worker_domain_addr_lookup`). A member whose plugin of this name is written in C
-    /// and has no address counts as not there.
+    /// Returns whether a running domain has the member (`doca_urom_worker_domain_addr_lookup`). A
+    /// member with a C plugin without an address counts as absent.
     ///
     /// # Errors
     /// As for every look-up, without `NOT_FOUND`.
@@ -100,21 +91,19 @@ impl<'cx> Domains<'cx> {
         self.entered().contains(member)
     }
 
-    /// The address of this plugin in the member's worker: exactly the bytes that the handler's
-    /// `address` gave there, and none when that handler has no `address`
-    /// (`doca_urom_worker_domain_addr_lookup`).
+    /// Returns the bytes of the handler's `address` in the member's worker, or empty without that
+    /// method (`doca_urom_worker_domain_addr_lookup`).
     ///
     /// # Errors
-    /// As for every look-up; `INVALID_VALUE` when the member's plugin was not made with this kit: C
-    /// tells no length, so the kit writes its own before the address.
+    /// As for every look-up; `INVALID_VALUE` when the member's plugin does not use this kit: C
+    /// passes no length, so the kit writes its own before the address.
     #[inline]
     pub fn address(self, member: u64) -> Result<&'cx [u8]> {
-        // SAFETY: the answer stays until the command ends, by the contract of `OpenDomains::new`.
+        // SAFETY: the answer is valid until the command ends: see `OpenDomains::new`.
         unsafe { self.entered().address(member) }
     }
 
-    /// Which of the member's buffers holds the address `va` of its process
-    /// (`doca_urom_worker_domain_seg_lookup`).
+    /// Returns the buffer that contains the address `va` (`doca_urom_worker_domain_seg_lookup`).
     ///
     /// # Errors
     /// As for every look-up.
@@ -122,38 +111,31 @@ impl<'cx> Domains<'cx> {
         self.entered().segment(member, va)
     }
 
-    /// The packed, exported memory handle of a buffer, with which a DPU reaches the memory itself
-    /// (`doca_urom_worker_domain_memh_lookup`). Without an RDMA device nothing can be exported:
-    /// then there is none, and it is `NOT_FOUND`, or empty, as the worker likes.
+    /// Returns the packed, exported memory handle of a buffer, for access from a DPU
+    /// (`doca_urom_worker_domain_memh_lookup`). Without an RDMA device: `NOT_FOUND` or empty.
     ///
     /// # Errors
     /// As for every look-up.
     pub fn memory_handle(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
-        // SAFETY: the worker's store of look-ups only grows while the plugin is open, and `'cx`
-        // ends before.
+        // SAFETY: the worker only adds data while the plugin is open, and `'cx` ends before.
         unsafe { self.entered().packed(Packed::MemoryHandle, member, segment) }
     }
 
-    /// The packed remote key of a buffer, to be used on an endpoint to the process that owns it
-    /// (`doca_urom_worker_domain_mkey_lookup`).
+    /// Returns a buffer's packed remote key (`doca_urom_worker_domain_mkey_lookup`).
     ///
     /// # Errors
     /// As for every look-up.
     pub fn key(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
-        // SAFETY: the worker's store of look-ups only grows while the plugin is open, and `'cx`
-        // ends before.
+        // SAFETY: the worker only adds data while the plugin is open, and `'cx` ends before.
         unsafe { self.entered().packed(Packed::Key, member, segment) }
     }
 }
 
-/// The look-ups for any time and any thread: see
-/// [`OpenContext::domains`](crate::OpenContext::domains).
+/// Look-ups at any time, on any thread: see [`OpenContext::domains`](crate::OpenContext::domains).
 ///
-/// What it gives are copies: another thread cannot know when the plugin is closed. From then on
-/// every look-up is a `BAD_STATE`, and closing waits for look-ups that are under way. Otherwise the
-/// methods are those of [`Domains`], with the same errors.
-///
-/// Nothing is found while the plugin opens: a domain starts when its workers run.
+/// It has the methods and errors of [`Domains`], but returns copies. After the plugin was closed,
+/// every look-up fails with `BAD_STATE`; closing waits for running look-ups. No member is found
+/// while the plugin opens: a domain starts when its workers run.
 ///
 /// ```
 /// use urom_pdk::{DomainHandle, Result, Segment};
@@ -183,8 +165,7 @@ impl DomainHandle {
     /// See [`Domains::address`].
     pub fn address(&self, member: u64) -> Result<Vec<u8>> {
         let entered = self.shared.enter()?;
-        // SAFETY: the answer is copied before the look-up ends, and stays until then by the
-        // contract of `OpenDomains::new`.
+        // SAFETY: the answer is copied before it may change: see `OpenDomains::new`.
         unsafe { entered.address(member) }.map(<[u8]>::to_vec)
     }
 
@@ -205,20 +186,18 @@ impl DomainHandle {
 
     fn packed(&self, what: Packed, member: u64, segment: Segment) -> Result<Vec<u8>> {
         let entered = self.shared.enter()?;
-        // SAFETY: `entered` keeps the plugin open until the bytes are copied, and the store only
-        // grows.
+        // SAFETY: `entered` keeps the plugin open until the copy, and the worker only adds data.
         unsafe { entered.packed(what, member, segment) }.map(<[u8]>::to_vec)
     }
 
-    /// The look-ups for a command. Only a [`Context`](crate::Context) may give them away: its
-    /// borrow is what ends them.
+    /// Only [`Context`](crate::Context) may return these: its borrow limits their lifetime.
     #[inline]
     pub(crate) fn borrowed(&self) -> Domains<'_> {
         Domains { shared: &self.shared }
     }
 }
 
-/// The look-ups of one plugin while it is open. Dropping it ends them, for every handle.
+/// The look-ups of one open plugin. Dropping it ends them for every handle.
 #[derive(Debug)]
 pub(crate) struct OpenDomains {
     handle: DomainHandle,
@@ -226,14 +205,12 @@ pub(crate) struct OpenDomains {
 
 impl OpenDomains {
     /// The look-ups of a worker's context.
-    ///
     /// # Safety
-    /// `ctx` was filled in by a worker and stays where it is until this is dropped. Its table holds
-    /// functions of the C interface, or NULL, which may be called from any thread. What they give
-    /// stays, unchanged, until the look-up was copied and until every command that is pending
-    /// meanwhile has ended: DOCA's contract is that an answer stays while its domain exists.
+    /// `ctx` was filled in by a worker and does not move until this is dropped. Its table holds
+    /// NULL or functions of the C interface that any thread may call. Their answers stay unchanged
+    /// until they are copied and the commands pending meanwhile have ended.
     pub(crate) unsafe fn new(ctx: NonNull<WorkerCtx>) -> OpenDomains {
-        // SAFETY: the caller says that the worker filled it in.
+        // SAFETY: the caller guarantees that the worker filled it in.
         let lookups = unsafe { (*ctx.as_ptr()).domain_iface };
         OpenDomains { handle: DomainHandle { shared: Arc::new(SharedLookups::new(lookups, ctx)) } }
     }

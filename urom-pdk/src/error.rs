@@ -1,4 +1,4 @@
-//! What a handler fails with, and the status its host sees for it.
+//! The error type of handlers, and the host's status for it.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use urom_abi::DocaError;
 use urom_abi::wire::{DecodeError, EncodeError};
 
-/// The result of a handler. The error type is [`Error`] unless another is named.
+/// The result of a handler.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Turns any error into an [`Error`] with a code and a sentence of its own.
+/// Turns any error into an [`Error`] with a code and a message.
 pub trait OrCode<T> {
-    /// The value, or an [`Error`] with this code and this message, whose source is the error.
+    /// Returns the value, or an [`Error`] with this code and message, and the original as source.
     ///
     /// ```
     /// use urom_pdk::prelude::*;
@@ -24,7 +24,6 @@ pub trait OrCode<T> {
     ///     "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)"
     /// );
     /// ```
-    ///
     /// # Errors
     /// That error.
     #[track_caller]
@@ -41,18 +40,14 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> OrCode<T> for std::result::Res
     }
 }
 
-/// Why a handler could not do what it was asked.
-///
-/// The [code](Error::code) becomes the status of the notification, and so of the task on the host.
-/// The message and the sources go to the log, with the line of code that made the error, by `?` or
-/// by a constructor. A worker of this kit passes them on to the host as well, up to 2,048 bytes:
-/// say nothing in them that a host must not know.
-///
-/// A clone has the same source, for several commands that fail together.
+/// Why a handler failed. The [code](Error::code) becomes the status of the notification and of the
+/// host's task. The message and the sources go to the log, with the line that created the error by
+/// `?` or by a constructor. A worker of this kit also sends up to 2,048 bytes of them to the host:
+/// put no secrets in them. A clone has the same source.
 #[derive(Clone, Debug)]
 pub struct Error(Repr);
 
-/// Small, because every command passes a result on: what a bare code does not have is boxed.
+/// Small, because every command returns a result.
 #[derive(Clone, Debug)]
 enum Repr {
     Bare(DocaError, Option<&'static Location<'static>>),
@@ -67,7 +62,7 @@ struct Detail {
 }
 
 impl Error {
-    /// An error with the code the host will see and a sentence for the log.
+    /// Creates an error with a status for the host and a message for the log.
     #[track_caller]
     pub fn new(code: DocaError, message: impl Into<Cow<'static, str>>) -> Error {
         Error::detailed(code, message.into(), None, caller())
@@ -95,14 +90,13 @@ impl Error {
         }
     }
 
-    /// The code as it was given.
+    /// Returns the code.
     pub fn code(&self) -> DocaError {
         let (Repr::Bare(code, _) | Repr::Detailed(code, _)) = self.0;
         code
     }
 
-    /// The status a notification carries for this error: the code, or `UNEXPECTED` when the code is
-    /// `SUCCESS`, because a failure must not look like a success.
+    /// A failure must not look like a success.
     pub(crate) fn status(&self) -> DocaError {
         if self.code() == DocaError::SUCCESS { DocaError::UNEXPECTED } else { self.code() }
     }
@@ -126,9 +120,7 @@ impl Error {
     }
 }
 
-/// The caller of a function that tracks it, if that is the plugin's code. It is not for the errors
-/// of the kit's own functions, nor where a constructor is called through a pointer, as in
-/// `map_err(Error::from)`.
+/// The caller in the plugin; `None` through a pointer, as in `map_err(Error::from)`.
 #[track_caller]
 fn caller() -> Option<&'static Location<'static>> {
     let kit = file!().trim_end_matches("error.rs");
@@ -141,7 +133,6 @@ impl fmt::Display for Error {
     }
 }
 
-/// An error without its code.
 struct Sentence<'a>(&'a Error);
 
 impl fmt::Display for Sentence<'_> {
@@ -163,7 +154,7 @@ impl StdError for Error {
     }
 }
 
-/// The code alone; its description is the message. Nothing is allocated.
+/// The code alone; its description is the message. Does not allocate.
 impl From<DocaError> for Error {
     #[track_caller]
     fn from(code: DocaError) -> Error {
@@ -185,16 +176,16 @@ impl From<EncodeError> for Error {
     }
 }
 
-/// The error's own code.
+/// Keeps the code.
 impl From<urom_memory::Error> for Error {
     #[track_caller]
     fn from(error: urom_memory::Error) -> Error {
-        // Not as a source, whose text would repeat the code.
+        // Not as a source: its text would repeat the code.
         Error::new(error.code(), format!("a host's memory: {}", error.text()))
     }
 }
 
-/// `UNEXPECTED`, for failures that no code describes.
+/// `UNEXPECTED`.
 impl From<&'static str> for Error {
     #[track_caller]
     fn from(message: &'static str) -> Error {
@@ -202,7 +193,7 @@ impl From<&'static str> for Error {
     }
 }
 
-/// `UNEXPECTED`, for failures that no code describes.
+/// `UNEXPECTED`.
 impl From<String> for Error {
     #[track_caller]
     fn from(message: String) -> Error {

@@ -1,8 +1,5 @@
-//! Runs handlers: one future for each command, one notification for each future.
-//!
-//! A future is polled in its slot when its command arrives, and again after each wake.
-//! `Executor::finish` makes one notification of a command, whatever way it ends. Commands that
-//! are pending when the worker closes the plugin get none: the worker answers for them.
+//! Runs handlers: one future for each command, one notification for each future. A future is polled
+//! when its command arrives, and again after each wake.
 
 mod answers;
 mod call;
@@ -33,44 +30,37 @@ use crate::woken::Woken;
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, Context, Error, Result, Side, time};
 
-/// How often one call of [`Executor::progress`] goes round while the handler's own progress moves
-/// something.
+/// Limit of rounds in one [`Executor::progress`] while the handler's own progress reports work.
 const ROUNDS: usize = 8;
 
-/// The handler `T` of the protocol `P`, and the commands it is at. `F` is the future that `M` makes
-/// of a command, a type that cannot be named.
+/// The handler `T` of the protocol `P` and its commands. `M` makes a future `F` of a command.
 pub(crate) struct Executor<T, P, F, M> {
     serve: M,
     pool: Pool<F>,
     finished: DescriptorList<WorkerNotifDesc>,
     /// Commands that ended without a notification because the C heap was full.
     owed: CommandStack,
-    /// The command that was answered last: it is freed while nobody waits for an answer.
+    /// The last answered command: freed while no answer is due.
     spent: Option<SharedCommand>,
-    /// Whether the last call of [`progress`](Self::progress) left the handler's own out.
     skipped: bool,
-    /// Whether the worker was about to sleep since the last [`progress`](Self::progress).
     armed: bool,
-    /// Whether the handler's own progress has panicked. It is not called again, because a worker
-    /// calls millions of times a second; nothing would advance what is pending then, so every
-    /// command fails at once from there on.
+    /// The handler's own progress panicked. It is not called again (a worker calls millions of
+    /// times a second), so commands cannot advance: all fail.
     broken: bool,
     failures: Failures,
-    /// Where pending commands are, by connection and token; empty unless some were cancelled since
-    /// the last progress.
+    /// Slots of pending commands by connection and token; rebuilt for cancellations.
     known: HashMap<(u64, u64), usize>,
-    /// What the future gave whose drop [`begin`](Self::begin) panicked in.
+    /// The future's value if its drop in [`begin`](Self::begin) panicked.
     given: Option<Result<Answer>>,
-    /// Memory for the next command that comes by [`call`](Self::call).
+    /// Memory for the next command of [`call`](Self::call).
     room: Option<CommandRoom>,
-    /// A command whose answer is in the worker's place: for the [`call`](Self::call) that runs.
+    /// The command of the running [`call`](Self::call) with its answer in the worker's buffer.
     in_place: Option<SharedCommand>,
-    /// From a `Box`, but not one: futures hold references to it.
+    /// Leaked from a `Box`: futures hold references to it.
     home: NonNull<Home<T>>,
     types: PhantomData<(T, P)>,
 }
 
-/// What futures refer to beside their own command.
 struct Home<T> {
     handler: T,
     worker: WorkerSide,
@@ -84,7 +74,7 @@ where
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
     /// # Safety
-    /// `serve` is [`Serve::serve`]: what it is given does not leave the future.
+    /// `serve` is [`Serve::serve`]: its arguments do not leave the future.
     pub(crate) unsafe fn new(handler: T, serve: M, worker: WorkerSide) -> Self {
         Executor {
             serve,
@@ -112,8 +102,7 @@ where
         }
     }
 
-    /// Begins commands until one panics. Caught out here, because the way into a `catch_unwind` is
-    /// not free in a loop.
+    /// Begins commands until one panics. `catch_unwind` is outside the loop: it has a cost.
     #[inline]
     fn begin_all(&mut self, commands: &mut BorrowedList<'_, WorkerCmdDesc>) -> Result<(), Panic> {
         contain(|| {
@@ -123,7 +112,6 @@ where
         })
     }
 
-    /// Goes on after a command that panicked.
     #[cold]
     #[inline(never)]
     fn accept_rest(&mut self, panic: Panic, commands: &mut BorrowedList<'_, WorkerCmdDesc>) {
@@ -133,8 +121,7 @@ where
         }
     }
 
-    /// Tells the command of this connection with this token that nobody waits for it. Its future is
-    /// polled at once: after the handler's next progress a receive could have a message already.
+    /// Polls the cancelled future at once: otherwise a receive could get a message first.
     pub(crate) fn cancel(&mut self, dest_id: u64, token: u64, reason: CancelReason) {
         if let Some(index) = self.find((dest_id, token)) {
             self.pool.slot(index).context().into_iter().for_each(|context| context.cancel(reason));
@@ -142,8 +129,7 @@ where
         }
     }
 
-    /// The slot of a pending command. A host that leaves has thousands cancelled, so the first
-    /// search notes where all of them are.
+    /// Thousands are cancelled when a host leaves: the first search indexes all.
     fn find(&mut self, named: (u64, u64)) -> Option<usize> {
         let at = |pool: &Pool<F>, index: usize| {
             let command = pool.slot(index).context()?.command();
@@ -164,14 +150,13 @@ where
         worker.host_left(dest_id);
     }
 
-    /// Gets ready for the worker's sleep: writes the descriptors that end it, and gives their
-    /// number; `None` when there is something to do.
+    /// Writes the descriptors that end the sleep. Returns their number, or `None` if there is work.
     pub(crate) fn arm(&mut self, fds: &mut [c_int]) -> Option<usize> {
         if self.broken {
             return Some(0);
         }
         let Home { handler, worker } = self.home();
-        // Before the words are looked at, so that whoever wakes from here on can ring.
+        // Before the words are read: later wakes can then use the bell.
         let bell = worker.bell().descriptor();
         let none = self.words().fold(true, |none, word| none & word.fall_asleep());
         self.armed = true;
@@ -187,8 +172,7 @@ where
         Some(descriptors.map(|(descriptor, place)| *place = descriptor.as_raw_fd()).count())
     }
 
-    /// Advances the handler and the futures that were woken; gives the notifications that are
-    /// ready, in the order in which their commands ended.
+    /// Advances the handler and woken futures. Returns notifications as their commands ended.
     #[inline]
     pub(crate) fn progress(&mut self) -> &mut DescriptorList<WorkerNotifDesc> {
         if !self.owed.is_empty() {
@@ -201,8 +185,8 @@ where
             self.wake_up();
         }
         time::wake_due();
-        // With nothing at work, answers that are ready come first: a look of the handler's costs
-        // what they wait. But it has every second call, whatever comes.
+        // Without pending commands, ready answers go first: polling the handler would delay them.
+        // But the handler is polled at least every second call.
         self.skipped = !self.skipped && self.answers_only();
         if !self.skipped {
             self.progress_all();
@@ -213,7 +197,6 @@ where
         &mut self.finished
     }
 
-    /// Whether there are answers and nothing is at work.
     fn answers_only(&self) -> bool {
         self.pool.is_empty() && !self.finished.is_empty()
     }
@@ -240,15 +223,14 @@ where
         P::address(&self.home().handler)
     }
 
-    /// `'static` because futures keep it: `drop` frees it, after it has ended all of them. Nothing
-    /// else of the executor keeps it beyond a call.
+    /// `'static` because futures keep it until `drop` has ended them.
     #[inline]
     fn home(&self) -> &'static Home<T> {
-        // SAFETY: `new` leaked it, `drop` alone frees it, and all other references are shared ones.
+        // SAFETY: `new` leaked it, only `drop` frees it, and all other references are shared.
         unsafe { self.home.as_ref() }
     }
 
-    /// Begins a command. When this panics, the command is left in the next slot.
+    /// Begins a command. If this panics, the command stays in the next slot.
     #[inline]
     fn begin(&mut self, command: SharedCommand) {
         if self.broken {
@@ -256,15 +238,15 @@ where
         }
         let (home, slot, serve) = (self.home(), self.pool.next(), &self.serve);
         let context = Context::new(command, &home.worker);
-        // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` what
-        // `serve` is given does not leave the future.
+        // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` the
+        // arguments of `serve` do not leave the future.
         unsafe { slot.begin(context, |context, bytes| serve(&home.handler, context, bytes)) };
-        // SAFETY: no future runs now, and this one has not been polled yet.
+        // SAFETY: no future is running, and this future has not been polled yet.
         match unsafe { slot.poll() } {
             Poll::Ready(outcome) => {
                 let outcome = {
                     let mut given = Given { outcome: Some(outcome), left: &mut self.given };
-                    // SAFETY: no future runs now.
+                    // SAFETY: no future is running.
                     unsafe { slot.drop_future() };
                     given.outcome.take()
                 };
@@ -316,7 +298,6 @@ where
         })
     }
 
-    /// The worker is awake: wakes need not ring.
     #[cold]
     fn wake_up(&mut self) {
         self.armed = false;
@@ -329,7 +310,6 @@ where
         self.pool.chunks().iter().map(Chunk::woken).chain([tasks.woken()])
     }
 
-    /// Answers everything that is pending, because nothing would advance it any more.
     #[cold]
     fn break_down(&mut self) {
         self.broken = true;
@@ -340,8 +320,6 @@ where
         }
     }
 
-    /// Polls every future that was woken; futures that wake themselves meanwhile wait for the next
-    /// call.
     #[inline(never)]
     fn poll_woken(&mut self) {
         for chunk in 0..self.pool.chunks().len() {
@@ -352,17 +330,16 @@ where
         }
     }
 
-    /// Polls those of the slots from `first` on whose bits are set.
     fn poll_slots(&mut self, first: usize, mut woken: u64) {
         while woken != 0 {
             let index = first + woken.trailing_zeros() as usize;
             woken &= woken - 1;
             let slot = self.pool.slot(index);
-            // A waker may have been kept beyond its command.
+            // A waker may outlive its command.
             if !slot.is_pending() {
                 continue;
             }
-            // SAFETY: no future runs now, and none that ended is still in its slot.
+            // SAFETY: no future is running, and a future that ended has left its slot.
             if let Poll::Ready(outcome) = run(slot, || unsafe { slot.poll() }) {
                 // SAFETY: no future is being made.
                 let command = unsafe { slot.end() };
@@ -382,9 +359,9 @@ impl<T, P, F, M> Drop for Executor<T, P, F, M> {
             // SAFETY: no future is being made.
             drop(unsafe { slot.end() });
         }
-        // SAFETY: it lives until its box is made again below.
+        // SAFETY: it lives until its box is remade below.
         unsafe { self.home.as_ref() }.worker.tasks().end();
-        // SAFETY: it came from a Box in `new`, and the futures that referred to it are gone.
+        // SAFETY: it came from a `Box` in `new`, and the futures that referred to it were dropped.
         let home = unsafe { Box::from_raw(self.home.as_ptr()) };
         catch("dropping the handler", || drop(home));
     }

@@ -1,4 +1,4 @@
-//! What is logged of commands that fail, a few lines of each kind.
+//! Log lines of failed commands, a few of each kind.
 
 use std::time::Instant;
 
@@ -25,7 +25,6 @@ impl Failure {
         }
     }
 
-    /// What the host is told besides the status; nothing where the status says it all.
     pub(crate) fn for_host(&self) -> String {
         match self {
             Failure::Error(error) => error
@@ -36,19 +35,16 @@ impl Failure {
     }
 }
 
-/// The failures of one plugin, by kind: the name of the command, and how it failed. Both are the
-/// plugin's, not the host's, so there are few.
+/// Failures by kind. The plugin, not its hosts, determines the kinds, so there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     kinds: Vec<(FailureKind, Window)>,
 }
 
-/// The name of a command, and whether its handler panicked.
 type FailureKind = (&'static str, bool);
 
 impl Failures {
-    /// Logs why a command got no value from the handler, a type of the name `handler`, unless many
-    /// failures of its kind were logged just now.
+    /// Logs why a command of the handler (type `handler`) failed, up to the limit for its kind.
     pub(crate) fn report(
         &mut self,
         handler: &str,
@@ -78,7 +74,7 @@ impl Failures {
         }
     }
 
-    /// Counts a failure of this kind; what its line has to say of those before it, if it gets one.
+    /// Counts a failure. Returns the number of earlier unlogged ones if it gets a line.
     fn note(&mut self, kind: FailureKind, now: Instant) -> Option<Unsaid> {
         if let Some((_, window)) = self.kinds.iter_mut().find(|(known, _)| *known == kind) {
             return window.note(now);
@@ -89,7 +85,6 @@ impl Failures {
         unsaid
     }
 
-    /// The kinds of which some were not logged, and no line said so yet.
     fn unsaid(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let counts = self.kinds.iter().map(|((name, _), window)| (*name, window.unsaid()));
         counts.filter(|(_, unsaid)| *unsaid > 0)
@@ -105,7 +100,7 @@ impl Drop for Failures {
     }
 }
 
-/// `TagSend` of the type `my_plugin::Sandbox` as its method: `Sandbox::tag_send`.
+/// `my_plugin::Sandbox` and `TagSend` become `Sandbox::tag_send`.
 fn method(handler: &str, variant: &str) -> String {
     let path = handler.split('<').next().unwrap_or_default();
     let name = path.rsplit("::").next().unwrap_or_default();

@@ -1,8 +1,5 @@
-//! The functions that C calls: none lets a panic out, and each panic is logged once, by whoever
-//! caught it, with its place.
-//!
-//! Rust's panic hook would print a line of its own. So [`install_hook`] puts one before it that,
-//! for the panics that end here, keeps the place and prints nothing.
+//! Guards of the functions that C calls: they catch every panic and log it once, with its location.
+//! The panic hook prints nothing for guarded panics.
 
 mod backtrace;
 
@@ -23,12 +20,8 @@ pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
     contain(body).map_err(|panic| report(label, &panic)).ok()
 }
 
-/// Runs the body of a function that C calls; a panic is logged under `label` and becomes
-/// `on_panic`.
-///
-/// Every `extern "C"` function that could panic is nothing but a call of this or of
-/// [`Calls::guard`]. Should an unwind escape all the same, Rust aborts the process at the
-/// `extern "C"` edge.
+/// Runs the body of a function that C calls. A panic is logged and becomes `on_panic`. Every
+/// `extern "C"` function that could panic only calls this or [`Calls::guard`].
 pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     let before = GUARDED.replace(true);
     let result = catch(label, body).unwrap_or(on_panic);
@@ -36,22 +29,18 @@ pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R 
     result
 }
 
-/// The calls of one open plugin, which come one after the other on the thread that opened it.
-///
-/// What [`guard`] does, without the look-up of the thread's own memory, which costs a command as
-/// much as reading it does.
+/// The calls of one open plugin. Its [`guard`] avoids a costly thread-local access.
 #[derive(Debug)]
 pub(crate) struct Calls(Arc<AtomicBool>);
 
 impl Calls {
     pub(crate) fn of_this_thread() -> Calls {
         let runs = Arc::new(AtomicBool::new(false));
-        // A thread that ends opens nothing.
+        // A thread that ends opens no plugin.
         let _ = OPEN.try_with(|open| open.borrow_mut().push(Arc::clone(&runs)));
         Calls(runs)
     }
 
-    /// As [`guard`].
     #[inline]
     pub(crate) fn guard<R>(&self, label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
         self.0.store(true, Ordering::Relaxed);
@@ -74,8 +63,7 @@ fn is_guarded() -> bool {
     GUARDED.try_with(Cell::get).unwrap_or(false) || OPEN.try_with(in_calls).unwrap_or(false)
 }
 
-/// Logs a panic that ended nothing but what `label` names, unless many were logged on this thread
-/// just now.
+/// Logs a panic that only ended the work named `label`, up to a limit for each thread.
 #[cold]
 #[inline(never)]
 pub(crate) fn report(label: &str, panic: &Panic) {
@@ -91,14 +79,11 @@ pub(crate) fn report(label: &str, panic: &Panic) {
 
 thread_local! {
     static PANICS: RefCell<Option<Window>> = const { RefCell::new(None) };
-    /// Whether a [`guard`] runs, which catches every panic.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
     static OPEN: RefCell<Vec<Arc<AtomicBool>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Logs where a panic came from, a line for each function of the plugin, where the environment asks
-/// for that (`RUST_BACKTRACE`). The outermost one is `method`, when that is known. To be called
-/// after the line about the panic.
+/// Logs the plugin's functions in a `RUST_BACKTRACE`. The outermost is `method`, if known.
 pub(crate) fn log_backtrace(panic: &Panic, method: Option<&str>) {
     let printed = panic.backtrace().unwrap_or_default();
     for frame in backtrace::of_plugin(&printed, method) {
@@ -106,11 +91,10 @@ pub(crate) fn log_backtrace(panic: &Panic, method: Option<&str>) {
     }
 }
 
-/// Keeps Rust's hook from printing the panics that end in a [`guard`]: those are logged. All others
-/// go on to the hook that was there before.
+/// Keeps Rust's hook from printing guarded panics. Other panics go to the previous hook.
 pub(crate) fn install_hook() {
     static ONCE: Once = Once::new();
-    // What does not unwind ends the process, and the hook's line is all that is left of it.
+    // Without unwinding the process ends, and the hook's line is its last output.
     if cfg!(panic = "abort") {
         return;
     }
@@ -124,14 +108,12 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// Keeps a panic for whoever catches it; false when it should be printed, because it may be the
-/// process's last.
+/// Returns false if the panic must be printed, perhaps as the process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     match panic::keep(info) {
         Seen::Waits => true,
-        // Nobody has caught the one before yet: this one comes from a destructor during its
-        // unwinding, which ends the process. Or the handler caught it itself, and a line too many
-        // does no harm.
+        // The earlier panic is uncaught: this one is from a destructor during unwinding, which ends
+        // the process. Or the handler caught the earlier one, and an extra line is harmless.
         Seen::Replaces(earlier) => {
             log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
             log_backtrace(&earlier, None);

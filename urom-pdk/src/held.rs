@@ -10,15 +10,10 @@ use urom_abi::shared::SharedCommand;
 
 use crate::{Error, Result};
 
-/// Bytes of a command, kept until the last clone of this handle is dropped: see
-/// [`Context::hold`](crate::Context::hold).
-///
-/// The command's whole block stays on the C heap until then, also when the command was answered or
-/// the plugin was closed meanwhile. A clone costs an addition; nothing is allocated. It stays on
-/// the worker's thread.
-///
-/// The bytes never move and never change, which [`StableDeref`] tells others: UCX may read them in
-/// place (`ucx::Stable` makes a buffer of it).
+/// Bytes of a command, kept by [`Context::hold`](crate::Context::hold) until the last clone is
+/// dropped. The command's whole block stays on the C heap until then, even after the plugin was
+/// closed. A clone increments a count. The bytes neither move nor change ([`StableDeref`]): UCX may
+/// read them in place, through `ucx::Stable`. It stays on the worker's thread.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -50,8 +45,7 @@ impl Held {
     #[inline]
     pub(crate) fn new(command: &SharedCommand, bytes: &[u8]) -> Result<Held> {
         let whole = command.payload();
-        // Taken from the command's own bytes again, because what comes in may lie behind them by
-        // chance.
+        // Sliced from the command's bytes: `bytes` may be foreign and lie directly behind them.
         let offset = bytes.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
         let part = match bytes.len() {
             0 => Some(&[][..]),
@@ -79,14 +73,12 @@ impl Deref for Held {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: bytes of the command's payload, or none; the command keeps its block, and nobody
-        // writes to it.
+        // SAFETY: the bytes are in the command's block, which is kept and not written, or empty.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
-// SAFETY: the bytes are in the C heap's block, wherever this value goes, and `deref` is a function
-// of fields that never change.
+// SAFETY: the bytes are on the C heap and do not move; `deref` reads constant fields.
 unsafe impl StableDeref for Held {}
 // SAFETY: a clone has the same fields.
 unsafe impl CloneStableDeref for Held {}

@@ -1,8 +1,7 @@
 //! Write DOCA UROM worker plugins in Rust.
 //!
 //! A plugin is a type that implements the `Handler` of its protocol: one `async fn` for each
-//! command, which ends with the notification that answers it. [`macro@urom_plugin`] turns it into
-//! what a worker loads.
+//! command, which returns its notification. [`macro@urom_plugin`] exports it for workers.
 //!
 //! ```standalone_crate
 //! // The protocol, in a crate of its own that the host uses too.
@@ -48,13 +47,10 @@
 //!
 //! # The terms, and how to begin
 //!
-//! A *worker* is a process on the Arm cores of a BlueField DPU, or on a laptop. A *plugin* is a
-//! shared object that it loads. A *host* program sends the plugin *commands* and gets
-//! *notifications* back; it is written with the crate `urom-host`, against the same protocol crate,
-//! or in C against a header made from it.
-//!
-//! `cargo urom new` (of the crate `cargo-urom`) makes a workspace of the three. By hand, the
-//! plugin's `Cargo.toml` has
+//! A *worker* is a process on the Arm cores of a BlueField DPU, or on a laptop. It loads *plugins*:
+//! shared objects. A *host* program sends *commands* and receives *notifications*, in Rust (crate
+//! `urom-host`) or C (generated header). `cargo urom new` creates a workspace with all three. By
+//! hand, the plugin's `Cargo.toml` contains
 //!
 //! ```toml
 //! [lib]
@@ -68,81 +64,64 @@
 //!
 //! # One command, one notification
 //!
-//! Every command that ends gets exactly one notification, with the command's token, connection and
-//! echoed fields:
+//! Every command that ends gets one notification, with its token, connection and echoed fields:
 //!
 //! | how the command ends | status | the rest of the notification |
 //! | --- | --- | --- |
-//! | the handler gives a value | `SUCCESS` | that value |
-//! | the handler gives an [`Error`] | its code; `UNEXPECTED` in place of `SUCCESS` | zeros |
+//! | the handler returns a value | `SUCCESS` | that value |
+//! | the handler returns an [`Error`] | its code, or `UNEXPECTED` instead of `SUCCESS` | zeros |
 //! | the handler panics | `UNEXPECTED` | zeros |
-//! | its bytes are no command: an unknown tag, a wrong length | `INVALID_VALUE` | zeros |
-//! | the C heap has no room for its notification | `NO_MEMORY`, once there is room again | zeros |
+//! | the command is malformed: an unknown tag, a wrong length | `INVALID_VALUE` | zeros |
+//! | the C heap is full | `NO_MEMORY`, once memory is free again | zeros |
 //!
-//! A command that is pending when the worker closes the plugin gets none from here, because `close`
-//! has no list to put one into: its future is dropped, then its memory is freed, then the handler
-//! is dropped. The worker answers for it. Notifications leave in the order in which their commands
-//! ended, which need not be the order in which they came.
+//! The worker answers commands that are pending when it closes the plugin. `close` drops the
+//! futures, then the handler. Notifications leave in the order of the commands' ends.
 //!
-//! What an error says goes to the plugin's log and, in this kit's worker, to the host; other
-//! workers pass on the code alone. A plugin's own lines, written with the crate `log` or `tracing`,
-//! go to the log as well: to the worker's, through DOCA's, or to standard error. A plugin that sets
-//! up a logger or a subscriber of its own turns the features of these names off.
+//! Error messages go to the plugin's log and, in this kit's worker, to the host; other workers send
+//! only the code. Lines of the crates `log` and `tracing` go to the worker's log, DOCA's log, or
+//! standard error. A plugin with its own logger or subscriber turns these features off.
 //!
 //! # Threads
 //!
-//! A worker calls a plugin from one thread, and calls never overlap. So a handler need be neither
-//! `Send` nor `Sync`, cells do for its state, and a handler that blocks holds up its whole worker.
-//! A [`Waker`](std::task::Waker) may be cloned, sent to any thread, woken there and kept for as
-//! long as anyone likes, even beyond the plugin's close. In this kit's worker it ends the worker's
-//! sleep.
+//! Calls come from one thread and never overlap. Handlers need neither `Send` nor `Sync`, and may
+//! use cells. A handler that blocks stops its worker. A [`Waker`](std::task::Waker) works on any
+//! thread, even after the plugin was closed, and ends the sleep of this kit's worker.
 //!
 //! # Domains
 //!
-//! [`Context::domains`] looks up the other members of the worker's domains: the addresses that the
-//! same plugin has there (what their handlers' `address` gave), and the keys of the buffers that
-//! the host program registered. [`OpenContext::domains`] gives a handle for later and for other
-//! threads.
+//! [`Context::domains`] looks up other members of the worker's domains: the addresses of the same
+//! plugin there (from `Handler::address`), and the keys of the host's registered buffers.
+//! [`OpenContext::domains`] returns a handle that any thread can use at any time.
 //!
 //! # Memory that outlives a command
 //!
-//! A command's bytes are borrowed while its handler runs. What goes on when the future is dropped,
-//! such as a send that UCX has begun, needs them for longer: [`Context::hold`] keeps them without a
-//! copy.
+//! A handler borrows the command's bytes. Operations that outlive the future, such as a UCX send,
+//! need the bytes for longer: [`Context::hold`] keeps them without a copy.
 //!
 //! # When futures run
 //!
-//! A future is polled as soon as its command arrives. One that is pending then is polled again from
-//! the worker's next `progress` after it was woken; one that is never woken costs nothing. The
-//! handler's own `progress` runs before, and again while it reports that it moved something, a few
-//! times at most. A handler whose `progress` panics is not called again: everything pending, and
-//! everything that comes later, fails with `UNEXPECTED`.
+//! A future is polled when its command arrives, and in the worker's next `progress` after each
+//! wake. The handler's own `progress` runs before, a few times while it reports work. If it panics,
+//! it is not called again: all pending and later commands fail with `UNEXPECTED`.
 //!
-//! Futures live in slots that are used again and again: once as many slots exist as commands were
-//! ever pending together, a command allocates nothing but the two C descriptors that the interface
-//! demands. A future that needs more room than its fellows makes every slot larger; box what is
-//! large and rare.
+//! Futures live in reused slots of the largest future's size; box large, rare futures. Once there
+//! are enough slots, a command allocates only the interface's two C descriptors.
 //!
 //! # Time
 //!
-//! [`time`] has a clock, sleeping, and limits on how long something may take, all driven by the
-//! worker's calls.
+//! [`time`] has a clock, sleeps and timeouts, all driven by the worker's calls.
 //!
 //! # Testing
 //!
-//! With the feature `test-util`, `test_util` drives a plugin in process, through its C methods:
-//! typed commands and answers, time that the test moves, several workers in a domain, and an
-//! account of every command and every block of memory at the end.
+//! With the feature `test-util`, `test_util` drives a plugin in process through its C methods, with
+//! typed commands, a test clock and several workers. It checks every command and memory block.
 //!
 //! # Panics
 //!
-//! No panic crosses into C: it becomes a code, and one log line says where it happened and what it
-//! said. For that `open` puts a panic hook before the one that is there; it keeps quiet about
-//! panics inside the plugin's methods and passes on all others. All this takes unwinding, so
-//! `panic = "abort"` does not compile unless `#[urom_plugin(abort = "allowed")]` says that taking
-//! the whole worker down is meant. Panics in the destructors of futures, handlers and errors are
-//! caught as well; one that happens while another panic unwinds aborts the process, as everywhere
-//! in Rust.
+//! A panic does not cross into C: it becomes a code and one log line. `open` installs a panic hook
+//! that is quiet about the plugin's panics and forwards others. `panic = "abort"` only compiles
+//! with `#[urom_plugin(abort = "allowed")]`: a panic then ends the whole worker. Panics in
+//! destructors are caught, except during unwinding.
 pub mod memory;
 #[cfg(feature = "ucx")]
 pub mod peers;
@@ -191,12 +170,12 @@ pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{urom_message, urom_plugin};
 pub use window::{Take, Window};
 
-/// What nearly every plugin uses: `use urom_pdk::prelude::*;`.
+/// The usual imports of a plugin: `use urom_pdk::prelude::*;`.
 pub mod prelude {
     pub use crate::{Context, DocaError, Error, OpenContext, OrCode, Result, limited, urom_plugin};
 }
 
-/// What generated code calls. Not for anyone else: it changes without notice.
+/// Used by generated code only: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use urom_abi::DocaError;
@@ -209,7 +188,7 @@ pub mod __private {
     pub use crate::iface::{extension, get_iface, get_version};
     pub use crate::limited::is_due;
 
-    /// What `urom_message` finds in `urom-abi`. The crate itself would appear in errors of rustc.
+    /// The items that `urom_message` uses. The crate's name would appear in rustc's errors.
     pub mod abi {
         pub use urom_abi::__private;
     }

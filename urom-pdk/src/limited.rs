@@ -1,12 +1,12 @@
-//! Log lines whose number is limited.
+//! Log lines with a limited number.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many lines are written before only each whose number is a power of two.
+/// Number of lines written before only powers of two are.
 const FIRST: u64 = 8;
 
-/// Runs an expression that logs: the first eight times that this place is reached, then each time
-/// whose number is a power of two. Peers and hosts can cause such lines without end.
+/// Runs a logging expression the first eight times that this place is reached, then for each power
+/// of two. Peers and hosts could cause such lines without end.
 ///
 /// ```
 /// use urom_pdk::limited;

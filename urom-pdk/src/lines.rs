@@ -1,13 +1,11 @@
-//! How many lines of a kind a log gets: the first ones, and of what comes faster than anybody reads
-//! only how many there were. A host could fill the log of its worker otherwise.
+//! Limits log lines of one kind to a few a second: a host could fill its worker's log.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// So many lines of a kind are written within [`WINDOW`].
 pub(crate) const LINES: u32 = 8;
 
-/// After so long the next line of a kind is written, and says how many were not.
+/// Then the next line of a kind is written, with the number of unlogged ones.
 const WINDOW: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -22,7 +20,7 @@ impl Window {
         Window { began, lines: 0, unsaid: 0 }
     }
 
-    /// Counts a failure; what its line has to say of those before it, if it gets one.
+    /// Counts a failure. Returns the number of earlier unlogged ones if it gets a line.
     pub(crate) fn note(&mut self, now: Instant) -> Option<Unsaid> {
         if now.saturating_duration_since(self.began) >= WINDOW {
             (self.began, self.lines) = (now, 0);
@@ -35,13 +33,11 @@ impl Window {
         Some(Unsaid(std::mem::take(&mut self.unsaid)))
     }
 
-    /// How many had no line, and no line said so yet.
     pub(crate) fn unsaid(&self) -> u64 {
         self.unsaid
     }
 }
 
-/// How many failures before a line were not logged; displayed, it ends that line.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unsaid(u64);
 

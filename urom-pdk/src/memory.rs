@@ -1,4 +1,4 @@
-//! Memory of a host: what [`Context::memory`](crate::Context::memory) gives.
+//! Memory of a host: the type of [`Context::memory`](crate::Context::memory).
 
 mod services;
 mod sync_event;
@@ -20,10 +20,8 @@ pub(crate) use self::services::MemoryServices;
 pub use self::sync_event::SyncEvent;
 use crate::{DocaError, Error, Result};
 
-/// The memory that the host of a connection shares with this worker, for a plugin that opens some
-/// of it outside of that host's commands: for a peer of its own, for example.
-///
-/// It stays on the worker's thread. When the host has left, it finds nothing.
+/// The memory that a connection's host shares with this worker, for use outside of its commands. It
+/// stays on the worker's thread. After the host has left, `open` fails with `NOT_FOUND`.
 #[derive(Clone)]
 pub struct Memories {
     services: Rc<MemoryServices>,
@@ -51,21 +49,13 @@ impl fmt::Debug for Memories {
 }
 
 /// A part of a host's memory, which the host shares with this worker (`open_memory` of
-/// `urom_plugin_extension.h`; DOCA has no such call).
+/// `urom_plugin_extension.h`; DOCA has no such call). Hosts and other workers may write to it at
+/// any time, so operations copy bytes and do not return slices. Offsets and lengths are in bytes.
 ///
-/// The host may write to the memory at any time, and so may other workers that it shares the memory
-/// with. So bytes are copied in and out, and no safe call gives a slice of them. Offsets and
-/// lengths are in bytes.
-///
-/// A value keeps the memory open until it is dropped, also beyond its command. Memory that is
-/// [mapped](Self::mapped) stays usable after its host has left; on the other paths all operations
-/// then fail with `CONNECTION_RESET`. A clone increments a count. Operations allocate
-/// only for memory that is reached over the network.
-///
-/// All futures here may be dropped at any time. A write or an atomic operation whose future was
-/// dropped may still happen.
-///
-/// It stays on the worker's thread.
+/// A value keeps the memory open after its command. [Mapped](Self::mapped) memory stays usable
+/// after its host has left; other operations then fail with `CONNECTION_RESET`. A clone increments
+/// a count. Only operations over the network allocate. All futures may be dropped, but a write or
+/// an atomic operation may still happen. All values stay on the worker's thread.
 ///
 /// ```
 /// use urom_pdk::memory::MemoryRange;
@@ -119,20 +109,20 @@ impl HostMemory {
         Ok(HostMemory { services: Rc::clone(services), opened, dest_id, offset: 0, len })
     }
 
-    /// How long it is, in bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The permissions that the host gave the memory (`enum doca_access_flag`). A plugin may write
-    /// if they [let others write](Access::others_write).
+    /// Returns the host's permissions for the memory (`enum doca_access_flag`). A plugin may write
+    /// with [`others_write`](Access::others_write).
     #[must_use]
     pub fn access(&self) -> Access {
         Access::from_bits_truncate(self.opened.access)
@@ -141,7 +131,7 @@ impl HostMemory {
     /// Checks that the host permits all of `needed`.
     ///
     /// # Errors
-    /// `NOT_PERMITTED`, which names the missing permissions.
+    /// `NOT_PERMITTED`; the message names the missing permissions.
     pub fn require(&self, needed: Access) -> Result<()> {
         let missing = needed.difference(self.access());
         if missing.is_empty() {
@@ -152,22 +142,22 @@ impl HostMemory {
         Err(Error::new(DocaError::NOT_PERMITTED, text))
     }
 
-    /// The address of its first byte in the host's process. It is no address of this process.
+    /// Returns the address of the first byte in the host's process, not in this process.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.opened.address + self.offset
     }
 
-    /// Which path its bytes take. Its [`name`](MemoryPath::name) is for a log.
+    /// Returns the path of its bytes. Its [`name`](MemoryPath::name) is for logs.
     #[must_use]
     pub fn path(&self) -> MemoryPath {
         self.opened.path
     }
 
-    /// A part of it. The range is in bytes from its beginning.
+    /// Returns a part of it. The range is relative to its start.
     ///
     /// # Panics
-    /// When the range does not lie within. Use [`get`](Self::get) for a range that a host sent.
+    /// When the range is out of bounds. Use [`get`](Self::get) for a range from a host.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> HostMemory {
@@ -178,8 +168,7 @@ impl HostMemory {
         }
     }
 
-    /// A part of it; `None` when the range does not lie within. The range is in bytes from its
-    /// beginning.
+    /// Returns a part, relative to its start, or `None` when it is out of bounds.
     #[must_use]
     pub fn get(&self, range: impl RangeBounds<u64>) -> Option<HostMemory> {
         let own = MemoryRange { memory: 0, offset: self.offset, len: self.len };
@@ -193,28 +182,25 @@ impl HostMemory {
         HostMemory { services: Rc::clone(services), opened, dest_id, offset, len }
     }
 
-    /// Its bytes in this process, to be used in place; `None` unless the path is
-    /// [`MAPPED`](MemoryPath::MAPPED), and after the plugin was closed.
+    /// Returns its bytes in this process; `None` unless [`MAPPED`](MemoryPath::MAPPED) and open.
     #[must_use]
     pub fn mapped(&self) -> Option<View<'_>> {
         if self.opened.mapping.is_null() || !self.services.is_open() {
             return None;
         }
         let start = self.opened.mapping.wrapping_add(self.offset as usize);
-        // SAFETY: the worker maps these bytes until they are closed, which the drop of the last
-        // value does; until the plugin is closed it calls nothing else that could. They may be
-        // written to if the host allows it, and nobody has a reference to them.
+        // SAFETY: the worker maps these bytes until the drop of the last value, or the plugin's
+        // close. The host may permit writes, and the bytes are never referenced.
         Some(unsafe { View::from_raw(start, self.len, self.access().others_write()) })
     }
 
-    /// Copies `to.len()` bytes, from `offset` on, to memory of this process. Bytes that others
-    /// write meanwhile arrive as any mixture of old and new.
+    /// Copies `to.len()` bytes from `offset` to memory of this process. Bytes that are written
+    /// concurrently arrive as any mixture of old and new.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the memory does not have all of these bytes. Memory that is not mapped
-    /// also fails with `IO_FAILED` when the host has unmapped it, `CONNECTION_RESET` when the host
-    /// is gone or its answer was lost, `NO_MEMORY` when there is no room for a copy (over the
-    /// network alone), and `SHUTDOWN` or `BAD_STATE` when the plugin is being closed.
+    /// `INVALID_VALUE` when the range is out of bounds. Memory that is not mapped also fails with
+    /// `IO_FAILED` when the host unmapped it, `CONNECTION_RESET` when the host left or its answer
+    /// was lost, `NO_MEMORY` (network), and `SHUTDOWN` or `BAD_STATE` during the close.
     pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
         if let Some(view) = self.mapped() {
             return Ok(view.copy_to(offset, to)?);
@@ -224,7 +210,7 @@ impl HostMemory {
             MemoryPath::MAPPED | MemoryPath::PROCESS => {
                 self.at_once(MemoryOperation { local: to.as_mut_ptr(), ..operation })
             }
-            // The operation may end after the call.
+            // The operation may outlive the call.
             _ => {
                 let room = self.room(&operation)?;
                 let (_, bytes) = self.transfer(operation, room, None).await?;
@@ -234,7 +220,7 @@ impl HostMemory {
         }
     }
 
-    /// Copies bytes of this process into the memory, from `offset` on.
+    /// Copies bytes of this process to the memory at `offset`.
     ///
     /// # Errors
     /// As [`read`](Self::read), and `NOT_PERMITTED` when plugins may only read. After
@@ -245,7 +231,7 @@ impl HostMemory {
         }
         let operation = self.operation(MemoryAction::WRITE, offset, from.len() as u64)?;
         match self.opened.path {
-            // It is only read.
+            // `from` is only read.
             MemoryPath::MAPPED | MemoryPath::PROCESS => {
                 self.at_once(MemoryOperation { local: from.as_ptr().cast_mut(), ..operation })
             }
@@ -257,22 +243,18 @@ impl HostMemory {
         }
     }
 
-    /// Adds `value` to the 8 bytes at `offset`, a little-endian number, and returns the number from
-    /// before. Overflow wraps. All who use atomic operations, at the host and in plugins, see
-    /// it as one step. Its order is `AcqRel`.
-    ///
-    /// On the path [`PROCESS`](MemoryPath::PROCESS) it is a message to the host's library, as over
-    /// the network.
+    /// Adds `value` to the 8 bytes at `offset`, a little-endian number, and returns the previous
+    /// number. Overflow wraps. It is atomic for the host and all plugins, with order `AcqRel`. It
+    /// is a message to the host's library, except on the path [`MAPPED`](MemoryPath::MAPPED).
     ///
     /// # Errors
-    /// As [`write`](Self::write). `INVALID_VALUE` also when the host's address of these bytes is no
-    /// multiple of 8, `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
+    /// As [`write`](Self::write). `INVALID_VALUE` also when the host's address of these bytes is
+    /// not a multiple of 8; `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
     pub async fn fetch_add(&self, offset: u64, value: u64) -> Result<u64> {
         self.atomic(MemoryAction::FETCH_ADD, offset, value, 0).await
     }
 
-    /// Puts `value` into the 8 bytes at `offset`, and returns the number from before. It is atomic
-    /// as [`fetch_add`](Self::fetch_add).
+    /// Stores `value` in the 8 bytes at `offset` and returns the previous number, atomically.
     ///
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
@@ -280,8 +262,7 @@ impl HostMemory {
         self.atomic(MemoryAction::SWAP, offset, value, 0).await
     }
 
-    /// Puts `new` into the 8 bytes at `offset` if they are `expected`, and returns the number from
-    /// before: `expected` if it was replaced. It is atomic as [`fetch_add`](Self::fetch_add).
+    /// Stores `new` in the 8 bytes at `offset` if they equal `expected`, and returns the previous.
     ///
     /// # Errors
     /// As [`fetch_add`](Self::fetch_add).
@@ -299,7 +280,7 @@ impl HostMemory {
         if let Some(view) = self.mapped() {
             return match action {
                 MemoryAction::LOAD => Ok(view.load_u64(offset)?),
-                // An instruction, which wakes nobody: a sync event's calls do that.
+                // This instruction wakes no waiter: the calls of a sync event do.
                 _ => {
                     let found = action.run_atomic(view.atomic_u64(offset)?, operand, compare);
                     found.ok_or_else(|| DocaError::NOT_SUPPORTED.into())
@@ -328,8 +309,7 @@ impl HostMemory {
     }
 
     fn at_once(&self, mut operation: MemoryOperation) -> Result<()> {
-        // SAFETY: a read or write on the paths `MAPPED` and `PROCESS` ends in the call, and `local`
-        // has as many bytes.
+        // SAFETY: `local` is long enough, and `MAPPED` and `PROCESS` end in the call.
         let code = unsafe { self.services.run(self.opened.handle, &raw mut operation) };
         self.check(&operation, code)
     }
@@ -387,8 +367,7 @@ impl fmt::Debug for HostMemory {
     }
 }
 
-/// So many zeros. A host chooses the length of its memory, which may be more than there is here:
-/// that is an error, and not the end of the worker. Pages that nobody writes to are not touched.
+/// A host chooses the length: too much is an error, not the worker's end.
 fn room(len: u64) -> Result<Vec<u8>, DocaError> {
     let len = usize::try_from(len).map_err(|_| DocaError::NO_MEMORY)?;
     u8::new_vec_zeroed(len).map_err(|_| DocaError::NO_MEMORY)

@@ -1,7 +1,5 @@
-//! Panics stop here: none crosses into C, and none takes another command with it.
-//!
-//! Rust tells the place of a panic to its hook only. So [`keep`], which the hook calls, leaves the
-//! place for [`contain`], which catches the panic.
+//! Catches panics: they do not cross into C or end other commands. Only the panic hook gets a
+//! panic's location, so it calls [`keep`] for [`contain`].
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -11,7 +9,7 @@ use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind};
 
 use urom_os::panics;
 
-/// The file of [`contain`], as it is in backtraces.
+/// The file of [`contain`] in backtraces.
 pub(crate) const FILE: &str = file!();
 
 #[derive(Debug, Clone, Copy)]
@@ -26,16 +24,15 @@ impl<'a> CodeLocation<'a> {
     }
 }
 
-/// A panic that was caught; boxed, so that a result with it is small.
+/// A caught panic; boxed to keep results small.
 #[derive(Debug)]
 pub(crate) struct Panic(Box<Kept>);
 
 #[derive(Debug)]
 struct Kept {
     said: String,
-    /// The file, the line and the column; nothing where the hook saw another one.
+    /// File, line and column; `None` if the hook saw a different panic.
     place: Option<(String, u32, u32)>,
-    /// Disabled unless the environment asks for one (`RUST_BACKTRACE`).
     backtrace: Backtrace,
 }
 
@@ -44,14 +41,13 @@ impl Panic {
         self.0.place.as_ref().map(|(file, line, _)| CodeLocation { file, line: *line })
     }
 
-    /// Its backtrace as Rust prints it, where the environment asks for one.
     pub(crate) fn backtrace(&self) -> Option<String> {
         let is_there = self.0.backtrace.status() == BacktraceStatus::Captured;
         is_there.then(|| self.0.backtrace.to_string())
     }
 }
 
-/// `panicked at src/lib.rs:12:5: what it said`.
+/// `panicked at src/lib.rs:12:5: the message`.
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("panicked")?;
@@ -62,27 +58,23 @@ impl fmt::Display for Panic {
     }
 }
 
-/// Runs `body`; a panic becomes an error, to be logged by the caller.
-///
-/// What `body` borrows may be left half-changed: callers discard it (a future that panicked is
-/// dropped, never polled). Without a panic this costs nothing, so commands may pass through it.
+/// Runs `body`; a panic becomes an error. Callers discard the state that `body` borrows: a panicked
+/// future is dropped, never polled. Without a panic this costs nothing.
 #[inline]
 pub(crate) fn contain<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
     catch_unwind(AssertUnwindSafe(body)).map_err(caught)
 }
 
 thread_local! {
-    /// The last panic that the hook kept for whoever catches it.
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
-/// What became of a panic that the hook saw.
 pub(crate) enum Seen {
-    /// It waits for whoever catches it.
+    /// Kept for the code that catches it.
     Waits,
-    /// It waits in place of one that nobody has caught.
+    /// Kept instead of an earlier panic, which is still uncaught.
     Replaces(Panic),
-    /// The thread ends, and has no place for it.
+    /// Not kept: the thread ends.
     Nowhere,
 }
 
@@ -97,20 +89,19 @@ pub(crate) fn keep(info: &PanicHookInfo<'_>) -> Seen {
     }
 }
 
-/// Everything about a panic that does not depend on where it was caught.
 #[cold]
 #[inline(never)]
 fn caught(payload: Box<dyn Any + Send>) -> Panic {
     let said = text_of(&*payload);
     let kept = forget_kept();
-    // Another one, when a panic was caught and went on later.
+    // A different panic, if one was caught and resumed later.
     let kept = kept.filter(|kept| kept.said == said).unwrap_or_else(|| Kept {
         said: said.to_owned(),
         place: None,
         backtrace: Backtrace::disabled(),
     });
     panics::discard(payload);
-    // The drop may have panicked, too.
+    // The drop may have panicked too.
     forget_kept();
     Panic(Box::new(kept))
 }

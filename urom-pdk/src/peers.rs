@@ -1,11 +1,8 @@
 //! A UCX worker with peers: the members of a domain, or other processes.
 //!
-//! [`PeerWorker`] is the UCX worker of a plugin. `#[urom_plugin(peers = field)]` takes the plugin's
-//! `address`, `progress` and `arm` from the handler's field of this type. Plugins send each other
-//! typed messages ([`urom_message`](crate::urom_message)), which arrive at a [`Receive`].
-//!
-//! Members are trusted with the memory of this worker, as their hosts are: see the guide's page on
-//! security.
+//! `#[urom_plugin(peers = field)]` implements the plugin's `address`, `progress` and `arm` with a
+//! [`PeerWorker`]. Plugins send typed messages ([`urom_message`](crate::urom_message)) to a
+//! [`Receive`]. Members are trusted with this worker's memory: see the guide's page on security.
 
 mod awake;
 mod data;
@@ -28,22 +25,17 @@ pub use self::message::{PeerContext, Receive, ReceiveNow, decode, encode};
 pub use self::peer::Peer;
 use crate::{Armed, Context, DocaError, Error, OpenContext, OrCode, Result};
 
-/// The time that a closing plugin gives its sends to arrive. A worker gives a plugin 1.5 s.
+/// Timeout for the sends of a closing plugin. A worker grants a plugin 1.5 s to close.
 const FLUSH: Duration = Duration::from_millis(500);
 
 type Listen = Box<dyn Fn(&Worker) -> ucx::Result<()>>;
 type OnBlocked = Box<dyn Fn(&Error)>;
 
-/// The UCX worker of a plugin (`ucp_worker_h`), and its peers.
-///
-/// Peers on this machine use shared memory and are watched: an endpoint fails when its peer leaves
-/// or is killed. A peer that is killed in the middle of a message blocks the UCX worker for all;
-/// then every endpoint, receive and later call fails with `CONNECTION_RESET`, and only another
-/// start of the worker helps, or another [`address`](Self::address). See [`ucx::Mesh`].
-///
-/// Dropping it waits up to 500 ms for its sends to arrive.
-///
-/// It stays on the worker's thread.
+/// The UCX worker of a plugin (`ucp_worker_h`). Peers on this machine use shared memory and are
+/// watched: an endpoint fails when its peer leaves or is killed. A peer that is killed in the
+/// middle of a message blocks the UCX worker: then all calls fail with `CONNECTION_RESET` until a
+/// restart or a new [`address`](Self::address). See [`ucx::Mesh`]. Dropping it waits up to 500 ms
+/// for its sends. It stays on the worker's thread.
 ///
 /// ```
 /// use ucx::Features;
@@ -71,17 +63,16 @@ pub struct PeerWorker {
     awake: KeepAwake,
 }
 
-/// The worker in it, and how its peers reach it.
 enum Ucx {
     Mesh(Box<Mesh>),
-    /// With its endpoints by the number of the peer's worker.
+    /// With the endpoints by the UCX id of the peer's worker.
     Plain {
         worker: Worker,
         known: RefCell<HashMap<u64, Weak<Endpoint>>>,
     },
 }
 
-/// The settings of a [`PeerWorker`].
+/// Builder of a [`PeerWorker`].
 #[must_use]
 pub struct PeerWorkerBuilder<'a> {
     cx: &'a OpenContext,
@@ -99,13 +90,13 @@ impl PeerWorker {
         PeerWorker::builder(cx, features).open()
     }
 
-    /// Starts to describe a UCX worker with these features and `WAKEUP`.
+    /// Returns a builder of a UCX worker with these features and `WAKEUP`.
     pub fn builder(cx: &OpenContext, features: Features) -> PeerWorkerBuilder<'_> {
         let settings = ucx::Context::builder(features | Features::WAKEUP);
         PeerWorkerBuilder { cx, settings, listens: Vec::new(), on_blocked: Box::new(|_| ()) }
     }
 
-    /// The UCX worker.
+    /// Returns the UCX worker.
     ///
     /// # Errors
     /// `CONNECTION_RESET` when a peer has blocked it.
@@ -118,9 +109,7 @@ impl PeerWorker {
         }
     }
 
-    /// The mesh of watched peers. `None` for a worker of [`open_plain`].
-    ///
-    /// [`open_plain`]: PeerWorkerBuilder::open_plain
+    /// Returns the mesh of watched peers; `None` after [`PeerWorkerBuilder::open_plain`].
     pub fn mesh(&self) -> Option<&Mesh> {
         match &self.ucx {
             Ucx::Mesh(mesh) => Some(mesh),
@@ -128,14 +117,14 @@ impl PeerWorker {
         }
     }
 
-    /// The endpoint to a member of a domain, by its id there. It is made once for each address.
+    /// Returns the endpoint to a member of a domain, by its id. There is one for each address.
     ///
     /// # Errors
     /// Those of [`Domains::address`](crate::Domains::address), `CONNECTION_RESET` when a peer has
     /// blocked this worker, and `DRIVER` when UCX does not reach the member.
     #[inline]
     pub fn member(&self, cx: &Context, id: u64) -> Result<Peer> {
-        // The id may name another worker in the next domain, so the address is the key.
+        // The key is the address: the id may name another worker in the next domain.
         let address = cx.domains().address(id)?;
         if address.is_empty() {
             let text = format!(
@@ -150,9 +139,8 @@ impl PeerWorker {
                 "members need a worker that is not plain",
             ));
         };
-        // SAFETY: the address of the member's own plugin, which came by the domain's hosts and
-        // their rendezvous. They are trusted with the memory of the domain's workers: see the
-        // guide's page on security.
+        // SAFETY: the address came from the member's plugin by the domain's hosts, which are
+        // trusted with the memory of the domain's workers: see the guide's page on security.
         let endpoint = unsafe { mesh.endpoint(address) }.or_else(|error| {
             self.ucx()?;
             let text = format!("connecting to member {id}, which may have left");
@@ -161,8 +149,7 @@ impl PeerWorker {
         Ok(Peer::from(endpoint))
     }
 
-    /// An endpoint to a peer outside the domain, which closes with its last handle. UCX calls
-    /// `on_error` when the peer is lost.
+    /// Connects to a peer outside the domain. UCX calls `on_error` when the peer is lost.
     ///
     /// # Errors
     /// As [`ucx`](Self::ucx), and `NOT_CONNECTED` with UCX's error.
@@ -180,21 +167,19 @@ impl PeerWorker {
         endpoint.or_code(DocaError::NOT_CONNECTED, "connecting to a peer")
     }
 
-    /// An endpoint of a plain worker to the worker with this address (`ucp_worker_get_address`),
-    /// without UCX's error handling: one for each worker, because UCX answers through the first.
-    /// The bytes are of the command of `cx`, whose host is trusted with the worker's memory.
+    /// Connects a plain worker to the worker with this address (`ucp_worker_get_address`), without
+    /// UCX's error handling. There is one endpoint for each worker, because UCX answers through the
+    /// first. The address is part of the command of `cx`, whose host is trusted.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for bytes of something else, `NOT_SUPPORTED` without a plain worker, and
-    /// `DRIVER` with UCX's error.
+    /// `INVALID_VALUE` for other bytes, `NOT_SUPPORTED` without a plain worker, or UCX's `DRIVER`.
     pub fn connect_plain(&self, cx: &Context, address: &[u8]) -> Result<Rc<Endpoint>> {
         drop(cx.hold(address)?);
         let Ucx::Plain { worker, known } = &self.ucx else {
             return Err(Error::new(DocaError::NOT_SUPPORTED, "a worker of watched peers"));
         };
         let connect = || {
-            // SAFETY: an address of a host that was let in, which is trusted with the worker's memory:
-            // see the guide's page on security.
+            // SAFETY: the address is from an admitted host: see the guide's page on security.
             let address = unsafe { WorkerAddress::from_raw(address) }?;
             let uid = address.worker_uid()?;
             let mut known = known.borrow_mut();
@@ -211,7 +196,7 @@ impl PeerWorker {
         connected.or_code(DocaError::DRIVER, "connecting")
     }
 
-    /// The address for peers. After a peer has blocked the UCX worker, this opens another one.
+    /// Returns the address for peers, of a new UCX worker if a peer has blocked the old one.
     ///
     /// # Errors
     /// `DRIVER` with UCX's error.
@@ -225,7 +210,7 @@ impl PeerWorker {
         address.or_code(DocaError::DRIVER, "asking UCX for an address")
     }
 
-    /// Advances UCX and returns whether it moved (`ucp_worker_progress`).
+    /// Advances UCX and returns whether it reported work (`ucp_worker_progress`).
     #[inline]
     pub fn progress(&self) -> bool {
         let moved = match &self.ucx {
@@ -235,7 +220,7 @@ impl PeerWorker {
         self.awake.after(moved)
     }
 
-    /// Keeps the worker awake during long transfers.
+    /// Returns the handle that keeps the worker awake during long transfers.
     pub fn keep_awake(&self) -> KeepAwake {
         self.awake.clone()
     }
@@ -286,21 +271,20 @@ impl PeerWorkerBuilder<'_> {
         self.listen(move |worker| message::listen(worker, &receiver, &cx))
     }
 
-    /// As [`receive`](Self::receive), within UCX's handler.
+    /// As [`receive`](Self::receive), inside UCX's handler.
     pub fn receive_now<R: ReceiveNow>(self, receiver: &Rc<R>) -> Self {
         let receiver = Rc::clone(receiver);
         self.listen(move |worker| message::listen_now(worker, &receiver))
     }
 
-    /// Sets active-message handlers of the plugin's own, on each UCX worker that is opened.
-    /// `listen` must not hold a strong handle of the worker.
+    /// Registers the plugin's own active-message handlers on each UCX worker that is opened.
+    /// `listen` must not keep a strong handle of the worker.
     pub fn listen(mut self, listen: impl Fn(&Worker) -> ucx::Result<()> + 'static) -> Self {
         self.listens.push(Box::new(listen));
         self
     }
 
-    /// Calls `on_blocked` when a peer has blocked the UCX worker, before endpoints and receives
-    /// fail.
+    /// Calls `on_blocked` when a peer blocks the UCX worker, before endpoints and receives fail.
     pub fn on_blocked(mut self, on_blocked: impl Fn(&Error) + 'static) -> Self {
         self.on_blocked = Box::new(on_blocked);
         self
@@ -321,9 +305,8 @@ impl PeerWorkerBuilder<'_> {
         Ok(PeerWorker { ucx, awake: KeepAwake::default() })
     }
 
-    /// Opens a worker whose address is UCX's own (`ucp_worker_get_address`), for peers without this
-    /// kit. It does not watch its peers, and `member` fails. It has `EXPORTED_MEMH` where a device
-    /// allows that.
+    /// Opens a worker with UCX's own address (`ucp_worker_get_address`), for peers without this
+    /// kit, with `EXPORTED_MEMH` if possible. It does not watch its peers, and `member` fails.
     ///
     /// # Errors
     /// `DRIVER` with UCX's error.

@@ -1,4 +1,4 @@
-//! Values of hosts, by handles that a host cannot forge for another one.
+//! Values of hosts, by handles that other hosts cannot forge.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,22 +11,18 @@ use crate::{DocaError, Error, OpenContext, Result};
 /// The limits of a [`PerHost`].
 #[derive(Clone, Copy, Debug)]
 pub struct HostLimits {
-    /// The most values of one host.
+    /// Most values of one host.
     pub values: usize,
-    /// The most bytes of the values of all hosts.
+    /// Most bytes of the values of all hosts.
     pub bytes: u64,
 }
 
-/// Values that belong to hosts: buffers, files, connections. A host creates a value with one
-/// command and names it by its handle in later ones.
+/// Values of hosts (`dest_id`), made by one command and used by later ones through a handle.
 ///
 /// A handle is a slot and its generation, never 0. The handle of a removed value stays invalid when
-/// the slot is used again. The values of a host are dropped when it leaves, after the handler's
-/// `host_left`. Only a worker of this kit reports that; in NVIDIA's worker the values stay until
-/// the plugin is closed.
-///
-/// The owner is the `dest_id` of the command ([`Context::dest_id`](crate::Context::dest_id)). A
-/// clone is the same table. It stays on the worker's thread.
+/// the slot is reused. When a host leaves, its values are dropped after the handler's `host_left`.
+/// NVIDIA's worker does not report that: values stay until the plugin is closed. A clone is the
+/// same table. It stays on the worker's thread.
 ///
 /// ```
 /// use urom_pdk::prelude::*;
@@ -56,7 +52,6 @@ pub struct PerHost<T> {
 }
 
 struct Table<T> {
-    /// The name of one value in errors.
     name: &'static str,
     limits: HostLimits,
     values: RefCell<SlotMap<DefaultKey, Owned<T>>>,
@@ -68,7 +63,6 @@ struct Owned<T> {
     value: Rc<T>,
 }
 
-/// A table whose values of a host are dropped when the host leaves.
 pub(crate) trait HostLeft {
     fn host_left(&self, owner: u64);
 }
@@ -86,7 +80,7 @@ impl<T> HostLeft for Table<T> {
 }
 
 impl<T: 'static> PerHost<T> {
-    /// An empty table. Errors call a value `name`.
+    /// Creates an empty table. Errors call a value `name`.
     pub fn new(cx: &OpenContext, name: &'static str, limits: HostLimits) -> PerHost<T> {
         let table = Rc::new(Table { name, limits, values: RefCell::default() });
         let leaves: Weak<dyn HostLeft> = Rc::<Table<T>>::downgrade(&table);
@@ -97,14 +91,13 @@ impl<T: 'static> PerHost<T> {
     /// Adds a value of `bytes` bytes and returns its handle.
     ///
     /// # Errors
-    /// `FULL` when the host has as many values as the limits allow, `NO_MEMORY` when the bytes of
-    /// all hosts would exceed the limit. The value is dropped.
+    /// `FULL` at the host's limit, `NO_MEMORY` at the limit of bytes. The value is dropped.
     pub fn insert(&self, owner: u64, bytes: u64, value: T) -> Result<u64> {
         self.insert_with(owner, bytes, |_| Ok(value))
     }
 
     /// As [`insert`](Self::insert), for a value that contains its handle. `make` runs after the
-    /// check of the limits and must not use the table.
+    /// limits are checked and must not use the table.
     ///
     /// # Errors
     /// As [`insert`](Self::insert), and the errors of `make`.
@@ -134,11 +127,10 @@ impl<T: 'static> PerHost<T> {
         made.map(|key| key.data().as_ffi())
     }
 
-    /// The value with this handle.
+    /// Returns the value with this handle.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when `owner` has no such value: the handle is stale, forged or another
-    /// host's.
+    /// `INVALID_VALUE` when the handle is stale, forged or another host's.
     pub fn get(&self, owner: u64, handle: u64) -> Result<Rc<T>> {
         self.find(owner, handle).ok_or_else(|| {
             let text = format!("unknown {} {handle:#x} of this host", self.table.name);
@@ -146,23 +138,23 @@ impl<T: 'static> PerHost<T> {
         })
     }
 
-    /// As [`get`](Self::get), without an error.
+    /// As [`get`](Self::get), as an `Option`.
     pub fn find(&self, owner: u64, handle: u64) -> Option<Rc<T>> {
         self.look_up(handle, |it| it.owner == owner)
     }
 
-    /// The value with this handle, of any host: for messages of peers.
+    /// Returns the value of any host with this handle: for messages of peers.
     pub fn find_any(&self, handle: u64) -> Option<Rc<T>> {
         self.look_up(handle, |_| true)
     }
 
-    /// All values of a host.
+    /// Returns all values of a host.
     pub fn all(&self, owner: u64) -> Vec<Rc<T>> {
         let values = self.table.values.borrow();
         values.values().filter(|it| it.owner == owner).map(|it| Rc::clone(&it.value)).collect()
     }
 
-    /// All values of all hosts.
+    /// Returns all values of all hosts.
     pub fn values(&self) -> Vec<Rc<T>> {
         self.table.values.borrow().values().map(|it| Rc::clone(&it.value)).collect()
     }
@@ -184,7 +176,7 @@ impl<T: 'static> PerHost<T> {
 
     fn look_up(&self, handle: u64, is_meant: impl FnOnce(&Owned<T>) -> bool) -> Option<Rc<T>> {
         let (values, key) = (self.table.values.borrow(), KeyData::from_ffi(handle));
-        // Two numbers make one key. Only the number that the key makes is a handle.
+        // Two numbers decode to each key. Only the number that the key encodes to is valid.
         let found = values.get(key.into()).filter(|it| key.as_ffi() == handle && is_meant(it));
         found.map(|it| Rc::clone(&it.value))
     }

@@ -1,7 +1,5 @@
-//! The pool of slots: address-stable, allocated in chunks and used again and again.
-//!
-//! A slot's waker is made once, and whoever keeps a clone may do so for ever: waking a slot that
-//! has moved on to another command, or that is long gone, costs one needless poll at most.
+//! The pool of slots: address-stable, allocated in chunks and reused. Wakers of slots may live
+//! forever: waking a reused or freed slot costs at most one needless poll.
 
 use std::future::Future;
 use std::ptr::NonNull;
@@ -12,31 +10,28 @@ use crate::slot::CommandSlot;
 use crate::waker::slot_waker;
 use crate::woken::{SLOTS, Woken};
 
-/// How many slots share one word of woken bits, and are allocated together.
+/// Number of slots that share one word of woken bits and are allocated together.
 pub(crate) const CHUNK: usize = SLOTS as usize;
 
 pub(crate) struct Pool<F> {
     chunks: Vec<Chunk<F>>,
     taken: usize,
-    /// The first of the free slots, of which there is always one: the one used last. Most commands
-    /// end at once in it and leave the others alone. Each free slot leads to the next.
+    /// The free slot used last; there is always one. Most commands end at once in it.
     next: NonNull<CommandSlot<F>>,
     bell: Arc<Bell>,
 }
 
 impl<F: Future> Pool<F> {
-    /// A pool of one chunk, whose wakers ring this bell while the worker sleeps.
     pub(crate) fn new(bell: Arc<Bell>) -> Pool<F> {
         let mut pool = Pool { chunks: Vec::new(), taken: 0, next: NonNull::dangling(), bell };
         pool.grow();
         pool
     }
 
-    /// The free slot to use next. It stays free until [`take`](Self::take) says otherwise.
+    /// It stays free until [`take`](Self::take).
     #[inline]
     pub(crate) fn next(&self) -> &CommandSlot<F> {
-        // SAFETY: it points into a chunk since `new`, and chunks neither move their slots nor go
-        // before the pool does.
+        // SAFETY: it points into a chunk; slots neither move nor are freed before the pool.
         unsafe { self.next.as_ref() }
     }
 
@@ -71,8 +66,7 @@ impl<F: Future> Pool<F> {
         self.chunks.len() * CHUNK
     }
 
-    /// Adds a chunk of slots where none is free. This is the only allocation a command can cause,
-    /// and only while more commands are pending than ever before.
+    /// The only allocation of a command: when more commands are pending than ever before.
     #[cold]
     fn grow(&mut self) {
         let chunk = Chunk::new(&self.bell);
@@ -92,11 +86,9 @@ impl<F> Pool<F> {
     }
 }
 
-/// Slots that were allocated together, and the word that says which of them were woken.
 pub(crate) struct Chunk<F> {
     woken: Arc<Woken>,
-    /// A vector that never grows. A `Box` would claim to be the only way to the slots whenever it
-    /// is moved, but futures point into them.
+    /// Never grows. Moving a `Box` would assert unique access, but futures point into the slots.
     slots: Vec<CommandSlot<F>>,
 }
 

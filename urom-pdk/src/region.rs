@@ -1,4 +1,4 @@
-//! Memory that a plugin works on, wherever it is.
+//! Memory that a plugin works on, in any location.
 
 mod transfer;
 
@@ -13,7 +13,7 @@ use zerocopy::FromZeros;
 use crate::memory::{HostMemory, View};
 use crate::{Context, DocaError, Error, OrCode, Result};
 
-/// The most bytes that are copied without a pause.
+/// Most bytes copied without a pause.
 const BLOCK: u64 = 1 << 20;
 
 /// Memory of this worker, of a host or of a device, with one interface for all.
@@ -21,16 +21,13 @@ const BLOCK: u64 = 1 << 20;
 /// | memory | made by | its bytes |
 /// | --- | --- | --- |
 /// | of this worker | [`allocate`](Self::allocate) | in this process |
-/// | that a host shares | `From<HostMemory>` | on the host's [path](HostMemory::path) |
-/// | that a host exported for a device | [`import`](Self::import) | an RDMA device alone reaches them |
-/// | of another process | [`remote`](Self::remote) | one-sided UCX reaches them |
+/// | shared by a host | `From<HostMemory>` | on the host's [path](HostMemory::path) |
+/// | exported for a device | [`import`](Self::import) | accessible only to an RDMA device |
+/// | of another process | [`remote`](Self::remote) | reached by one-sided UCX |
 ///
-/// A region has a range of addresses, which its owner chose: [`at`](Self::at) finds the bytes that
-/// an address of the owner means. Every operation checks the bounds and the owner's permissions.
-/// Offsets and lengths are in bytes.
-///
-/// A clone or a part is the same memory, which lives as long as its last part. It stays on the
-/// worker's thread.
+/// A region has a range of addresses in its owner's process: [`at`](Self::at) finds the bytes at an
+/// owner's address. Every operation checks the bounds and permissions. Offsets and lengths are in
+/// bytes. Clones and parts share the memory. They stay on the worker's thread.
 ///
 /// ```
 /// use urom_pdk::Region;
@@ -61,7 +58,7 @@ enum RegionMemory {
 }
 
 impl Region {
-    /// New memory of this worker, registered with UCX, all zeros.
+    /// Allocates zeroed memory of this worker, registered with UCX.
     ///
     /// # Errors
     /// `NO_MEMORY`, and `DRIVER` with UCX's error.
@@ -72,43 +69,38 @@ impl Region {
         Ok(Region { memory: RegionMemory::Here(memory), start: 0, len, address: 0 })
     }
 
-    /// The feature that [`import`](Self::import) takes, where it is possible.
+    /// Returns the feature that [`import`](Self::import) needs, if it is possible.
     pub fn import_features() -> Features {
         if Imported::is_possible() { Features::EXPORTED_MEMH } else { Features::empty() }
     }
 
-    /// Memory of a host that it exported for a device (`ucp_memh_pack`). A device can send from it
-    /// and receive into it; this process cannot read or write it.
-    ///
-    /// The bytes are part of the command of `cx`. UCX does not check them, so the host is trusted
-    /// with the worker's memory: see the guide's page on security.
+    /// Imports memory of a host that it exported for a device (`ucp_memh_pack`). A device can send
+    /// from it and receive into it; this process cannot access it. The bytes are part of the
+    /// command of `cx`. UCX does not check them: see the guide's page on security.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for bytes of something else, `DRIVER` when no device here takes exported
-    /// handles, or with UCX's error.
+    /// `INVALID_VALUE` for other bytes, `DRIVER` without an importing device or with UCX's error.
     pub fn import(cx: &Context, worker: &Worker, memh: &[u8]) -> Result<Region> {
         drop(cx.hold(memh)?);
-        // UCX without a device would end the process over other bytes.
+        // Without a device, UCX would end the process on other bytes.
         if !Imported::is_possible() {
             let text = "these bytes are no exported memory map (`Mmap::export` of urom_host), and \
                         no RDMA device here takes an exported handle of UCX";
             return Err(Error::new(DocaError::DRIVER, text));
         }
-        // SAFETY: a host that was let in is trusted with the memory of the workers that it uses.
+        // SAFETY: an admitted host is trusted with the memory of the workers that it uses.
         let memory = unsafe { Imported::open_all(worker.context(), memh) };
         let memory = memory.or_code(DocaError::DRIVER, "importing the host's memory")?;
         let (len, address) = (memory.len(), memory.address());
         Ok(Region { memory: RegionMemory::Imported(memory), start: 0, len, address })
     }
 
-    /// `len` bytes at `address` of the process at the other end of an endpoint, which are reached
-    /// by its packed remote key (`ucp_rkey_pack`). With an exported handle (`memh`, or no bytes) a
-    /// device receives straight into them, if there is one here.
-    ///
-    /// The bytes of both are of the command of `cx`: as for [`import`](Self::import).
+    /// Opens `len` bytes at `address` of the endpoint's process, by its packed remote key
+    /// (`ucp_rkey_pack`). With an exported handle (`memh`, may be empty) a device here receives
+    /// directly into them. Both are part of the command of `cx`: as for [`import`](Self::import).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for bytes of something else, `DRIVER` with UCX's error.
+    /// `INVALID_VALUE` for other bytes, `DRIVER` with UCX's error.
     pub fn remote(
         cx: &Context,
         endpoint: &Rc<Endpoint>,
@@ -119,7 +111,7 @@ impl Region {
     ) -> Result<Region> {
         drop((cx.hold(rkey)?, cx.hold(memh)?));
         let context = endpoint.worker().context();
-        // SAFETY: the key of a host that was let in, which is trusted with the worker's memory.
+        // SAFETY: the key is from an admitted host, which is trusted with the worker's memory.
         let memory = unsafe { endpoint.remote_memory(rkey, address, len) };
         let memory = Rc::new(memory.or_code(DocaError::DRIVER, "unpacking a remote key")?);
         let is_possible = context.features().contains(Features::EXPORTED_MEMH) && !memh.is_empty();
@@ -128,7 +120,7 @@ impl Region {
             unsafe { Imported::open(context, memh, address, len) }
         });
         let imported = match imported {
-            // No device here reaches it. The remote key does.
+            // No device here reaches it; the remote key does.
             Some(Err(error)) if error.status() == Status::UNREACHABLE => None,
             Some(opened) => Some(opened.or_code(DocaError::DRIVER, "importing memory")?),
             None => None,
@@ -136,34 +128,34 @@ impl Region {
         Ok(Region { memory: RegionMemory::Remote { memory, imported }, start: 0, len, address })
     }
 
-    /// The same memory, whose first byte is at `address` from now on.
+    /// Sets the owner's address of the first byte.
     #[must_use]
     pub fn with_address(self, address: u64) -> Region {
         Region { address, ..self }
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the length is 0.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The owner's address of the first byte; 0 for memory of this worker, unless it was given one.
+    /// Returns the owner's address of the first byte; by default 0 for memory of this worker.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// A part, by offsets from the beginning.
+    /// Returns a part, by offsets from the start.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when the range is not all inside.
+    /// `INVALID_VALUE` when the range is out of bounds.
     pub fn part(&self, range: impl RangeBounds<u64>) -> Result<Region> {
         let range = bounds(range, self.len);
         if range.start > range.end || range.end > self.len {
@@ -177,19 +169,19 @@ impl Region {
         Ok(Region { memory, start, len, address })
     }
 
-    /// The `len` bytes at the owner's address `address`.
+    /// Returns the `len` bytes at the owner's address `address`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when they are not all inside.
+    /// `INVALID_VALUE` when the range is out of bounds.
     pub fn at(&self, address: u64, len: u64) -> Result<Region> {
         let start = self.offset(address, len)?;
         self.part(start..start + len)
     }
 
-    /// The offset of the `len` bytes at the owner's address `address`.
+    /// Returns the offset of the `len` bytes at the owner's address `address`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when they are not all inside.
+    /// `INVALID_VALUE` when the range is out of bounds.
     #[inline]
     pub fn offset(&self, address: u64, len: u64) -> Result<u64> {
         let start = address.wrapping_sub(self.address);
@@ -206,8 +198,7 @@ impl Region {
         Error::new(DocaError::INVALID_VALUE, text)
     }
 
-    /// Checks that the owner allows writes. For imported and remote memory UCX checks the
-    /// permissions of its keys.
+    /// Checks that the owner permits writes. For imported and remote memory UCX checks its keys.
     ///
     /// # Errors
     /// `NOT_PERMITTED`.
@@ -220,7 +211,7 @@ impl Region {
         }
     }
 
-    /// The bytes in this process, where a host's memory is mapped here.
+    /// Returns the bytes in this process if a host's memory is mapped here.
     #[inline]
     #[must_use]
     pub fn mapped(&self) -> Option<View<'_>> {
@@ -230,7 +221,6 @@ impl Region {
         }
     }
 
-    /// The device's handle, where writes of announced data go by a device.
     fn imported(&self) -> Option<&Imported> {
         match &self.memory {
             RegionMemory::Imported(imported) => Some(imported),
@@ -250,10 +240,10 @@ impl Region {
         Error::new(DocaError::NOT_SUPPORTED, text)
     }
 
-    /// Copies `to.len()` bytes, from `offset` on, to memory of this process.
+    /// Copies `to.len()` bytes from `offset` to memory of this process.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for bytes that are not all inside, `NOT_SUPPORTED` for imported memory, the
+    /// `INVALID_VALUE` when the range is out of bounds, `NOT_SUPPORTED` for imported memory, the
     /// errors of [`HostMemory::read`], and `DRIVER` with UCX's error.
     pub async fn read(&self, offset: u64, to: &mut [u8]) -> Result<()> {
         match &self.memory {
@@ -273,10 +263,10 @@ impl Region {
         }
     }
 
-    /// Copies bytes into the memory, from `offset` on. Remote memory has them when this ends.
+    /// Copies bytes to the memory at `offset`. Remote memory has received them when this ends.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and `NOT_PERMITTED` where the host allows no writes.
+    /// As [`read`](Self::read), and `NOT_PERMITTED` when the host permits no writes.
     pub async fn write(&self, offset: u64, from: &[u8]) -> Result<()> {
         match &self.memory {
             RegionMemory::Here(memory) => {
@@ -292,8 +282,8 @@ impl Region {
         }
     }
 
-    /// As [`write`](Self::write), without waiting for remote memory: returns whether the bytes take
-    /// a [`flush`](Self::flush) to arrive. A later error of such a write is an error of the flush.
+    /// As [`write`](Self::write), without waiting for remote memory: returns whether a
+    /// [`flush`](Self::flush) must complete it. The flush then returns later errors.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -315,7 +305,7 @@ impl Region {
         }
     }
 
-    /// Ends when every [`put`](Self::put) to the same process has arrived (`ucp_ep_flush_nbx`).
+    /// Waits until every [`put`](Self::put) to the same process has arrived (`ucp_ep_flush_nbx`).
     ///
     /// # Errors
     /// `DRIVER` with UCX's error.
@@ -327,7 +317,7 @@ impl Region {
         Ok(())
     }
 
-    /// Copies all bytes to the beginning of another region, in blocks of 1 MiB.
+    /// Copies all bytes to the start of another region, in blocks of 1 MiB.
     ///
     /// # Errors
     /// Those of [`read`](Self::read) and [`write`](Self::write).

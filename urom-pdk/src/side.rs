@@ -1,4 +1,4 @@
-//! The plugin side as generated code sees it, and the contexts it passes to handlers.
+//! The plugin side of generated code, and the contexts that handlers receive.
 
 use std::future::Future;
 use std::time::Instant;
@@ -12,11 +12,8 @@ use crate::memory::{HostMemory, Memories, MemoryRange, SyncEvent};
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result, Tasks};
 
-/// The plugin side of a protocol: the one implementation of [`PluginSide`].
-///
-/// A protocol's trait `Handler` is generic over its side, and [`urom_plugin`](crate::urom_plugin)
-/// fills this one in. Code that takes handlers of any type names it, as in
-/// `H: sandbox::Handler<Side>`.
+/// The plugin side of a protocol, inserted into the generic trait `Handler` by
+/// [`urom_plugin`](crate::urom_plugin). Generic code names it, as in `H: sandbox::Handler<Side>`.
 #[derive(Clone, Copy, Debug)]
 pub struct Side;
 
@@ -28,14 +25,14 @@ impl PluginSide for Side {
     #[inline]
     fn place(cx: &Context, _: Now) -> AnswerPlace<'_> {
         let mut place = cx.worker.take_place()?;
-        // SAFETY: the worker's place, which is valid while the command's first poll runs and was
-        // just taken; `Now` says that it is let go of in this poll.
+        // SAFETY: the worker's buffer is valid during the command's first poll and was just taken;
+        // `Now` guarantees that its user drops it in this poll.
         let bytes = unsafe { place.as_mut() };
         Some(Room { bytes, written: cx.worker.written() })
     }
 }
 
-/// What a handler sees while it opens.
+/// The context of a handler's `open`.
 #[derive(Debug)]
 pub struct OpenContext {
     plugin: &'static str,
@@ -56,50 +53,45 @@ impl OpenContext {
         self.worker
     }
 
-    /// The plugin's name, as its protocol states it.
+    /// Returns the plugin's name in its protocol.
     pub fn plugin_name(&self) -> &'static str {
         self.plugin
     }
 
-    /// The protocol's version, which a host compares with its own.
+    /// Returns the protocol's version, which a host compares with its own.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The worker's domain look-ups, to be kept and used later and on any thread; commands have
-    /// [`Context::domains`].
+    /// Returns the look-ups for any time and thread; commands have [`Context::domains`].
     pub fn domains(&self) -> DomainHandle {
         self.worker.domains.clone()
     }
 
-    /// What starts futures that run beside the commands, now and later.
+    /// Returns the handle that starts futures beside the commands.
     pub fn tasks(&self) -> Tasks {
         self.worker.tasks().clone()
     }
 
-    /// The worker's id on its service. `None` in a worker that is not this kit's.
+    /// Returns the worker's id on its service; `None` outside this kit's worker.
     pub fn worker_id(&self) -> Option<u64> {
         self.worker.worker_id()
     }
 
-    /// The worker's group (`doca_urom_worker_set_gid`), 0 by default. `None` in a worker that is
-    /// not this kit's.
+    /// Returns the worker's group (`doca_urom_worker_set_gid`); `None` outside this kit's worker.
     pub fn group_id(&self) -> Option<u32> {
         self.worker.group_id().and_then(|group| group.try_into().ok())
     }
 
-    /// The longest message in bytes that the worker takes, its header included: 24 bytes before a
-    /// command, 32 before a notification. A host may allow less: see [`Context::message_limit`].
-    /// `None` in a worker that is not this kit's.
+    /// Returns the longest message in bytes that the worker accepts, including its header of 24
+    /// bytes (command) or 32 bytes (notification); `None` outside this kit's worker. A host may
+    /// allow less: see [`Context::message_limit`].
     pub fn message_limit(&self) -> Option<usize> {
         self.worker.message_limit()
     }
 }
 
-/// What a handler sees beside each command: where it came from, and what the worker knows of its
-/// domains.
-///
-/// It stays on the worker's thread.
+/// The context of a command: its origin and look-ups. It stays on the worker's thread.
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -128,7 +120,7 @@ impl OpenContext {
 #[derive(Debug)]
 pub struct Context {
     command: SharedCommand,
-    /// The executor's, which outlives every context: so that a command counts nothing.
+    /// The executor's, which outlives every context: no reference count for each command.
     worker: &'static WorkerSide,
     cancel: Cancel,
 }
@@ -139,77 +131,63 @@ impl Context {
         Context { command, worker, cancel: Cancel::default() }
     }
 
-    /// The connection the command came in on (`urom_worker_cmd_desc::dest_id`). Commands of one
-    /// connection share it; a host may have several. The notification goes back to it.
+    /// Returns the connection of the command (`urom_worker_cmd_desc::dest_id`), which also gets the
+    /// notification. All commands of a connection share it; a host may have several.
     #[inline]
     pub fn dest_id(&self) -> u64 {
         self.command.dest_id()
     }
 
-    /// The id the service gave to this plugin (`urom_worker_cmd::type`): one bit of a mask.
+    /// Returns the plugin's id on its service (`urom_worker_cmd::type`): one bit of a mask.
     #[inline]
     pub fn plugin_id(&self) -> u64 {
         self.command.header().plugin_id
     }
 
-    /// The worker's domain look-ups. Their answers are borrowed, for as long as this is.
+    /// Returns the worker's domain look-ups. Their answers are borrowed from this context.
     #[inline]
     pub fn domains(&self) -> Domains<'_> {
         self.worker.domains.borrowed()
     }
 
-    /// When the host gives the command up, if it set a deadline: an instant of [`time::now`]. It
-    /// counts from the command's arrival at the worker, so it is later than the host's by the time
-    /// that the command was on its way.
-    ///
-    /// `None` without a deadline, and in a worker that is not this kit's.
-    ///
-    /// [`time::now`]: crate::time::now
+    /// Returns the host's deadline, if any, as an instant of [`now`](crate::time::now). It counts
+    /// from the command's arrival: later than at the host. `None` outside this kit's worker.
     pub fn deadline(&self) -> Option<Instant> {
         self.worker.deadline(&self.command)
     }
 
     /// Opens the part of a host's memory that a command names (`open_memory` of
-    /// `urom_plugin_extension.h`). The memory must be shared with this worker on the connection
-    /// that this command came on. This call checks the range; each operation checks the
-    /// permissions.
-    ///
-    /// The memory stays open until the value is dropped, also beyond this command.
+    /// `urom_plugin_extension.h`), until the value is dropped. The command's connection must share
+    /// it. This call checks the range; each operation checks the permissions.
     ///
     /// # Errors
-    /// `NOT_FOUND` when this connection does not share the memory, or not any more; `INVALID_VALUE`
-    /// when the range is not all in it; `NOT_SUPPORTED` in a worker that is not this kit's, and
-    /// with `uromd --plain-doca`.
+    /// `NOT_FOUND` when this connection does not share the memory; `INVALID_VALUE` when the range
+    /// is out of bounds; `NOT_SUPPORTED` outside this kit's worker, or with `uromd --plain-doca`.
     pub fn memory(&self, range: MemoryRange) -> Result<HostMemory> {
         HostMemory::open(self.worker.memory(), self.dest_id(), range)
     }
 
-    /// Opens a counter that a host shares, 8 bytes of its memory (`doca_sync_event`). They must be
-    /// shared as those of [`memory`](Self::memory).
+    /// Opens a counter in 8 bytes of a host's [`memory`](Self::memory) (`doca_sync_event`).
     ///
     /// # Errors
-    /// As [`memory`](Self::memory); `INVALID_VALUE` also when the range does not have 8 bytes, or
-    /// their address is no multiple of 8.
+    /// As [`memory`](Self::memory); `INVALID_VALUE` also unless the range is 8 aligned bytes.
     pub fn sync_event(&self, range: MemoryRange) -> Result<SyncEvent> {
         SyncEvent::open(self.worker.memory(), self.dest_id(), range)
     }
 
-    /// The memory that the host of this command shares, to be opened later.
+    /// Returns a handle that opens memory of this command's host later.
     pub fn memories(&self) -> Memories {
         Memories::of(self.worker.memory(), self.dest_id())
     }
 
-    /// Ends when nobody waits for the command any more: the host gave it up, its deadline passed at
-    /// the host, or the host left. A command that goes on is answered as any other, and the answer
-    /// is thrown away.
-    ///
-    /// Never ends in a worker that is not this kit's.
+    /// Waits until the command is cancelled by the host or its deadline, or the host left; forever
+    /// outside this kit's worker. The answer of a command that continues is discarded.
     pub fn cancelled(&self) -> impl Future<Output = CancelReason> {
         self.cancel.cancelled()
     }
 
-    /// What `future` gives, unless the command is [cancelled](Self::cancelled) before. It is polled
-    /// first, so what is ready is never lost.
+    /// Runs `future` until it ends or the command is [cancelled](Self::cancelled). The future is
+    /// polled first, so a ready value is never lost.
     ///
     /// ```
     /// use urom_pdk::prelude::*;
@@ -222,8 +200,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// The reason, which `?` turns into an error with the code `SKIPPED`; `future` is dropped
-    /// before this ends.
+    /// The reason, which becomes the code `SKIPPED` by `?`. `future` is dropped before.
     #[inline]
     pub fn unless_cancelled<F: Future>(
         &self,
@@ -232,25 +209,23 @@ impl Context {
         Unless::new(future, &self.cancel)
     }
 
-    /// The longest message in bytes to this command's host, its header included. `None` in a worker
-    /// that is not this kit's.
+    /// Returns the longest message to this host, with its header; `None` outside this kit's worker.
     pub fn message_limit(&self) -> Option<usize> {
         self.worker.connection_limit(self.dest_id())
     }
 
-    /// The longest answer in bytes to this command: fixed part and payload of its notification. A
-    /// longer one reaches its host as `TOO_BIG`. `None` in a worker that is not this kit's.
+    /// Returns the longest answer in bytes to this command: fixed part and payload. Longer answers
+    /// reach the host as `TOO_BIG`. `None` outside this kit's worker.
     pub fn longest_answer(&self) -> Option<usize> {
         Some(self.message_limit()?.saturating_sub(size_of::<WorkerNotify>()))
     }
 
-    /// The worker's id on its service. `None` in a worker that is not this kit's.
+    /// Returns the worker's id on its service; `None` outside this kit's worker.
     pub fn worker_id(&self) -> Option<u64> {
         self.worker.worker_id()
     }
 
-    /// The worker's group (`doca_urom_worker_set_gid`), 0 by default. `None` in a worker that is
-    /// not this kit's.
+    /// Returns the worker's group (`doca_urom_worker_set_gid`); `None` outside this kit's worker.
     pub fn group_id(&self) -> Option<u32> {
         self.worker.group_id().and_then(|group| group.try_into().ok())
     }
@@ -259,12 +234,11 @@ impl Context {
         self.cancel.set(reason);
     }
 
-    /// A handle on `bytes` of this command, such as a payload, that keeps the command's memory for
-    /// as long as it lives: for what goes on when the command's future is dropped, such as a send
-    /// by UCX. Nothing is copied or allocated.
+    /// Keeps `bytes` of this command, such as a payload, together with the command's memory, for
+    /// operations that outlive the future, such as a UCX send. It does not copy or allocate.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when `bytes` are not this command's own. No bytes at all are always fine.
+    /// `INVALID_VALUE` when `bytes` are not part of this command. An empty slice is always valid.
     #[inline]
     pub fn hold(&self, bytes: &[u8]) -> Result<Held> {
         Held::new(&self.command, bytes)
@@ -284,12 +258,11 @@ impl Context {
 
 #[cfg(test)]
 impl Context {
-    /// The context of a command in a worker without domains.
     pub(crate) fn for_test(command: urom_abi::descriptor::CommandDesc) -> Context {
         struct Bare(WorkerSide);
-        // SAFETY: tests of contexts ask their worker for nothing.
+        // SAFETY: tests of contexts do not call their worker.
         unsafe impl Send for Bare {}
-        // SAFETY: tests of contexts ask their worker for nothing.
+        // SAFETY: as above.
         unsafe impl Sync for Bare {}
         static BARE: std::sync::LazyLock<Bare> = std::sync::LazyLock::new(|| {
             Bare(WorkerSide::new(std::ptr::NonNull::dangling(), DomainHandle::for_test()))

@@ -1,5 +1,4 @@
-//! The places where handlers run: a slot holds one command at a time together with what its future
-//! borrows.
+//! Slots of handlers: each holds one command with its future.
 
 use std::cell::{Cell, UnsafeCell};
 use std::future::Future;
@@ -12,19 +11,15 @@ use urom_abi::shared::SharedCommand;
 
 use crate::Context;
 
-/// A place for one command and the future that answers it.
-///
-/// A future may borrow `context` and the bytes of the command in it for as long as it exists, so it
-/// is dropped first.
+/// A slot for one command and its future, which borrows the command and is dropped first.
 pub(crate) struct CommandSlot<F> {
     /// Initialised while `pending`.
     future: UnsafeCell<MaybeUninit<F>>,
     context: UnsafeCell<Option<Context>>,
-    /// Whether `future` holds one. Looking there instead would be a shared reference to a future,
-    /// which may hold exclusive references to its own parts.
+    /// Whether `future` is initialised. Reading it would share its exclusive references.
     pending: Cell<bool>,
     waker: Waker,
-    /// The free slot after this one, while this one is free.
+    /// The next free slot while this slot is free.
     next_free: Cell<Option<NonNull<CommandSlot<F>>>>,
 }
 
@@ -39,48 +34,40 @@ impl<F: Future> CommandSlot<F> {
         }
     }
 
-    /// Puts the context of a command into this slot and makes the command's future of it and its
-    /// bytes.
-    ///
-    /// A panic of `make` leaves the command here, without a future.
-    ///
+    /// Makes the command's future. If `make` panics, the command stays here without a future.
     /// # Safety
-    /// The slot holds neither a future nor a command. It stays where it is until [`end`](Self::end)
-    /// has been called or it is dropped. What `make` is given does not leave the future: `'static`
-    /// stands for "as long as the future".
+    /// The slot is empty. It does not move until [`end`](Self::end) or its drop. The arguments of
+    /// `make` do not leave the future: `'static` means "as long as the future".
     #[inline]
     pub(crate) unsafe fn begin(
         &self,
         context: Context,
         make: impl FnOnce(&'static Context, &'static [u8]) -> F,
     ) {
-        // SAFETY: no future exists, so nothing borrows the place, and there is no command in it to
-        // be dropped.
+        // SAFETY: the slot is empty: the context is not borrowed, and `None` needs no drop.
         unsafe { self.context.get().write(Some(context)) };
-        // SAFETY: the slot does not move, and `end` takes the context only when the future is gone.
+        // SAFETY: the slot does not move, and `end` takes the context only after the future.
         let context: &'static Option<Context> = unsafe { &*self.context.get() };
         let Some(context) = context else { return };
         let future = make(context, context.command().payload());
-        // SAFETY: nothing refers to the place of a future that does not exist.
+        // SAFETY: without a future, there cannot be references to it.
         unsafe { self.future.get().write(MaybeUninit::new(future)) };
         self.pending.set(true);
     }
 
-    /// Polls the future where it is. Without one it is pending for ever.
-    ///
+    /// Pending forever without a future.
     /// # Safety
-    /// Not called by the future itself, and not again once it has panicked or was ready.
+    /// Not called by the future itself, and not again after it panicked or was ready.
     #[inline(always)]
     pub(crate) unsafe fn poll(&self) -> Poll<F::Output> {
         if !self.pending.get() {
             return Poll::Pending;
         }
-        // SAFETY: only one call is active, and nothing else touches the future meanwhile.
+        // SAFETY: only one call is active, and no other code accesses the future meanwhile.
         let future = unsafe { &mut *self.future.get() };
-        // SAFETY: there is one while the slot is pending.
+        // SAFETY: it is initialised while the slot is pending.
         let future = unsafe { future.assume_init_mut() };
-        // SAFETY: from `begin` on the slot does not move, and the future leaves it only by being
-        // dropped in place.
+        // SAFETY: the slot does not move after `begin`, and the future is dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
         future.poll(&mut task::Context::from_waker(&self.waker))
     }
@@ -94,7 +81,7 @@ impl<F: Future> CommandSlot<F> {
         if !self.pending.get() {
             return None;
         }
-        // SAFETY: nobody writes to the place while there is a future, which only shares it.
+        // SAFETY: the context is not written while a future exists, which only shares it.
         unsafe { &*self.context.get() }.as_ref()
     }
 
@@ -104,14 +91,12 @@ impl<F: Future> CommandSlot<F> {
 }
 
 impl<F> CommandSlot<F> {
-    /// The slot that the [pool](crate::pool::Pool) uses after this one.
     #[inline]
     pub(crate) fn next_free(&self) -> &Cell<Option<NonNull<CommandSlot<F>>>> {
         &self.next_free
     }
 
-    /// Takes the command out, unless a future still borrows it. The slot is free afterwards.
-    ///
+    /// Takes the command out, unless a future still borrows it. The slot is then free.
     /// # Safety
     /// Not called while [`begin`](Self::begin) runs.
     #[inline]
@@ -119,13 +104,12 @@ impl<F> CommandSlot<F> {
         if self.pending.get() {
             return None;
         }
-        // SAFETY: there is no future, and none is being made, so nothing borrows the place.
+        // SAFETY: no future exists or is being made, so the context is not borrowed.
         let context = unsafe { &mut *self.context.get() }.take();
         context.map(Context::into_command)
     }
 
-    /// Drops the future in place. The slot is without one afterwards even if the drop panics.
-    ///
+    /// Drops the future in place, even if the drop panics.
     /// # Safety
     /// Not called by the future itself.
     #[inline]
@@ -133,16 +117,16 @@ impl<F> CommandSlot<F> {
         if !self.pending.replace(false) {
             return;
         }
-        // SAFETY: only one call is active, and nothing else touches the future meanwhile.
+        // SAFETY: only one call is active, and no other code accesses the future meanwhile.
         let future = unsafe { &mut *self.future.get() };
-        // SAFETY: the slot was pending, so there is one, and from now on it is not looked at.
+        // SAFETY: the slot was pending, so the future is initialised; it is not used afterwards.
         unsafe { future.assume_init_drop() };
     }
 }
 
 impl<F> Drop for CommandSlot<F> {
     fn drop(&mut self) {
-        // SAFETY: a future cannot own the slot it is in.
+        // SAFETY: a future cannot own its slot.
         unsafe { self.drop_future() };
     }
 }

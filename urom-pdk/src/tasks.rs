@@ -18,12 +18,12 @@ use crate::woken::Woken;
 
 type Running = Pin<Box<dyn Future<Output = ()>>>;
 
-/// A task that was started. Dropping this leaves the task alone.
+/// A started task. Dropping this does not end the task.
 #[derive(Clone, Debug)]
 pub struct Task(AbortHandle);
 
 impl Task {
-    /// Ends the task: it is dropped in the plugin's next `progress`.
+    /// Cancels the task: it is dropped in the plugin's next `progress`.
     pub fn cancel(&self) {
         self.0.abort();
     }
@@ -31,14 +31,11 @@ impl Task {
 
 const BIT: u64 = 1;
 
-/// Starts tasks: futures that belong to no command, such as the service of a peer of the plugin's
-/// own. A clone starts tasks of the same plugin.
+/// Starts tasks: futures that belong to no command, such as a service for peers.
 ///
-/// A task runs when the worker polls the plugin and the task was woken, on any thread. It goes on
-/// when its host leaves, and is dropped when the plugin is closed, before the handler. A panic ends
-/// the task, with a line in the log.
-///
-/// It stays on the worker's thread. Each task costs an allocation.
+/// A task runs when it was woken, on any thread, and the worker polls the plugin. It continues when
+/// its host leaves, and is dropped when the plugin is closed, before the handler. Panics are
+/// logged. Each costs an allocation. It stays on the worker's thread.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,7 +59,7 @@ pub struct Tasks {
 
 struct All {
     running: RefCell<FuturesUnordered<Running>>,
-    /// Those that were started since `running` was looked at last, perhaps by one of its own.
+    /// Tasks started since `running` was last polled.
     started: RefCell<Vec<Running>>,
     woken: Arc<Woken>,
     waker: Waker,
@@ -84,8 +81,8 @@ impl Tasks {
         }
     }
 
-    /// Starts a task. It is polled for the first time in the plugin's next `progress`. While the
-    /// plugin is being closed, the task is dropped at once.
+    /// Starts a task, which is first polled in the plugin's next `progress`. While the plugin is
+    /// being closed, the task is dropped at once.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static) -> Task {
         let (task, handle) = abortable(task);
         if !self.all.is_over.get() {
@@ -114,7 +111,7 @@ impl Tasks {
         loop {
             running.extend(self.all.started.take());
             match catch("a task", || running.poll_next_unpin(&mut cx)) {
-                // One ended, or panicked: there may be more.
+                // One ended or panicked: there may be more.
                 Some(Poll::Ready(Some(()))) | None => {}
                 Some(Poll::Pending | Poll::Ready(None)) if self.all.started.borrow().is_empty() => {
                     return;

@@ -1,4 +1,4 @@
-//! Time in handlers: the clock, sleeping, and limits on how long something may take.
+//! Time in handlers: the clock, sleeps and timeouts.
 //!
 //! ```
 //! use std::time::Duration;
@@ -14,26 +14,21 @@
 //!
 //! # Precision
 //!
-//! A plugin has no thread of its own: what sleeps is woken by the first call of `progress` after
-//! its time, never before. A worker of this project calls without sleeping while there is work and
-//! for 200 µs after. Then, while a command sleeps, it sleeps between its calls for an eighth of the
-//! time since the last work: at least 20 µs, at most 1 ms. So a sleep of 1 ms ends up to 0.13 ms
-//! late, one of 8 ms or more up to 1 ms. A handler that holds up its worker holds up the clock too.
-//! NVIDIA's worker states nothing about its pauses.
-//!
-//! A plugin in which nothing sleeps pays a load and a comparison for each call of `progress`. While
-//! something does, each call reads the clock.
+//! The first call of `progress` after a sleep's deadline wakes it, never an earlier call. A worker
+//! of this project polls without a pause while there is work and for 200 µs after. Then, while a
+//! command sleeps, it pauses for an eighth of the time since the last work: 20 µs to 1 ms. So a
+//! sleep of 1 ms ends up to 0.13 ms late, a sleep of 8 ms or more up to 1 ms late. A handler that
+//! blocks its worker delays the clock. NVIDIA's worker documents no limit on its pauses. Without
+//! sleeping futures, `progress` does not read the clock.
 //!
 //! # Threads
 //!
-//! Sleep where the worker polls, in the futures of handlers and in what they await. On another
-//! thread a [`Sleep`] is never woken, because no plugin makes progress there; it cannot be sent to
-//! one.
+//! Sleep only in the futures of handlers and in the futures that they await. On other threads a
+//! [`Sleep`] is never woken, and it is not `Send`.
 //!
 //! # In tests
 //!
-//! Under the test kit (`urom_pdk::test_util`) the clock stands still and moves when the test says
-//! so.
+//! In the test kit (`urom_pdk::test_util`) the clock moves only when the test moves it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -49,7 +44,7 @@ use urom_abi::DocaError;
 
 use crate::Error;
 
-/// The time now, of a clock that never goes back: [`Instant::now`], or the test's clock.
+/// Returns the time of a monotonic clock: [`Instant::now`], or the test's clock.
 pub fn now() -> Instant {
     #[cfg(feature = "test-util")]
     if let Some(now) = clock::now() {
@@ -58,24 +53,21 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Ends after `duration`, counted from now; see the [module](self) for how precisely.
-///
-/// Dropping it ends the wait. A duration that no clock can hold never ends.
+/// Waits for `duration`, as precisely as the [module](self) states; forever if it overflows.
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::new(now().checked_add(duration))
 }
 
-/// Ends at `deadline`: at once when that is past.
+/// Waits until `deadline`; returns at once if it is past.
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(Some(deadline))
 }
 
-/// What `future` gives, unless it takes longer than `duration`, counted from now. It is polled
-/// before the clock is looked at, so what is ready is never too late.
+/// Runs `future` until it ends or `duration` from now has passed. The future is polled before the
+/// clock is read, so a ready value never times out.
 ///
 /// # Errors
-/// [`Elapsed`], which `?` turns into an error with the code `TIME_OUT`; `future` is dropped before
-/// this ends.
+/// [`Elapsed`], which becomes the code `TIME_OUT` by `?`. `future` is dropped before.
 pub fn timeout<F: IntoFuture>(
     duration: Duration,
     future: F,
@@ -92,8 +84,7 @@ pub fn timeout<F: IntoFuture>(
     }
 }
 
-/// Ends in the worker's next round: other commands and tasks run before. A handler awaits it between
-/// the pieces of work that takes long.
+/// Waits for the worker's next round, for other commands and tasks during long work.
 pub async fn yield_now() {
     let mut is_next = false;
     poll_fn(|cx| {
@@ -106,7 +97,7 @@ pub async fn yield_now() {
     .await;
 }
 
-/// What took longer than its [`timeout`].
+/// The error of [`timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 
@@ -119,21 +110,18 @@ impl fmt::Display for Elapsed {
 impl std::error::Error for Elapsed {}
 
 impl From<Elapsed> for Error {
-    /// An error with the code `TIME_OUT`.
     fn from(elapsed: Elapsed) -> Error {
         Error::from(DocaError::TIME_OUT).with_source(elapsed)
     }
 }
 
-/// A wait for a moment: see [`sleep`].
+/// The future of [`sleep`].
 #[derive(Debug)]
 #[must_use = "a sleep does nothing unless it is awaited"]
 pub struct Sleep {
-    /// `None` for never.
     deadline: Option<Instant>,
-    /// Its number among this thread's timers, once it was polled.
     number: Option<u64>,
-    /// Its timer is this thread's.
+    /// Not `Send`: its timer belongs to this thread.
     on_one_thread: PhantomData<*const ()>,
 }
 
@@ -151,7 +139,7 @@ impl Future for Sleep {
         if now() >= deadline {
             return Poll::Ready(());
         }
-        // A thread that ends has no timers any more, and no worker.
+        // A thread that ends has neither timers nor a worker.
         let _ = TIMERS.try_with(|timers| {
             let number = *self.number.get_or_insert_with(|| timers.number());
             timers.set(deadline, number, cx.waker());
@@ -163,22 +151,19 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let (Some(deadline), Some(number)) = (self.deadline, self.number) {
-            // As in `poll`.
             let _ = TIMERS.try_with(|timers| timers.remove(deadline, number));
         }
     }
 }
 
-/// How many timers there are, of all threads: what makes looking for them cheap while there is
-/// none.
+/// Number of timers of all threads: makes the check cheap while it is 0.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The timers of all plugins that this thread's worker has of this library.
+    /// The timers of all plugins of this thread's worker that use this copy of the library.
     static TIMERS: Timers = const { Timers { waiting: RefCell::new(BTreeMap::new()), next: Cell::new(0) } };
 }
 
-/// Who waits, in the order of their moments.
 struct Timers {
     waiting: RefCell<BTreeMap<(Instant, u64), Waker>>,
     next: Cell<u64>,
@@ -196,8 +181,7 @@ impl Timers {
         if is_set(&self.waiting.borrow()) {
             return;
         }
-        // Cloning and dropping a waker may run anybody's code, so neither happens while the timers
-        // are borrowed.
+        // Cloning and dropping a waker may run foreign code: not while the timers are borrowed.
         let waker = waker.clone();
         let old = self.waiting.borrow_mut().insert((deadline, number), waker);
         if old.is_none() {
@@ -220,7 +204,6 @@ impl Timers {
     }
 }
 
-/// Wakes whoever waits for a moment that has come. Called from each `progress`.
 #[inline]
 pub(crate) fn wake_due() {
     if WAITING.load(Ordering::Relaxed) != 0 {
@@ -230,7 +213,6 @@ pub(crate) fn wake_due() {
 
 #[inline(never)]
 fn wake_due_of_this_thread() {
-    // As in `Sleep::poll`.
     let _ = TIMERS.try_with(|timers| {
         if timers.waiting.borrow().is_empty() {
             return;
@@ -247,7 +229,7 @@ pub(crate) mod clock {
     use super::{Cell, Duration, Instant, TIMERS};
 
     thread_local! {
-        /// The time that the clock of this thread stands at; `None` while it runs by itself.
+        /// The stopped clock's time on this thread; `None` while the clock runs.
         static STANDS_AT: Cell<Option<Instant>> = const { Cell::new(None) };
     }
 
@@ -265,7 +247,6 @@ pub(crate) mod clock {
         STANDS_AT.set(Some(now.expect("no clock goes that far")));
     }
 
-    /// How long it is until the first timer of this thread.
     pub(crate) fn until_next() -> Option<Duration> {
         let first = TIMERS.with(|timers| timers.waiting.borrow().keys().next().map(|(at, _)| *at));
         first.map(|at| at.saturating_duration_since(super::now()))

@@ -6,8 +6,7 @@ use std::task::{RawWakerVTable, Wake, Waker};
 use crate::bell::Bell;
 use crate::woken::Woken;
 
-/// What a slot's waker does: sets the slot's bit, and wakes the worker if that sleeps. It allocates
-/// nothing and may run on any thread, at any time.
+/// Sets the slot's bit and wakes a sleeping worker, on any thread, without an allocation.
 struct SlotWaker {
     woken: Arc<Woken>,
     bit: u64,
@@ -26,13 +25,13 @@ impl Wake for SlotWaker {
     }
 }
 
-/// Never inlined: one place makes all of them, so they have one vtable.
+/// Not inlined, so that all have one vtable.
 #[inline(never)]
 pub(crate) fn slot_waker(woken: &Arc<Woken>, bit: u64, bell: &Arc<Bell>) -> Waker {
     Waker::from(Arc::new(SlotWaker { woken: Arc::clone(woken), bit, bell: Arc::clone(bell) }))
 }
 
-/// Whether this waker is a slot's. `false` for one that may be costs a registration.
+/// Returns whether this waker is a slot's. A false negative only costs a registration.
 pub(crate) fn wakes_slot(waker: &Waker) -> bool {
     static OF_SLOTS: LazyLock<&'static RawWakerVTable> =
         LazyLock::new(|| slot_waker(&Arc::default(), 0, &Arc::default()).vtable());

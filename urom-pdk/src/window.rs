@@ -1,4 +1,4 @@
-//! Operations in flight, by their numbers.
+//! Operations in flight, by their keys.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,20 +9,13 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{DocaError, Error, Result};
 
-/// Operations in flight, by keys that increase: numbers, or pairs such as (call, step).
+/// Operations in flight, by increasing keys: numbers, or pairs such as (call, step).
 ///
-/// One side [begins](Self::begin) an operation with a value, changes the value while the operation
-/// runs ([`edit`](Self::edit)) and [finishes](Self::finish) it. The other side
-/// [takes](Self::take) the finished value. A window also works as a mailbox: [`put`](Self::put)
-/// begins and finishes in one step, before or after the matching `take`.
-///
-/// [`ordered`](Self::ordered) windows give values away in the order of the keys: a finished
-/// operation waits for all before it. The number of unfinished and untaken operations is bounded.
-///
-/// Dropping a `take` cancels it. The operation keeps its place until it is finished, and its value
-/// is dropped then. Nothing is allocated once the window had its most operations.
-///
-/// It stays on the worker's thread.
+/// One side [begins](Self::begin), [edits](Self::edit) and [finishes](Self::finish) an operation's
+/// value. The other side [takes](Self::take) it; a dropped `take` discards the value. Mailboxes
+/// [`put`](Self::put) a finished value, before or after the `take`. [`ordered`](Self::ordered)
+/// windows return values in key order: each waits for all before it. The number of operations is
+/// limited. A full window has made all its allocations. It stays on the worker's thread.
 ///
 /// ```
 /// use urom_pdk::Window;
@@ -49,31 +42,30 @@ pub struct Window<K, V> {
 }
 
 struct State<K, V> {
-    /// Sorted by key.
     entries: VecDeque<Entry<K, V>>,
-    /// In an ordered window, the number of entries in front that are finished.
+    /// In an ordered window: the number of finished entries at the front.
     released: usize,
     wait_for_room: Vec<Waker>,
 }
 
 struct Entry<K, V> {
     key: K,
-    /// Empty while a mailbox waits.
+    /// `None` while a `take` waits for a `put`.
     value: Option<V>,
     is_finished: bool,
     is_cancelled: bool,
-    /// Whether a `take` was polled that is not over.
+    /// Whether a polled `take` is active.
     is_awaited: bool,
     waker: Option<Waker>,
 }
 
 impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
-    /// A window of at most `most` operations, whose values are taken in the order of the keys.
+    /// Creates a window of up to `most` operations whose values are taken in key order.
     pub fn ordered(most: usize) -> Window<K, V> {
         Window::new(most, true)
     }
 
-    /// A window of at most `most` operations, whose values are taken in any order.
+    /// Creates a window of up to `most` operations whose values are taken in any order.
     pub fn unordered(most: usize) -> Window<K, V> {
         Window::new(most, false)
     }
@@ -87,8 +79,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
     /// Begins an operation.
     ///
     /// # Errors
-    /// `FULL` when the window has its most operations, `ALREADY_EXIST` when it has one with this
-    /// key.
+    /// `FULL` at the limit, `ALREADY_EXIST` for a key in the window.
     pub fn begin(&self, key: K, value: V) -> Result<()> {
         let mut state = self.state.borrow_mut();
         let index = state.entries.partition_point(|entry| entry.key < key);
@@ -109,7 +100,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         Err(Error::new(DocaError::FULL, text))
     }
 
-    /// Ends when the window has room for another operation.
+    /// Waits until the window has capacity for another operation.
     pub async fn room(&self) {
         poll_fn(|cx| {
             let mut state = self.state.borrow_mut();
@@ -124,8 +115,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         .await;
     }
 
-    /// Changes the value of an unfinished operation; `None` for another key. `change` must not use
-    /// the window.
+    /// Changes an unfinished operation's value, if any. `change` must not use the window.
     pub fn edit<T>(&self, key: K, change: impl FnOnce(&mut V) -> T) -> Option<T> {
         let mut state = self.state.borrow_mut();
         let index = state.find(key)?;
@@ -133,14 +123,14 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         entry.value.as_mut().map(change)
     }
 
-    /// The keys of every [`take`](Self::take) that waits for a [`put`](Self::put).
+    /// Returns the keys of every [`take`](Self::take) that waits for a [`put`](Self::put).
     pub fn waiting(&self) -> Vec<K> {
         let state = self.state.borrow();
         state.entries.iter().filter(|entry| entry.value.is_none()).map(|entry| entry.key).collect()
     }
 
-    /// Drops the finished values with these keys that no [`take`](Self::take) waits for. A value's
-    /// drop must not use the window.
+    /// Drops the finished values with these keys that a [`take`](Self::take) does not await. A
+    /// value's drop must not use the window.
     pub fn discard(&self, is_meant: impl Fn(K) -> bool) {
         let mut state = self.state.borrow_mut();
         for index in (0..state.entries.len()).rev() {
@@ -151,7 +141,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         }
     }
 
-    /// Finishes an operation. Returns false unless the key is of an unfinished operation.
+    /// Finishes an operation. Returns false unless it is unfinished.
     pub fn finish(&self, key: K) -> bool {
         let mut state = self.state.borrow_mut();
         let index = state.find(key).filter(|index| !state.entries[*index].is_finished);
@@ -165,9 +155,8 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         true
     }
 
-    /// Finishes every operation, after `change` of each value that no [`take`](Self::take) could
-    /// have yet: of unfinished operations, and in an ordered window of those behind one. `change`
-    /// must not use the window.
+    /// Finishes every operation, after `change` of each value that was not yet available to
+    /// [`take`](Self::take). `change` must not use the window.
     pub fn finish_all(&self, mut change: impl FnMut(&mut V)) {
         let mut state = self.state.borrow_mut();
         for index in (0..state.entries.len()).rev() {
@@ -186,7 +175,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         }
     }
 
-    /// Puts a finished value into the window, for a [`take`](Self::take) that waits or comes later.
+    /// Stores a finished value for a [`take`](Self::take) that waits or comes later.
     ///
     /// # Errors
     /// As [`begin`](Self::begin). The value is dropped.
@@ -204,9 +193,8 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         Ok(())
     }
 
-    /// The value of an operation, once it is finished. An operation that does not exist yet may
-    /// begin later, by [`put`](Self::put). At most one `take` waits for a key: a later one replaces
-    /// it.
+    /// Waits for the value of an operation, which [`put`](Self::put) may begin later. At most one
+    /// `take` waits for a key: a later one replaces it.
     pub fn take(&self, key: K) -> Take<'_, K, V> {
         Take { window: self, key, is_over: false }
     }
@@ -272,7 +260,6 @@ impl<K: Ord + Copy, V> State<K, V> {
         Some(entry)
     }
 
-    /// Gives away what is finished in front.
     fn release(&mut self) {
         while self.entries.get(self.released).is_some_and(|entry| entry.is_finished) {
             let index = self.released;
@@ -281,7 +268,6 @@ impl<K: Ord + Copy, V> State<K, V> {
         }
     }
 
-    /// Wakes the `take` of a finished operation, or drops the value when that was cancelled.
     fn give(&mut self, index: usize) {
         if self.entries[index].is_cancelled {
             self.remove(index);

@@ -1,12 +1,10 @@
-//! Which slots were woken: a word of bits that wakers on any thread set, and that the executor
-//! takes.
+//! Woken slots: a word of bits, set by wakers on any thread and taken by the executor.
 
 use crate::sync::{AtomicU64, Ordering};
 
 pub(crate) const SLOTS: u32 = 63;
 
-/// Set while the worker sleeps, or is about to. A bit of the same word, so that each wake either is
-/// seen before the sleep or sees that there is one.
+/// Set before the worker sleeps. It is in the same word: a wake is seen first or sees this bit.
 const ASLEEP: u64 = 1 << SLOTS;
 
 #[derive(Debug)]
@@ -25,19 +23,17 @@ impl Woken {
         Woken { bits: AtomicU64::new(0) }
     }
 
-    /// Sets bits. Whoever takes them sees what this thread did before. Whether the worker sleeps:
-    /// then the caller wakes it.
+    /// Releases this thread's writes to `take`. Returns whether the caller must wake the worker.
     #[inline]
     #[must_use]
     pub(crate) fn set(&self, bits: u64) -> bool {
         self.bits.fetch_or(bits, Ordering::AcqRel) & ASLEEP != 0
     }
 
-    /// Those that were set since the last call. The worker is awake.
+    /// Returns the bits set since the last call.
     #[inline]
     pub(crate) fn take(&self) -> u64 {
-        // Looking first keeps the line shared with the threads that wake: most of the time nothing
-        // is there.
+        // A load first keeps the cache line shared with waking threads: usually the word is 0.
         if self.bits.load(Ordering::Relaxed) == 0 {
             0
         } else {
@@ -45,9 +41,8 @@ impl Woken {
         }
     }
 
-    /// Notes that the worker is about to sleep. Whether nothing was woken since the last
-    /// [`take`](Self::take): otherwise it must not. Whoever sees that it sleeps sees what this
-    /// thread did before.
+    /// Sets `ASLEEP`. Returns whether the worker may sleep, without a wake since
+    /// [`take`](Self::take). Releases this thread's writes to `set`.
     pub(crate) fn fall_asleep(&self) -> bool {
         self.bits.fetch_or(ASLEEP, Ordering::Release) & !ASLEEP == 0
     }

@@ -1,5 +1,4 @@
-//! What a plugin has of its worker: its domains, and what a worker of this kit offers beyond DOCA's
-//! interface.
+//! The plugin's view of its worker: domains and the services beyond DOCA's interface.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -22,20 +21,17 @@ thread_local! {
     static ATTACHED: Cell<Option<(NonNull<WorkerCtx>, WorkerServices)>> = const { Cell::new(None) };
 }
 
-/// Keeps the services for the `open` of this context, and takes the worker's log at once.
-///
 /// # Safety
-/// The services are NULL, or a worker's of any release, and stay as `AttachFn` says.
+/// `services` is NULL or from a worker of any release, and stays valid as `AttachFn` requires.
 pub(crate) unsafe fn attach(ctx: NonNull<WorkerCtx>, services: *const WorkerServices) {
-    // SAFETY: the worker gives services that begin with their size, as `AttachFn` says.
+    // SAFETY: the services begin with their size, as `AttachFn` requires.
     let services = unsafe { WorkerServices::read(services) };
-    // SAFETY: a worker's log stays until the process ends.
+    // SAFETY: a worker's log is valid until the process ends.
     unsafe { log::to_worker(services.log) };
-    // A thread that ends opens nothing.
+    // A thread that ends opens no plugin.
     let _ = ATTACHED.try_with(|attached| attached.set(Some((ctx, services))));
 }
 
-/// One worker, as an open plugin sees it.
 pub(crate) struct WorkerSide {
     pub(crate) domains: DomainHandle,
     ctx: NonNull<WorkerCtx>,
@@ -43,16 +39,14 @@ pub(crate) struct WorkerSide {
     memory: Rc<MemoryServices>,
     bell: Arc<Bell>,
     tasks: Tasks,
-    /// The tables of values that end with their hosts.
+    /// Tables whose values are dropped when their hosts leave.
     leaving: RefCell<Vec<Weak<dyn HostLeft>>>,
-    /// Where the command that runs now may write its answer.
     place: Cell<Option<NonNull<[u8]>>>,
-    /// How long the answer is that was written there last.
     written: Cell<usize>,
 }
 
 impl WorkerSide {
-    /// For the context that is being opened. A worker that attached no services offers none.
+    /// For the context that is opened now; without `attach` there are not any services.
     pub(crate) fn new(ctx: NonNull<WorkerCtx>, domains: DomainHandle) -> WorkerSide {
         let attached = ATTACHED.try_with(Cell::take).ok().flatten();
         let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);
@@ -94,13 +88,13 @@ impl WorkerSide {
 
     pub(crate) fn connection_limit(&self, dest_id: u64) -> Option<usize> {
         let limit = self.services.connection_limit?;
-        // SAFETY: the worker's function, with the context that it was attached with.
+        // SAFETY: the worker's function, with the context of its `attach`.
         Some(unsafe { limit(self.ctx.as_ptr(), dest_id) }).filter(|limit| *limit != 0)
     }
 
     pub(crate) fn deadline(&self, command: &CommandDesc) -> Option<Instant> {
         let (token, deadline) = (command.header().urom_context, self.services.deadline?);
-        // SAFETY: the worker's function, with the context that it was attached with.
+        // SAFETY: the worker's function, with the context of its `attach`.
         let at = unsafe { deadline(self.ctx.as_ptr(), command.dest_id(), token) };
         let now = monotonic();
         let ahead = Duration::from_nanos(at.saturating_sub(now));
@@ -116,8 +110,7 @@ impl WorkerSide {
     pub(crate) fn explain(&self, command: &CommandDesc, text: &str) {
         let Some(explain) = self.services.explain else { return };
         let (token, text) = (command.header().urom_context, text.as_bytes());
-        // SAFETY: the worker's function, with the context that it was attached with and a text that
-        // lives until it returns.
+        // SAFETY: the worker's function, with its context and a text that outlives the call.
         unsafe {
             explain(self.ctx.as_ptr(), command.dest_id(), token, text.as_ptr().cast(), text.len());
         }
@@ -135,11 +128,10 @@ impl WorkerSide {
         &self.tasks
     }
 
-    /// Has the worker poll the plugin again without a pause.
     #[inline]
     pub(crate) fn moved(&self) {
         if let Some(moved) = self.services.moved {
-            // SAFETY: the worker's function, with the context that it was attached with.
+            // SAFETY: the worker's function, with the context of its `attach`.
             unsafe { moved(self.ctx.as_ptr()) };
         }
     }
@@ -149,7 +141,6 @@ impl WorkerSide {
         self.place.set(place);
     }
 
-    /// How many bytes the answer has that was written to the place last.
     #[inline]
     pub(crate) fn written(&self) -> &Cell<usize> {
         &self.written

@@ -1,9 +1,7 @@
-//! A command costs the plugin no allocation on the Rust heap, whether its future ends at once or
-//! waits.
-//!
-//! The descriptors that the interface demands are on the C heap, which is not counted here.
+//! A command allocates nothing on the Rust heap, whether its future ends at once or waits. The
+//! descriptors of the interface are on the C heap, which is not counted here.
 
-// Hundreds of the same commands, which take Miri minutes; others run there.
+// Miri would take minutes; it runs other tests of the same commands.
 #![cfg(not(miri))]
 
 mod common;
@@ -16,7 +14,6 @@ use urom_pdk::DocaError;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Sends `rounds` lists of 100 commands and collects all their notifications.
 fn exchange(worker: &mut Worker, rounds: u64, bytes: &[u8]) {
     for _ in 0..rounds {
         for i in 0..100 {

@@ -1,4 +1,4 @@
-//! The backtrace of a panic in a handler: the plugin's own functions, down to the handler's method.
+//! The backtrace of a panic in a handler: the plugin's functions, down to the handler's method.
 #![cfg(not(miri))]
 
 #[path = "common/again.rs"]
@@ -64,7 +64,6 @@ fn deeper(value: u64) {
     assert!(std::hint::black_box(value) == 0, "as the test asks"); // deepest
 }
 
-/// The other process: opens a plugin whose handler panics, and sends it a command.
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn failing() {
@@ -75,7 +74,6 @@ fn failing() {
     assert!(worker.wait(later).is_err());
 }
 
-/// The lines of the first backtrace behind the line that says `what`: each function and its place.
 fn frames(what: &str, in_progress: bool) -> Vec<String> {
     let mut command = again("failing");
     command.env("RUST_BACKTRACE", "1").env_remove("FAIL_IN_PROGRESS");
@@ -91,7 +89,7 @@ fn frames(what: &str, in_progress: bool) -> Vec<String> {
     frames.collect()
 }
 
-/// ` at file:line` of the line of this file that ends with the comment `what`.
+/// Returns ` at file:line` for the line of this file that ends with the comment `what`.
 fn place(what: &str) -> String {
     let text = include_str!("backtrace.rs");
     let line =

@@ -1,4 +1,4 @@
-//! Commands by `call` of the plugin's table: answered in the worker's place, or as any other.
+//! Commands by `call` of the plugin's table: answered in the worker's buffer, or like others.
 
 mod common;
 
@@ -17,12 +17,10 @@ use urom_pdk::{DocaError, Held};
 
 const ROOM: usize = 64;
 
-/// What a call gives that is answered at once.
 fn answered(tag: u64, value: u64) -> (Called, DocaError, Vec<u8>) {
     (Called::ANSWERED, DocaError::SUCCESS, command(tag, value).to_vec())
 }
 
-/// The tokens, statuses and fields of what `progress` gives.
 fn progress(worker: &mut Worker) -> Vec<(u64, DocaError, (u64, u64))> {
     let all = worker.progress();
     all.iter().map(|n| (n.header().urom_context, n.header().status, fields(n))).collect()
@@ -163,7 +161,6 @@ fn a_handler_is_told_of_each_host_that_left() {
 }
 
 thread_local! {
-    /// How many wakers were dropped.
     static DROPPED: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -203,7 +200,7 @@ fn a_wait_that_is_over_keeps_no_waker() {
     assert_eq!(Arc::strong_count(&idle), 1);
 }
 
-/// Where waits are that are never dropped: known, so that they count as no leak.
+/// Addresses of leaked waits: reachable, so they do not count as leaks.
 static FORGOTTEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 #[test]
@@ -215,7 +212,7 @@ fn a_waker_that_breaks_takes_no_answer_with_it() {
             let waker = Waker::from(Arc::new(Idle { breaks: true }));
             let cancelled = Box::leak(Box::new(cx.cancelled()));
             FORGOTTEN.lock().unwrap().push(ptr::from_ref(cancelled).cast::<u8>().addr());
-            // SAFETY: its memory is never used again.
+            // SAFETY: its memory is never reused.
             let cancelled = unsafe { Pin::new_unchecked(cancelled) };
             let poll = cancelled.poll(&mut task::Context::from_waker(&waker));
             assert!(poll.is_pending());

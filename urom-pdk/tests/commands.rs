@@ -1,4 +1,4 @@
-//! One command, one notification: whatever the command's bytes and whatever its handler does.
+//! One command, one notification, for any bytes and any handler.
 
 mod common;
 
@@ -7,7 +7,6 @@ use common::{PLUGIN_ID, open};
 use urom_abi::descriptor::NotificationDesc;
 use urom_pdk::DocaError;
 
-/// The one notification there is, checked for its address.
 fn only(mut all: Vec<NotificationDesc>, dest_id: u64, token: u64) -> (DocaError, (u64, u64)) {
     assert_eq!(all.len(), 1);
     let notification = all.remove(0);
@@ -72,7 +71,7 @@ fn an_error_is_answered_with_its_code_and_never_with_success() {
     for (tag, value, status) in [
         (FAIL, 0, DocaError::UNEXPECTED),
         (FAIL, unknown.0.into(), unknown),
-        // It panics when it is shown and when it is dropped.
+        // It panics when it is formatted and when it is dropped.
         (FAIL_NASTILY, 0, DocaError::DRIVER),
     ] {
         worker.send(1, 1, &command(tag, value));
@@ -92,7 +91,7 @@ fn a_panic_after_the_first_poll_is_an_answer_too() {
 #[test]
 fn a_future_that_panics_when_dropped_after_it_was_ready_is_answered_with_what_it_gave() {
     let mut worker = open();
-    // Ready at the first poll, and later.
+    // Ready in the first poll, and later.
     for turns in 0..3 {
         worker.queue(1, turns, &command(PANIC_WHEN_READY, turns));
         worker.queue(1, 10 + turns, &command(ECHO, turns));
@@ -222,7 +221,7 @@ fn answers_that_are_ready_leave_the_handlers_progress_out_but_never_twice_in_tur
         assert_eq!(only(worker.progress(), 1, turn).0, DocaError::SUCCESS);
         assert_eq!(script.progressed.get(), turn as usize / 2);
     }
-    // With a command at work it is called each time, whatever is ready.
+    // With a pending command it is called each time, even if answers are ready.
     worker.send(1, 7, &command(WAIT, 0));
     for turn in 8..=10 {
         worker.send(1, turn, &command(ECHO, 7));
@@ -247,7 +246,7 @@ fn a_panic_in_the_handlers_progress_ends_what_is_pending_and_what_comes_later() 
 fn two_answers_at_most_come_before_a_handlers_progress_that_panics() {
     let script = script();
     script.progress_panics.set(true);
-    // A worker runs the commands that came before its first turn, and calls progress after each.
+    // A worker runs commands that arrive before its first turn, and calls progress after each.
     let mut worker = open();
     let ends = [1, 2, 3].map(|turn| {
         worker.send(1, turn, &command(ECHO, 7));

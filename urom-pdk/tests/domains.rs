@@ -1,5 +1,4 @@
-//! Domain look-ups through the C table of a worker, from commands, from handles and from other
-//! threads.
+//! Domain look-ups through a worker's C table, from commands, handles and other threads.
 
 mod common;
 
@@ -13,7 +12,6 @@ use common::protocol::*;
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
 use urom_pdk::{DocaError, DomainHandle, Error, Result, Segment};
 
-/// Members of the worker's domain.
 const PEER: u64 = 7;
 const FOREIGN: u64 = 8;
 const SILENT: u64 = 9;
@@ -23,7 +21,7 @@ const WRONG: u64 = 11;
 const ADDRESS: &[u8] = b"where the peer is";
 static KEY: [u8; 11] = *b"\x01key\0bytes\xff";
 
-/// What a plugin made with this kit reports as its address.
+/// The framed address of a plugin with this kit.
 static REPORTED: OnceLock<Vec<u8>> = OnceLock::new();
 
 fn report() -> &'static [u8] {
@@ -38,7 +36,7 @@ fn report() -> &'static [u8] {
 }
 
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
-    // SAFETY: the context is live: a plugin passes what it was given while it is open.
+    // SAFETY: the context is valid: an open plugin passes its own.
     assert!(unsafe { (*ctx).iface }.open.is_some());
     static RAW: [u8; 1] = [0x11];
     let found = match member {
@@ -48,7 +46,7 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_vo
         BROKEN => return DocaError::DRIVER,
         _ => return DocaError::NOT_FOUND,
     };
-    // SAFETY: a plugin passes a place that can be written to.
+    // SAFETY: a plugin passes a writable pointer.
     unsafe { addr.write(found.cast_mut().cast()) };
     DocaError::SUCCESS
 }
@@ -60,7 +58,7 @@ unsafe extern "C" fn seg(_: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_in
         (WRONG, _) => -2,
         _ => return DocaError::NOT_FOUND,
     };
-    // SAFETY: a plugin passes a place that can be written to.
+    // SAFETY: a plugin passes a writable pointer.
     unsafe { seg.write(index) };
     DocaError::SUCCESS
 }
@@ -80,9 +78,9 @@ unsafe extern "C" fn packed(
         (BROKEN, _) => return DocaError::DRIVER,
         _ => return DocaError::NOT_FOUND,
     };
-    // SAFETY: a plugin passes a place that can be written to.
+    // SAFETY: a plugin passes a writable pointer.
     unsafe { len.write(count) };
-    // SAFETY: likewise.
+    // SAFETY: as above.
     unsafe { place.write(start.cast_mut().cast()) };
     DocaError::SUCCESS
 }
@@ -101,14 +99,12 @@ fn open(lookups: DomainLookups) -> (Worker, DomainHandle) {
     (worker, handle)
 }
 
-/// Runs `act` in a command, which must succeed.
 fn in_command(worker: &mut Worker, act: impl Fn(&urom_pdk::Context) -> Result<()> + 'static) {
     *script().act.borrow_mut() = Some(Box::new(move |cx, _| act(cx).map(|()| 0)));
     worker.send(1, 1, &command(ACT, 0));
     assert_eq!(worker.progress().remove(0).header().status, DocaError::SUCCESS);
 }
 
-/// An error with this code whose text has this part.
 fn fails<T: std::fmt::Debug>(result: Result<T>, code: DocaError, part: &str) {
     let error: Error = result.unwrap_err();
     assert_eq!(error.code(), code, "{error}");
@@ -129,7 +125,7 @@ fn a_command_borrows_what_the_worker_knows() {
         }
         assert!(domains.key(PEER, second)?.is_empty());
         assert!(domains.memory_handle(PEER, second)?.is_empty());
-        // On a thread of the command's own too.
+        // Also on a thread of the command.
         let address = std::thread::scope(|scope| scope.spawn(|| domains.address(PEER)).join());
         assert_eq!(address.expect("no panic")?, ADDRESS);
         Ok(())
@@ -170,10 +166,9 @@ fn every_failure_has_its_code_and_says_what_was_looked_up() {
         (memory(4, 0), not_found, "no memory handle of buffer 0 of worker 4"),
         (key(PEER, u32::MAX), not_found, "buffer 4294967295"),
         (address(FOREIGN), DocaError::INVALID_VALUE, "worker 8 was not made by this kit"),
-        // The worker's own errors.
         (address(BROKEN), DocaError::DRIVER, "the address of worker 10"),
         (key(BROKEN, 0), DocaError::DRIVER, "the key of buffer 0 of worker 10"),
-        // Answers that make no sense.
+        // Inconsistent answers.
         (address(SILENT), unexpected, "the address of worker 9"),
         (segment(WRONG, 0), unexpected, "worker 11"),
         (key(SILENT, 0), unexpected, "key"),
@@ -192,7 +187,7 @@ fn whether_a_member_is_there_can_be_asked_without_an_error() {
     assert!(!handle.contains(4).unwrap());
     in_command(&mut worker, |cx| {
         let domains = cx.domains();
-        // One that another kit made is there too.
+        // A member with another kit also counts.
         assert_eq!(
             (domains.contains(PEER)?, domains.contains(FOREIGN)?, domains.contains(4)?),
             (true, true, false)
@@ -244,16 +239,14 @@ fn a_handle_from_an_open_that_failed_only_fails() {
     fails(handle.key(PEER, Segment::FIRST), DocaError::BAD_STATE, "closed");
 }
 
-/// Look-ups of the next test that are under way.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
-/// And how many there were.
 static LOOKED_UP: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" fn slow_seg(_: *mut WorkerCtx, _: u64, _: u64, seg: *mut c_int) -> DocaError {
     UNDER_WAY.fetch_add(1, Ordering::SeqCst);
     LOOKED_UP.fetch_add(1, Ordering::SeqCst);
     (0..10).for_each(|_| std::thread::yield_now());
-    // SAFETY: a plugin passes a place that can be written to.
+    // SAFETY: a plugin passes a writable pointer.
     unsafe { seg.write(0) };
     UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
     DocaError::SUCCESS

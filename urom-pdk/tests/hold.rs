@@ -1,4 +1,4 @@
-//! Bytes of a command that are held beyond its future, its answer and the plugin.
+//! Bytes of a command held beyond its future, its answer and the plugin.
 
 mod common;
 
@@ -11,7 +11,6 @@ use urom_pdk::{Context, DocaError, Held, Result};
 
 type Kept = Rc<RefCell<Vec<Held>>>;
 
-/// A worker whose `ACT` commands hold what `hold` gives them.
 fn holding(hold: impl Fn(&Context, &[u8]) -> Result<Held> + 'static) -> (Worker, Kept) {
     let kept = Kept::default();
     let keep = Rc::clone(&kept);

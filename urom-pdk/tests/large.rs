@@ -1,5 +1,5 @@
-//! A protocol of more commands than one future awaits: each is served, from the first to the last.
-// Miri takes a minute for it, and the code is that of smaller protocols.
+//! Every command of a large protocol is served, even if one future cannot await all.
+// Miri would take a minute; smaller protocols run the same code.
 #![cfg(not(miri))]
 
 use urom_pdk::prelude::*;
@@ -29,7 +29,6 @@ macro_rules! large {
 
         use protocol::{Done, Handler, Protocol, $($command),*};
 
-        /// The name of a command, which its answer has.
         fn name_of(text: &str) -> [u8; 4] {
             let mut name = [0; 4];
             name[..text.len()].copy_from_slice(text.as_bytes());

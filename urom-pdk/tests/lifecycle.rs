@@ -18,12 +18,11 @@ fn the_interface_is_complete_and_carries_the_version_word() {
     assert!(iface.open.is_some() && iface.close.is_some() && iface.addr.is_some());
     assert!(iface.worker_cmd.is_some() && iface.progress.is_some() && iface.notif_pack.is_some());
     let mut version = 0;
-    // SAFETY: a word of this frame.
+    // SAFETY: a writable word.
     let code = unsafe { urom_pdk::__private::get_version(|| Words, &mut version) };
     assert_eq!((code, version), (DocaError::SUCCESS, 3));
 }
 
-/// Calls that are refused.
 macro_rules! refused {
     ($($call:expr;)*) => {$(
         // SAFETY: NULL and a context that is not open are allowed.
@@ -39,7 +38,7 @@ fn null_is_an_invalid_value_everywhere() {
     let unopened = &raw mut *unopened;
     let mut list = ListLink::detached();
     let list: *mut ListLink = &mut list;
-    // SAFETY: a list head of this frame.
+    // SAFETY: a writable list head.
     unsafe { urom_abi::list::init(list) };
     let (open, close) = (iface.open.unwrap(), iface.close.unwrap());
     let (addr, worker_cmd) = (iface.addr.unwrap(), iface.worker_cmd.unwrap());
@@ -59,7 +58,7 @@ fn null_is_an_invalid_value_everywhere() {
             progress(ctx, list);
         }
     }
-    // SAFETY: a context of this frame.
+    // SAFETY: a valid context.
     assert_eq!(unsafe { open(unopened) }, DocaError::SUCCESS);
     refused! {
         addr(unopened, null_mut(), null_mut());
@@ -91,7 +90,7 @@ fn a_failed_open_gives_its_code_and_leaves_nothing_behind() {
     assert_eq!(fails_with(DocaError(u32::MAX)), DocaError::UNEXPECTED, "a panic");
 }
 
-/// What the kit writes before an address.
+/// The length of the kit's frame before an address.
 const FRAME: usize = 16;
 
 #[test]
@@ -132,7 +131,7 @@ fn close_drops_pending_futures_then_the_handler() {
     assert_eq!(*script.dropped.borrow(), ["future", "future", "future", "handler"]);
     worker.close();
     assert_eq!(script.dropped.borrow().len(), 4, "a second close does nothing");
-    // Nobody is left to be woken.
+    // A late wake does nothing.
     for waker in script.wakers.borrow_mut().drain(..) {
         waker.wake();
     }

@@ -1,5 +1,4 @@
-//! What a plugin writes to standard error when a command fails: one line each, that says what and
-//! where.
+//! A plugin's lines on standard error: one with the error and location of each failed command.
 #![cfg(not(miri))]
 
 mod common;
@@ -11,11 +10,10 @@ use common::protocol::*;
 use program::again;
 use urom_pdk::DocaError;
 
-/// The other process: opens a plugin whose handler fails in every way.
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn failing() {
-    // Before there is a plugin, panics are Rust's business.
+    // Without a plugin, Rust's hook handles panics.
     let _ = std::panic::catch_unwind(|| panic!("before the plugin"));
     let mut worker = open();
     worker.send(3, 1, &command(PANIC_AT_ONCE, 0));
@@ -31,7 +29,6 @@ fn failing() {
     assert!(worker.progress().is_empty());
 }
 
-/// The other process: a host floods a plugin with what is no command.
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn flooded() {
@@ -44,7 +41,7 @@ fn flooded() {
     assert_eq!(worker.progress().len(), 1);
 }
 
-/// The other process: a plugin logs through other crates. Its logger is the first one there.
+/// Runs in the other process: a plugin logs through other crates. Its logger is installed first.
 #[test]
 #[ignore = "the other process of the tests in this file"]
 fn by_other_crates() {
@@ -62,7 +59,6 @@ fn by_other_crates() {
     log::info!("the plugin wants less");
 }
 
-/// Runs one of the above and gives the lines of its standard error.
 fn lines(of: &str) -> Vec<String> {
     let output = again(of).env("RUST_BACKTRACE", "0").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
@@ -105,13 +101,12 @@ fn every_failure_is_one_line() {
     assert!(refusal.contains("[ERR]") && refusal.contains("as the test asks"), "{refusal}");
     let progress = only("the handler's progress panicked at ");
     assert!(progress.contains("protocol.rs:"), "{progress}");
-    // Rust's own lines, for what is not the plugin's.
+    // Rust's own lines, for panics outside the plugin.
     assert!(only("before the plugin") == "before the plugin");
     assert!(only("outside of the plugin") == "outside of the plugin");
     assert_eq!(lines.iter().filter(|line| line.starts_with("thread '")).count(), 2, "{lines:#?}");
 }
 
-/// A line behind its time and thread.
 fn behind_thread(line: &str) -> &str {
     line.splitn(3, "][").nth(2).unwrap_or_default()
 }
@@ -146,7 +141,7 @@ fn a_flood_of_failures_is_a_few_lines_and_their_number() {
     let lines = lines("flooded");
     let of = |part: &str| lines.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
     let each = of("unknown command of 5 bytes");
-    // Eight a second: on a machine that has other things to do a thousand commands may take some.
+    // Eight a second: a busy machine may take longer for a thousand commands.
     assert!((8..=80).contains(&each.len()), "{lines:#?}");
     assert_eq!(of("unknown command: ").len(), 1, "{lines:#?}");
     assert!(of("unknown command: ")[0].contains("more failed, and were not logged"), "{lines:#?}");

@@ -136,7 +136,7 @@ fn the_values_of_a_host_go_when_it_leaves() {
     assert!(hosts.write(2, 50).is_ok());
 }
 
-/// A value that uses its table while it is dropped, as one that tells its peers does.
+/// A value whose drop uses its table.
 struct Chained(PerHost<Chained>);
 
 impl Drop for Chained {

@@ -1,4 +1,4 @@
-//! What ends a worker's sleep, and tasks beside the commands.
+//! Wakes of a sleeping worker, and tasks beside the commands.
 
 mod common;
 
@@ -13,11 +13,10 @@ use common::protocol::{WAIT, command, fields, script};
 use common::{Worker, open};
 use urom_pdk::{Task, Tasks};
 
-/// Whether one of the descriptors is readable.
 fn rings(descriptors: &[c_int]) -> bool {
     let watch = |fd: &c_int| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 };
     let mut watched: Vec<_> = descriptors.iter().map(watch).collect();
-    // SAFETY: as many structures as it is told of, and no wait.
+    // SAFETY: the array has this length, and the call does not wait.
     unsafe { libc::poll(watched.as_mut_ptr(), watched.len() as libc::nfds_t, 0) > 0 }
 }
 
@@ -69,7 +68,7 @@ fn a_handler_that_has_something_to_do_keeps_the_worker_awake_and_one_that_panics
     assert_eq!(worker.arm(), Some(Vec::new()), "it works no more");
 }
 
-/// A task that ends when it is woken by the last of these.
+/// Starts a task that ends when the returned waker wakes it.
 fn task(worker: &mut Worker, done: &Rc<Cell<u32>>) -> (Task, Waker) {
     let (done, kept) = (Rc::clone(done), Rc::new(Cell::new(None)));
     let (first, keep) = (Cell::new(true), Rc::clone(&kept));
@@ -114,7 +113,6 @@ fn a_task_that_was_started_is_something_to_do_and_one_that_starts_another_is_fin
     assert!(worker.arm().is_some());
 }
 
-/// Says that it was dropped.
 struct Dropped(Rc<Cell<u32>>);
 
 impl Drop for Dropped {

@@ -1,5 +1,4 @@
-//! Threads for work that a loop must not wait for. tokio has such threads too, but panics when
-//! there can be none at that moment.
+//! Threads for work that a loop must not wait for. tokio's own panic when a thread cannot start.
 
 use std::thread::Builder;
 
@@ -11,12 +10,12 @@ use urom_os::signals::no_thread;
 pub(crate) fn on_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let log = dispatcher::get_default(Clone::clone);
     let work = move || dispatcher::with_default(&log, work);
-    // Signals are as they are here: what the thread starts inherits which are blocked.
+    // The thread inherits the signal mask of this thread.
     let thread = Builder::new().name(name.to_owned()).spawn(work);
     thread.map(drop).map_err(|error| no_thread(error).to_string())
 }
 
-/// The result of work that may block, done on a thread of its own inside this runtime.
+/// Runs work that may block on its own thread, and returns its result inside this runtime.
 pub(crate) async fn result_of<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,5 +1,4 @@
-//! The embedded service: the daemon and its workers on threads of this process, for tests and first
-//! steps.
+//! The embedded service: daemon and workers on threads of this process, for tests and first steps.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -30,37 +29,35 @@ use crate::freshness;
 use crate::log::Log;
 use crate::threads::{Alive, wait_for_all};
 
-/// Names the CPUs hosts are told of, as `uromd --cpus` does.
+/// The CPU set that hosts see, like `uromd --cpus`.
 const CPUS_VARIABLE: &str = "UROM_CPUS";
 
-/// The options of an embedded service.
+/// Options of an embedded service.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedOptions {
-    /// Where plugins lie, instead of `UROM_PLUGIN_PATH`. When neither is set, the service looks
-    /// beside the running program (in the folder above when that is cargo's `deps` or `examples`).
+    /// Plugin path, instead of `UROM_PLUGIN_PATH`. When neither is set, the service looks beside
+    /// the running program (in the parent directory if this is cargo's `deps` or `examples`).
     pub plugin_path: Option<OsString>,
-    /// The message limit in bytes; 4096 by default.
+    /// Message limit in bytes; 4096 by default.
     pub max_message: Option<usize>,
-    /// The CPUs hosts are told of; those of the variable `UROM_CPUS` by default, else those of the
-    /// process.
+    /// The CPU set that hosts see; by default the set in `UROM_CPUS`, else the process's CPUs.
     pub cpus: Option<CpuSet>,
 }
 
-/// A running embedded service. Dropping it stops daemon and workers in order.
+/// A running embedded service. Dropping it stops the daemon and the workers in order.
 ///
-/// It is the same code as `uromd`, with a thread wherever that has a process. So environment and
-/// CPU set of a single worker have no effect (a log line says so), and a plugin that crashes takes
-/// the process along.
+/// It runs the code of `uromd`, with threads instead of processes. The environment and CPU set of a
+/// single worker have no effect (a log line reports this), and a plugin that crashes ends the
+/// process.
 ///
-/// A plugin of this kit is listed by the description in its file. Any other must be loaded for
-/// that, on a thread. If loading hangs, it keeps the loader's lock: the process can then load
-/// nothing else, start no worker and not end. A warning names the plugin after two seconds; under
-/// `uromd` it does no harm. A file that was replaced after this process had loaded it is loaded
-/// only once the program is started again.
+/// The service lists a plugin of this kit from the description in its file. It must load any other
+/// plugin, on a thread. If loading hangs, that thread keeps the loader's lock: the process can then
+/// load nothing else, start no worker and not exit. A warning names the plugin after two seconds;
+/// in `uromd` such a plugin does no harm. A file that was replaced after this process loaded it is
+/// not loaded again until the program restarts.
 ///
-/// Its warnings, and lines of its plugins down to `INFO`, go to standard error. A program with a
-/// `tracing` subscriber gets them as events instead, those of plugins under the target
-/// `urom_plugin`.
+/// The service's warnings, and plugin lines down to `INFO`, go to standard error. A program with a
+/// `tracing` subscriber gets events instead; plugin events have the target `urom_plugin`.
 #[derive(Debug)]
 pub struct Embedded {
     address: SocketAddr,
@@ -69,8 +66,7 @@ pub struct Embedded {
     maker: Maker,
 }
 
-/// How long a process that exits waits for its services. One of their own threads may be what made
-/// it exit.
+/// How long an exiting process waits for its services. One of their threads may have called `exit`.
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
 static SHARED: PerProcess<Mutex<Vec<Sharing>>> = PerProcess::new(Mutex::default);
@@ -81,8 +77,8 @@ impl Embedded {
     /// Starts a service on a free port of the loopback address.
     ///
     /// # Errors
-    /// The operating system's: no port, no thread, no random numbers, too few descriptors.
-    /// `InvalidInput` when `UROM_CPUS` is no list of CPUs.
+    /// Without a port, a thread, random numbers or descriptors: the operating system's error.
+    /// `InvalidInput` when `UROM_CPUS` is not a CPU list.
     pub fn start(options: EmbeddedOptions) -> io::Result<Embedded> {
         ucx::require_descriptors(descriptors::OWN)?;
         let cpus = match options.cpus {
@@ -93,7 +89,7 @@ impl Embedded {
         let args = DaemonArgs {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_message: options.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
-            // It has no effect on threads of the host's own process.
+            // Has no effect on threads of the host's process.
             worker_env_allow: vec!["*".to_owned()],
             ..DaemonArgs::default()
         };
@@ -102,7 +98,7 @@ impl Embedded {
             key: Some(key.clone()),
             plugin_path: Some(places(options.plugin_path.as_deref()))
                 .filter(|places| !places.is_empty()),
-            // A peer that is silent is paused together with this end.
+            // Peer and service pause together: they share the process.
             patience: Patience::OFF,
             ..DaemonConfig::new(args, cpus)
         };
@@ -127,15 +123,14 @@ impl Embedded {
                 )
                 .await
             });
-            // A plugin that hangs while it is listed keeps its thread; it must not keep the host
-            // program.
+            // A plugin that hangs during listing keeps its thread, but not the host program.
             runtime.shutdown_background();
             if let Err(problem) = served {
                 error!("the embedded service ended: {problem}");
             }
             Log::flush();
         };
-        // The workers' threads inherit it from this one.
+        // The worker threads inherit the signal mask from this thread.
         let thread = signals::blocked(|| {
             std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
         });
@@ -144,12 +139,12 @@ impl Embedded {
         Ok(Embedded { address, key, running, maker: Maker::here() })
     }
 
-    /// The service of this process for a plugin path (`None`: see
-    /// [`EmbeddedOptions::plugin_path`]), a message limit in bytes and the CPUs of `UROM_CPUS`:
-    /// started on first use, stopped when its last user drops it, or the process exits.
+    /// Returns the process's service for a plugin path (`None`: see
+    /// [`EmbeddedOptions::plugin_path`]), a message limit in bytes and the CPUs of `UROM_CPUS`. It
+    /// starts on first use, and stops when its last user drops it or the process exits.
     ///
     /// # Errors
-    /// As [`start`](Embedded::start).
+    /// See [`start`](Embedded::start).
     pub fn shared(plugin_path: Option<OsString>, max_message: usize) -> io::Result<Arc<Embedded>> {
         let cpus = cpus_variable(env::var_os(CPUS_VARIABLE))?;
         let mut running = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,13 +163,12 @@ impl Embedded {
         Ok(service)
     }
 
-    /// Where it listens.
+    /// Returns the address on which the service listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The key of its hosts. It was made for this process, so that no other user of the machine can
-    /// connect.
+    /// Returns the key for its hosts. It is random, so other users of the machine cannot connect.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -187,7 +181,7 @@ impl Embedded {
 impl Drop for Embedded {
     fn drop(&mut self) {
         if !self.maker.is_here() {
-            // The thread is the parent's, and so are the service's sockets.
+            // In a forked child, the thread and the sockets belong to the parent.
             return std::mem::forget(self.running.get_mut().map(Option::take));
         }
         if let Some((stop, thread)) = self.take_running() {
@@ -197,14 +191,12 @@ impl Drop for Embedded {
     }
 }
 
-/// Stops shared services when the process exits. A host may exit without stopping anything, and UCX
-/// must not be destroyed under their threads.
+/// Stops shared services when the process exits: UCX must not be destroyed while their threads run.
 fn stop_at_exit() {
-    /// A child runs what its parent has registered, too; the second time nothing is left to stop.
+    /// A forked child inherits the parent's handlers; a second call does nothing.
     static REGISTERED: PerProcess<Once> = PerProcess::new(Once::new);
     REGISTERED.call_once(|| {
-        // SAFETY: a function that stays, and that unwinds nowhere. When it cannot be registered,
-        // all is as without it.
+        // SAFETY: `at_exit` lives as long as the program and does not unwind.
         unsafe { libc::atexit(at_exit) };
     });
 }
@@ -222,10 +214,8 @@ extern "C" fn at_exit() {
 
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
-/// Why an embedded service does not serve a plugin, and what to do; `plugin_path` as for
-/// [`EmbeddedOptions`].
-///
-/// For error messages: the service itself says it in its log.
+/// Returns why an embedded service does not serve a plugin, and the remedy, for error messages.
+/// `plugin_path` is as in [`EmbeddedOptions`].
 pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String) {
     let places = places(plugin_path);
     let names = [format!("{plugin}.so"), format!("lib{plugin}.so")];
@@ -252,15 +242,14 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
     let build = places.iter().find_map(directory);
     let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
     let place = match plugin_path {
-        // The variable has no effect then.
+        // `plugin_path` overrides the variable.
         Some(_) => "add the directory of its .so to the plugin path that this program gives".into(),
         None => format!("name the directory of its .so in {PLUGIN_PATH_VARIABLE}"),
     };
     (why, format!("{build}{place}; {LOG}"))
 }
 
-/// Where an embedded service looks for plugins: in `plugin_path`, else where `UROM_PLUGIN_PATH`
-/// says, else where cargo puts plugins that it builds together with this program.
+/// Returns the plugin path: `plugin_path`, else `UROM_PLUGIN_PATH`, else cargo's output directory.
 fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
     let variable = || env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
     if let Some(path) = plugin_path.map(OsStr::to_owned).or_else(variable) {
@@ -271,14 +260,12 @@ fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
     program.and_then(|program| beside(&program, &libraries)).into_iter().collect()
 }
 
-/// The directory in which cargo leaves the libraries of the build that a program is of, such as
-/// `target/debug`: the program's own, or, for a program that lies where cargo builds, the one that
-/// `LD_LIBRARY_PATH` names. Cargo sets that variable, whose value is `libraries`, for what it
-/// starts.
+/// Returns cargo's output directory for a program, such as `target/debug`. It is the program's
+/// directory or, for a program in cargo's build directory, the matching directory in `libraries`,
+/// the value of `LD_LIBRARY_PATH` that cargo sets.
 pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
     let directory = program.parent()?;
-    // Where cargo builds, which may be elsewhere than where it leaves what is finished:
-    // `deps/NAME`, or `build/PACKAGE/HASH/out/NAME`.
+    // Cargo may build outside its output directory: `deps/NAME`, or `build/PACKAGE/HASH/out/NAME`.
     let profile = if ["deps", "examples"].iter().any(|name| directory.ends_with(name)) {
         directory.parent()?
     } else if directory.ends_with("out") && directory.ancestors().nth(3)?.ends_with("build") {

@@ -1,7 +1,7 @@
-//! Where connections come in: a listener and its [`UnprovenSet`].
+//! Accepts connections: a listener and its [`UnprovenSet`].
 //!
-//! When the system has no descriptor left, a connection cannot be accepted and stays in the
-//! backlog. Accepting is tried again a little later, and the caller does other work in between.
+//! Without a free descriptor, a connection stays in the backlog. Accepting is retried after 100 ms;
+//! the caller does other work meanwhile.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -14,16 +14,14 @@ use urom_wire::stream::prepare;
 
 use crate::unproven::{UNPROVEN, Unproven, UnprovenSet};
 
-/// How many bytes the kernel keeps for a peer that reads later. It takes twice as many, for what it
-/// needs itself.
+/// Send buffer in bytes for a peer that reads late. The kernel doubles it for its overhead.
 const SEND_BUFFER: usize = 128 << 10;
 
 const BACKLOG: i32 = 4096;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Enlarges the backlog to as many connections as may come at once: the standard library's is 128.
-/// If this fails, it stays at that.
+/// Enlarges the backlog from the standard library's 128. On failure it stays at 128.
 pub(crate) fn let_wait(listener: impl AsFd) {
     let _ = rustix::net::listen(listener, BACKLOG);
 }
@@ -41,8 +39,7 @@ impl Entrance {
         Entrance { listener, unproven: UnprovenSet::new(UNPROVEN), closed: None }
     }
 
-    /// The next connection, once there is a place for it among those that have proven nothing.
-    /// Nothing is lost when this is dropped before it is ready.
+    /// Returns the next connection once the unproven set has a free slot. Cancel-safe.
     pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Unproven) {
         loop {
             if let Some(until) = self.closed {
@@ -52,11 +49,10 @@ impl Entrance {
             self.unproven.room().await;
             match self.listener.accept().await {
                 Ok((stream, peer)) => {
-                    // IPv4 that comes to a socket of IPv6 is shown as what it is.
+                    // Shows an IPv4-mapped IPv6 address as IPv4.
                     let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                     prepare(&stream);
-                    // Without this the kernel keeps 4 MiB for a peer that reads nothing, until that
-                    // is noticed.
+                    // By default, the kernel keeps up to 4 MiB for a peer that stopped reading.
                     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
                     return (stream, peer, self.unproven.enter(peer.ip()));
                 }

@@ -1,8 +1,8 @@
-//! Whether a plugin that lies where cargo put it is older than its sources.
+//! Detects plugins in cargo's directories that are older than their sources.
 //!
-//! `cargo run -p HOST` builds the host alone, and would find whatever plugin an earlier build left
-//! behind. Cargo writes a list of sources, `libNAME.d`, beside each library; `cargo urom build`
-//! writes one beside its copies ([`list_of_copy`]).
+//! `cargo run -p HOST` builds the host alone, and would use the plugin of an earlier build. Cargo
+//! writes a list of sources, `libNAME.d`, beside each library; `cargo urom build` writes one beside
+//! its copies ([`list_of_copy`]).
 
 mod sources;
 
@@ -18,15 +18,14 @@ use urom_os::named_file;
 pub use self::sources::list_of_copy;
 use self::sources::sources;
 
-/// The directory beside cargo's libraries in which `cargo urom build` leaves its copies.
+/// The directory, beside cargo's libraries, with the copies of `cargo urom build`.
 pub const COPIES: &str = "urom";
 
-/// A source by which the library is old. `None` without one, and for a file that no list is about:
-/// a link, and a file that was copied or moved without a new list.
+/// Returns a source that is newer than the library. `None` if no source is newer, and without a
+/// list for the file: for a link, and for a file that was copied or moved without a new list.
 ///
-/// A source that is gone counts by the directory that is left, because a build script may name
-/// files that never were there. A plugin's image has no sources at all, so a package has to be
-/// there.
+/// A deleted source counts with its directory's time, because a build script may name files that
+/// never existed. A plugin in an image lacks sources, so a package must exist.
 fn old_by(library: &Path) -> Option<PathBuf> {
     if library.is_symlink() {
         return None;
@@ -35,8 +34,7 @@ fn old_by(library: &Path) -> Option<PathBuf> {
     let list = named_file::read(&library.with_extension("d"), sources::MOST).ok()?;
     let sources = sources(&list, &library)?;
     let built = modified(&library).ok()?;
-    // A time in the future, by another machine's clock, stays newer however often the library is
-    // built.
+    // A time in the future, from another machine's clock, stays newer after every build.
     let now = SystemTime::now();
     sources.into_iter().find(|source| {
         let changed = source.ancestors().find_map(|place| modified(place).ok());
@@ -49,19 +47,18 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
     fs::metadata(file)?.modified()
 }
 
-/// The command that builds what cargo, or `cargo urom build`, leaves in a directory, for a sentence
-/// that begins with `run`. `None` where cargo leaves nothing, or there is no workspace.
+/// Returns the command that builds a directory's libraries, for a sentence that begins with `run`.
+/// `None` if cargo does not build into it, or without a workspace.
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
     let profile = directory.parent().filter(|_| directory.ends_with(COPIES)).unwrap_or(directory);
-    // Cargo marks a directory that it builds in, and one with a target's triple is a level deeper.
+    // Cargo marks its build directory; a directory with a target triple is one level deeper.
     if !profile.ancestors().skip(1).take(2).any(|place| place.join("CACHEDIR.TAG").exists()) {
         return None;
     }
     command_in(package().as_deref().unwrap_or(directory), directory)
 }
 
-/// The package of this program. Cargo tells those that it starts: a directory with what it built
-/// may be far from it.
+/// The package of this program, from cargo's environment: the build directory may be far from it.
 fn package() -> Option<PathBuf> {
     std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from)
 }
@@ -70,8 +67,8 @@ fn root(place: &Path) -> Option<&Path> {
     place.ancestors().find(|place| place.join("Cargo.lock").is_file())
 }
 
-/// A place in the workspace of a library in `directory` that has this source. That may be another
-/// workspace than that of the program, which is of `package`.
+/// Returns a path in the workspace of a library in `directory` with this source. The program, from
+/// `package`, may belong to another workspace.
 fn place_of<'a>(source: &Path, package: Option<&'a Path>, directory: &'a Path) -> &'a Path {
     let has = |place: &Path| root(place).is_some_and(|root| source.starts_with(root));
     match package {
@@ -101,12 +98,12 @@ fn is_triple(name: &str) -> bool {
     name.ends_with("-unknown-linux-gnu")
 }
 
-/// Why a file is stale, and what to do about it.
+/// Returns why a file is stale, and the remedy.
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let source = old_by(library)?;
     let gone = if source.exists() { "" } else { ", which is gone" };
     let why = format!("older than its source {}{gone}", source.display());
-    // A path from the working directory does not show the workspace around it.
+    // A relative path does not lead to the workspace above it.
     let library = std::path::absolute(library).ok()?;
     let directory = library.parent()?;
     let package = package();
@@ -125,7 +122,6 @@ mod tests {
 
     use super::*;
 
-    /// A workspace with a library that was built an hour ago from one source.
     struct TestDirectory(tempfile::TempDir);
 
     impl TestDirectory {
@@ -175,7 +171,7 @@ mod tests {
         for (changed, is_newer) in [
             (now, true),
             (now - Duration::from_secs(7200), false),
-            // A clock that is ahead.
+            // A clock in the future.
             (now + Duration::from_secs(3600), false),
         ] {
             place.set("a src/lib.rs", changed);
@@ -262,7 +258,7 @@ mod tests {
         assert_eq!(old_by(&copy), None, "a copy of now");
         place.set("target/debug/a copy/p.so", modified(&library).unwrap());
         assert_eq!(old_by(&copy), Some(place.path("a src/lib.rs")));
-        // Somewhere else it is as old as it is.
+        // Outside the workspace, the age does not matter.
         fs::rename(place.path("target/debug/a copy"), place.path("elsewhere")).unwrap();
         assert_eq!(old_by(&place.path("elsewhere/p.so")), None);
     }

@@ -1,7 +1,6 @@
-//! `SIGHUP`: ends daemon and workers in order, unless it was ignored when the program was started,
-//! as by `nohup`.
+//! `SIGHUP`: stops daemon and workers in order, unless ignored at the start (`nohup`).
 //!
-//! UCX installs its own handler while it is loaded, before `main`, so the inherited one must be
+//! UCX installs its own handler while it is loaded, before `main`, so the inherited handler must be
 //! read earlier.
 
 use std::mem::MaybeUninit;
@@ -11,19 +10,17 @@ use tokio::signal::unix::Signal;
 
 static IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// UCX takes the signal for a wish to be debugged where this names it.
+/// Names the signals on which UCX starts its debugger.
 const DEBUG_VARIABLE: &str = "UCX_DEBUG_SIGNO";
 
 /// Makes a program remember whether `SIGHUP` was ignored when it started.
 ///
-/// For executables that call `uromd::main_of`: they alone may have what runs
-/// before all libraries.
+/// For executables that call `uromd::main_of`: only an executable can have a `.preinit_array`.
 #[macro_export]
 macro_rules! remember_hangup {
     () => {
         #[used]
-        // SAFETY: the section holds such functions, and this one may be called before any
-        // constructor.
+        // SAFETY: the section holds functions of this type, which may run before any constructor.
         #[unsafe(link_section = ".preinit_array")]
         static REMEMBER_HANGUP: extern "C" fn() = $crate::remember_hangup_now;
     };
@@ -32,23 +29,22 @@ macro_rules! remember_hangup {
 #[doc(hidden)]
 pub extern "C" fn remember_hangup_now() {
     let mut now = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: nothing is changed, and there is room for what is told.
+    // SAFETY: no handler is set, and `now` is large enough for the result.
     let told = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) };
-    // SAFETY: all zero is a valid value, whether it was written or not.
+    // SAFETY: `now` is zeroed, and all zeros is a valid value.
     let now = unsafe { now.assume_init() };
     IGNORED.store(told == 0 && now.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
 }
 
-/// Whether this program ends in order at `SIGHUP`. Not if the signal was ignored when it started:
-/// then it and the processes that it starts ignore it from here on. Nor with UCX's debugger, which
-/// uses the signal.
+/// Returns whether `SIGHUP` ends this program in order. If the signal was ignored at the start,
+/// this process and its children ignore it from here on. UCX's debugger also uses the signal.
 pub(crate) fn ends_the_program() -> bool {
     if std::env::var_os(DEBUG_VARIABLE).is_some() {
         return false;
     }
     let is_ignored = IGNORED.load(Ordering::Relaxed);
     if is_ignored {
-        // SAFETY: no handler is set, and the one that goes is UCX's, which needs it for nothing.
+        // SAFETY: no handler is set; UCX's handler is removed, which UCX does not need.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
     !is_ignored

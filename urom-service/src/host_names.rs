@@ -1,6 +1,6 @@
-//! The names of a worker's hosts in log lines: plugins know their connections by number only.
+//! Names of a worker's hosts for log lines: plugins identify their connections by number only.
 //!
-//! The names belong to the data thread, on which plugins are called.
+//! The data thread owns the names; it also calls the plugins.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ thread_local! {
     static NAMES: RefCell<HashMap<u64, Rc<str>>> = RefCell::default();
 }
 
-/// The name of a connection's host; plugins can ask for it until this is dropped.
+/// The name of a connection's host; plugins can read it until this is dropped.
 #[derive(Debug)]
 pub(crate) struct HostName {
     dest_id: u64,

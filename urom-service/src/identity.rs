@@ -1,4 +1,4 @@
-//! Whether a path still leads to the same file.
+//! Detects whether a path still leads to the same file.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ pub(crate) struct Identity {
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    /// Of its inode: a copy may keep the time, and take the place, of what it replaces.
+    /// Change time of the inode: a replacement may keep the modification time.
     changed: (i64, i64),
 }
 
@@ -19,7 +19,7 @@ impl Identity {
     pub(crate) fn of(file: &Path) -> io::Result<Identity> {
         let metadata = fs::metadata(file)?;
         if !metadata.is_file() {
-            // Opening, say, a pipe would wait for ever.
+            // Opening a pipe, for example, would block for ever.
             return Err(io::Error::other("it is not a regular file"));
         }
         Ok(Identity {
@@ -46,7 +46,7 @@ mod tests {
         };
         let first = write("one");
         assert_eq!(Identity::of(file.path()).unwrap(), first);
-        // The file system's clock has ticks.
+        // The file system's clock is coarse.
         let begin = std::time::Instant::now();
         while write("two") == first {
             assert!(begin.elapsed().as_secs() < 10, "only the inode's time tells");

@@ -1,26 +1,25 @@
 //! A DOCA UROM service: the daemon and its workers.
 //!
-//! Three kinds of process, all of them the program `uromd`:
+//! Three kinds of process run the program `uromd`:
 //!
-//! - the **daemon** (`daemon`) finds plugins and numbers them, starts one worker for each worker
-//!   id, and tells hosts where the workers are. It sees no command;
-//! - a **worker** (`worker`) loads the plugins it was told to, takes commands from hosts over
-//!   rings or UCX, gives them to the plugins, and sends the answers back. One worker can serve
-//!   several hosts, and ends when the last one has left;
-//! - an **examiner** ([`plugins::examine()`]) loads one file for the daemon and tells what it is.
+//! - the **daemon** (`daemon`) finds and numbers plugins, starts one worker for each worker id, and
+//!   sends the workers' addresses to hosts. Commands bypass it;
+//! - a **worker** (`worker`) loads its plugins, receives commands from hosts over rings or UCX,
+//!   passes them to the plugins, and sends back the answers. It serves several hosts, and ends
+//!   when the last host has left;
+//! - an **examiner** ([`plugins::examine()`]) loads one file for the daemon and reports on it.
 //!
-//! Host programs talk to both through the crate `libdoca-host`: through `urom-host`, or through
-//! DOCA's C interface.
+//! Host programs use the crate `libdoca-host`, through `urom-host` or DOCA's C interface.
 //!
-//! What comes from outside a process is checked and never believed: bytes, lengths, slots, a
-//! plugin's echo of a command. A plugin's *code* is believed by its worker alone, which it takes
-//! along when it crashes. A file that crashes its examiner costs a line of the log. The events of a
-//! plugin that does not arm its descriptors wake no worker: it polls its plugins up to a thousand
-//! times a second while they owe answers, and twenty times otherwise.
+//! All input from outside a process is checked: bytes, lengths, slots, a plugin's echo of a
+//! command. Only a worker trusts a plugin's *code*, and crashes with it; a file that crashes its
+//! examiner costs one log line. A plugin that does not arm its descriptors does not wake its
+//! worker: the worker polls it up to a thousand times a second while answers are due, and twenty
+//! times otherwise.
 //!
-//! [`embedded`] is the same daemon and worker code on threads of the host's process. [`urom_wire`]
-//! is what host, daemon and worker say to each other; `log` is how daemon and workers say what
-//! they do, and [`urom_log`] how C programs and plugins do.
+//! [`embedded`] runs the same code on threads of the host's process. [`urom_wire`] contains the
+//! messages between host, daemon and worker; `log` is the log of daemon and workers, [`urom_log`]
+//! the log for C programs and plugins.
 
 #[macro_use]
 mod log;
@@ -55,7 +54,7 @@ pub use own_output::take_stdout;
 pub use urom_log::export_doca_log;
 pub use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
-/// What the daemon does with plugins' files, for tools that tell beforehand what it will do.
+/// The daemon's checks of plugin files, for tools that predict their result.
 pub mod plugins {
     pub use urom_wire::control::PLUGIN_PATH_VARIABLE;
 

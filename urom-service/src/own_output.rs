@@ -1,14 +1,13 @@
 use std::fs::File;
 use std::io;
 
-/// Standard output, taken for the program alone: what anything else of the process, and of the
-/// processes that it starts, writes to standard output from now on goes to standard error. Where
-/// standard error is closed, it goes nowhere.
+/// Takes standard output for the program alone. Later output of other code in the process, and of
+/// child processes, goes to standard error, or nowhere if closed.
 ///
 /// For programs whose output another program reads. Call it once, before other threads run.
 ///
 /// # Errors
-/// Standard output is closed, or there is no free descriptor.
+/// Standard output is closed, or no descriptor is free.
 pub fn take_stdout() -> io::Result<File> {
     let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     match rustix::stdio::dup2_stdout(rustix::stdio::stderr()) {
@@ -28,7 +27,7 @@ mod tests {
     #[test]
     #[ignore = "the other process of the next test"]
     fn a_program_without_standard_error() {
-        // SAFETY: this process has one test, whose output is read by its parent.
+        // SAFETY: this process runs only this test, and its parent reads the output.
         unsafe { libc::close(2) };
         let mut own = take_stdout().unwrap();
         std::io::stdout().write_all(b"for people\n").unwrap();

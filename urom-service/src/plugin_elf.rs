@@ -1,8 +1,7 @@
-//! What a plugin's file shows without running any of it: its machine, its two symbols, its
-//! description.
+//! Reads a plugin file without running it: its machine, its two symbols, its description.
 //!
-//! Loading a file runs its constructors, so files are looked at first. Their bytes are not trusted:
-//! reads are bounded by the file.
+//! Loading a file runs its constructors, so files are read first. Their bytes are not trusted: the
+//! file's size bounds all reads.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,41 +16,40 @@ use urom_abi::describe::section::{self, Description, MAX_LEN, ReadError, SECTION
 use urom_abi::plugin::{GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, PLUGIN_NAME_CAPACITY};
 use urom_os::{machine, named_file};
 
-/// The most that is read in one piece: a table of symbols, or of their names. Files may be larger,
-/// and have holes.
+/// Size limit of one read: a symbol table or a table of names. Files may be larger, and have holes.
 const MOST: u64 = 1 << 28;
 
-/// What a shared library for this machine shows of itself.
+/// The properties of a shared library for this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginElf {
-    /// Which of a plugin's two symbols it does not export. Empty for a plugin, and for a file whose
-    /// symbols only the loader finds: one without section headers.
+    /// Plugin symbols that the file does not export. Empty for a plugin, and for a file without
+    /// section headers, whose symbols only the loader finds.
     pub missing: Vec<&'static str>,
-    /// The description in its section, if it has one: Rust plugins of this kit do.
+    /// The description in its section, if present: Rust plugins of this kit have it.
     pub description: Option<Result<Description, ReadError>>,
 }
 
-/// Why a file cannot be a plugin for this machine.
+/// The reason why a file cannot be a plugin for this machine.
 #[derive(Debug, thiserror::Error)]
 pub enum LookError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is for another machine.
+    /// The file is for another machine.
     #[error("{0}")]
     Foreign(String),
-    /// It is no ELF file, or one of another kind.
+    /// The file is not an ELF file, or is another kind of ELF file.
     #[error("is not a shared library: {0}")]
     NotShared(&'static str),
-    /// Its tables make no sense.
+    /// The file's tables are damaged.
     #[error("cannot be read as an ELF file: {0}")]
     Damaged(#[from] object::read::Error),
 }
 
-/// Looks at a file, and runs nothing of it.
+/// Reads a file without running any of it.
 ///
 /// # Errors
-/// Why it cannot be a plugin that this program loads.
+/// The reason why this program cannot load the file as a plugin.
 pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     let mut file = named_file::open(path, 0)?;
     let mut header = [0; machine::HEADER_LEN];
@@ -68,7 +66,7 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
         return Err(LookError::Foreign(remark));
     }
     file.rewind()?;
-    // Reads what is asked for only: plugins with debug information are large.
+    // Reads only the requested parts: plugins with debug information are large.
     let cache = ReadCache::new(file);
     let elf = ElfFile64::<Endianness, _>::parse(InPieces(&cache))?;
     if elf.elf_header().e_type(elf.endian()) != ET_DYN {
@@ -81,7 +79,7 @@ pub fn look(path: &Path) -> Result<PluginElf, LookError> {
     Ok(PluginElf { missing, description: description(&elf)? })
 }
 
-/// A symbol that the loader finds in a shared object.
+/// A symbol that a shared object exports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     /// Its name, without a version.
@@ -90,17 +88,17 @@ pub struct Export {
     pub function: bool,
 }
 
-/// What a file exports, in its order. One name may be there twice, with two versions.
+/// Returns a file's exports, in file order. A name with two versions occurs twice.
 ///
 /// # Errors
-/// The file's tables lead nowhere.
+/// The file's tables are damaged.
 pub fn exports<'data, R: ReadRef<'data>>(
     elf: &ElfFile64<'data, Endianness, R>,
 ) -> object::Result<Vec<Export>> {
     let mut exports = Vec::new();
     for symbol in elf.dynamic_symbols() {
         let raw = symbol.elf_symbol();
-        // The names of versions are symbols, too, without a section.
+        // Version names are also symbols, without a section.
         if symbol.is_local()
             || raw.is_undefined(elf.endian())
             || raw.is_absolute(elf.endian())
@@ -132,10 +130,10 @@ impl<'a> ReadRef<'a> for InPieces<'a> {
     }
 }
 
-/// The description in a file for any machine; `None` without the section.
+/// Returns the description in a file for any machine; `None` without the section.
 ///
 /// # Errors
-/// The file's tables lead nowhere.
+/// The file's tables are damaged.
 pub fn description<'data, R: ReadRef<'data>>(
     elf: &ElfFile64<'data, Endianness, R>,
 ) -> object::Result<Option<Result<Description, ReadError>>> {
@@ -148,13 +146,13 @@ pub fn description<'data, R: ReadRef<'data>>(
     })
 }
 
-/// What a service calls the plugin in a file: the file's name without `.so`.
+/// Returns the plugin name of a file: its name without `.so`.
 ///
-/// Cargo builds `libNAME.so`, with `_` for each `-` of the name. Such a file is the plugin `NAME`
-/// when its description states that name.
+/// Cargo builds `libNAME.so`, with `_` for each `-`. Such a file is the plugin `NAME` if its
+/// description states that name.
 ///
 /// # Errors
-/// A service passes over a file of this name; the sentence says why.
+/// The reason why a service ignores a file of this name.
 pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> {
     if file.extension() != Some(OsStr::new("so")) && file.file_name() != Some(OsStr::new(".so")) {
         return Err("its name does not end in `.so`".to_owned());
@@ -176,19 +174,19 @@ pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> 
 }
 
 impl PluginElf {
-    /// The description, if there is one that can be read.
+    /// Returns the description, if it is present and readable.
     #[must_use]
     pub fn described(&self) -> Option<Description> {
         self.description.as_ref()?.as_ref().ok().copied()
     }
 
-    /// The name that the file states, if it does.
+    /// Returns the name in the description.
     #[must_use]
     pub fn stated_name(&self) -> Option<&'static str> {
         Some(self.described()?.protocol.name)
     }
 
-    /// The fingerprint of what it says of itself.
+    /// Returns the fingerprint of the description.
     #[must_use]
     pub fn fingerprint(&self) -> Option<u64> {
         Some(self.described()?.protocol.fingerprint())

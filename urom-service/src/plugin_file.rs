@@ -1,6 +1,6 @@
-//! A plugin's `.so`: opened, and its two symbols called.
+//! A plugin's `.so`: loads it and calls its two functions.
 //!
-//! `uromd examine` does this to list a plugin, a worker to run it. What is opened stays open:
+//! `uromd examine` does this to list a plugin, a worker to run it. A loaded file is never unloaded:
 //! foreign code may have left pointers to itself anywhere.
 
 use std::borrow::Cow;
@@ -21,20 +21,20 @@ use urom_os::fork::PerProcess;
 
 use crate::identity::Identity;
 
-/// What is wrong with a plugin's file.
+/// A defect of a plugin file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum PluginFileError {
-    /// The loader's own words.
+    /// The loader's message.
     #[error("cannot be loaded: {0}{hint}", hint = missing_of_doca(.0).map_or("", |_| LIBRARIES_HINT))]
     Load(String),
     /// A symbol is missing.
     #[error("is not a plugin: it does not export `{0}`")]
     Symbol(Cow<'static, str>),
-    /// A symbol was called and failed.
+    /// A plugin function was called and failed.
     #[error("`{symbol}` failed: {}", DocaError(*code))]
     Failed {
-        /// Which.
+        /// The function's name.
         symbol: Cow<'static, str>,
         /// A `doca_error_t`.
         code: u32,
@@ -60,24 +60,23 @@ impl From<Missing> for PluginFileError {
 
 const LIBRARIES_HINT: &str = ": add the directory of that library to LD_LIBRARY_PATH; the `uromd` of an installation loads those of its own `lib` by itself";
 
-/// The library of DOCA's that was not found, if this is what the loader says. It is a path where
-/// the plugin was linked with one.
+/// Returns DOCA's library that the loader reports as missing; a path if it was linked by path.
 fn missing_of_doca(text: &str) -> Option<&str> {
     let (name, reason) = text.split_once(": ")?;
     let is_of_doca = name.rsplit('/').next().is_some_and(|file| file.starts_with("libdoca_"));
     (is_of_doca && reason.contains("No such file")).then_some(name)
 }
 
-/// Loads a library from `lib` of the prefix that this program is installed in; whether it is there.
-/// It stays loaded, so the loader finds it under its name from then on.
+/// Loads a library from `lib` of this program's installation prefix; returns whether that worked.
+/// The library stays loaded, so the loader then finds it by name.
 ///
-/// A run path of the program cannot do that: the new kind holds for what the program itself needs
-/// alone, and the old kind goes before `LD_LIBRARY_PATH`, also for UCX.
+/// A run path of the program cannot do that. RUNPATH only applies to the program's own
+/// dependencies, and RPATH takes precedence over `LD_LIBRARY_PATH`, also for UCX.
 fn load_from_prefix(library: &str) -> bool {
     let Ok(program) = std::env::current_exe() else { return false };
     let Some(prefix) = program.parent().and_then(Path::parent) else { return false };
     let file = prefix.join("lib").join(library);
-    // SAFETY: its constructors run, and it is the prefix's own as much as this program is.
+    // SAFETY: its constructors run; the library belongs to this program's own installation.
     file.is_file()
         && unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }
             .map(ManuallyDrop::new)
@@ -92,8 +91,7 @@ pub(crate) struct PluginFile {
     pub(crate) extension: PluginExtension,
 }
 
-/// The interface with room behind it: a plugin built against a longer one writes there before its
-/// version can be read.
+/// Spare memory for a longer interface, which a plugin writes before its version can be read.
 #[repr(C)]
 struct Roomy {
     iface: PluginIface,
@@ -102,13 +100,13 @@ struct Roomy {
 
 const _: () = assert!(size_of::<Roomy>() == 256);
 
-/// The files that this process has loaded, and what it was forked from. The loader takes a path
-/// that it knows for the file that it knows, whatever lies there now.
+/// Files that this process or its parent before a fork loaded. For a path that it has loaded, the
+/// loader returns the old file, even if the path now leads to another file.
 static FILES: PerProcess<Mutex<BTreeMap<PathBuf, Identity>>> = PerProcess::new(Mutex::default);
 
 const REPLACED: &str = "it was replaced after this process had loaded it, which cannot load another in its place: restart the program";
 
-/// A plugin's file that was loaded, and its two functions.
+/// A loaded plugin file, with its two functions.
 #[derive(Debug, Clone, Copy)]
 pub struct Loaded {
     get_version: GetVersionFn,
@@ -123,11 +121,11 @@ impl Loaded {
     /// `Load` or `Symbol`.
     ///
     /// # Safety
-    /// The constructors of the file run here, and later its functions. A file that exports a
-    /// plugin's symbols must keep their contract.
+    /// The file's constructors run here, and its functions later. A file that exports a plugin's
+    /// symbols must keep their contract.
     pub unsafe fn load(path: &Path) -> Result<Loaded, PluginFileError> {
         let identity = match Identity::of(path) {
-            // The loader would wait for a pipe's writer.
+            // The loader would wait for the writer of a pipe.
             Err(error) if path.exists() => return Err(PluginFileError::Load(error.to_string())),
             identity => identity.ok(),
         };
@@ -157,41 +155,41 @@ impl Loaded {
         }
         // SAFETY: the caller vouches for the type of a plugin's symbol.
         let get_version = unsafe { symbol::<GetVersionFn>(&library, GET_VERSION_SYMBOL) }?;
-        // SAFETY: as above.
+        // SAFETY: see above.
         let get_iface = unsafe { symbol::<GetIfaceFn>(&library, GET_IFACE_SYMBOL) }?;
-        // SAFETY: as above; this one is data.
+        // SAFETY: see above; this symbol is data.
         let extension = unsafe { library.get::<*const PluginExtension>(EXTENSION_SYMBOL) };
         let extension = extension.map_or(std::ptr::null(), |found| found.cast());
-        // SAFETY: what is not NULL is a table of some release. The library is never unloaded, and
-        // the table stays with it.
+        // SAFETY: a pointer that is not NULL leads to a table of some release. The library is never
+        // unloaded, so the table stays valid.
         let extension = unsafe { PluginExtension::read(extension) };
         Ok(Loaded { get_version, get_iface, extension })
     }
 
-    /// What the plugin offers beyond DOCA's interface.
+    /// Returns the plugin's extensions of DOCA's interface.
     pub fn extension(&self) -> PluginExtension {
         self.extension
     }
 
-    /// What `urom_plugin_get_version` gives.
+    /// Returns the result of `urom_plugin_get_version`.
     ///
     /// # Errors
     /// `Failed`.
     pub fn version(&self) -> Result<u64, PluginFileError> {
         let mut version = 0;
-        // SAFETY: the caller of `load` vouches for the function; it writes to this place only.
+        // SAFETY: the caller of `load` vouches for the function; it writes only to `version`.
         unsafe { (self.get_version)(&mut version) }.check().map_err(failed(GET_VERSION_SYMBOL))?;
         Ok(version)
     }
 
-    /// What `urom_plugin_get_iface` gives: methods may be missing, and the version word may be 0.
+    /// Returns `urom_plugin_get_iface`'s result: methods may be missing, the version word 0.
     ///
     /// # Errors
     /// `Failed`.
     pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
         let mut roomy = Roomy { iface: PluginIface::EMPTY, _room: [0; 25] };
         let place = (&raw mut roomy).cast::<PluginIface>();
-        // SAFETY: as in `version`; the place has more room than the interface of any release takes.
+        // SAFETY: as in `version`; `roomy` is larger than the interface of any release.
         unsafe { (self.get_iface)(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
         Ok(roomy.iface)
     }
@@ -199,7 +197,7 @@ impl Loaded {
 
 impl PluginFile {
     /// # Safety
-    /// As of [`Loaded::load`].
+    /// See [`Loaded::load`].
     pub(crate) unsafe fn open(path: &Path) -> Result<PluginFile, PluginFileError> {
         // SAFETY: the caller's promise.
         let loaded = unsafe { Loaded::load(path) }?;
@@ -220,8 +218,7 @@ fn loader_text(error: &libloading::Error) -> String {
 /// # Safety
 /// If the library exports `name`, it is a function of type `T`.
 unsafe fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T, PluginFileError> {
-    // SAFETY: the caller's promise; a symbol that is NULL, which a loader may well have, is a
-    // `None` of this type.
+    // SAFETY: the caller's promise; a NULL symbol, which a loader may return, is `None` here.
     let symbol = unsafe { library.get::<Option<T>>(name) };
     symbol.ok().and_then(|found| *found).ok_or_else(|| PluginFileError::Symbol(name.into()))
 }

@@ -2,7 +2,7 @@
 //!
 //! In `uromd` and its workers, lines go to the process's log. In a Rust host with an embedded
 //! service, they are events of the target `urom_plugin`, or lines of the service's log without a
-//! subscriber. In a C host, plugins find the program's `doca_log` by themselves.
+//! subscriber. In a C host, plugins use the program's `doca_log` directly.
 
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
@@ -22,16 +22,15 @@ pub(crate) fn worker_log() -> Option<&'static WorkerLog> {
     (!is_of_program).then_some(&WORKER_LOG)
 }
 
-/// Asks the service's own log, if lines of this thread go there. They go to the program's
-/// subscriber otherwise: `tracing` takes no event while it is asked for that, so events come
-/// afterwards.
+/// Asks the service's own log, if it takes this thread's lines. Events for the program's subscriber
+/// must follow this call: `tracing` drops them inside `get_default`.
 fn of_log<T>(ask: impl Fn(&Log) -> T) -> Option<T> {
     if let Some(log) = Log::of_process() {
         return Some(ask(log));
     }
     dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
         Some(log) => Some(ask(log)),
-        // A thread of the plugin's own has none of its worker's.
+        // A thread of the plugin does not have the worker's log.
         None if current.is::<NoSubscriber>() => Some(ask(&Log::embedded())),
         None => None,
     })
@@ -46,10 +45,10 @@ extern "C" fn limit() -> u32 {
 
 unsafe extern "C" fn write(line: *const Line) {
     guard_or((), || {
-        // SAFETY: the plugin gives a line of its own.
+        // SAFETY: the plugin passes its own line, or NULL.
         let Some(line) = (unsafe { line.as_ref() }) else { return };
         let Some(level) = Level::from_number(line.level) else { return };
-        // SAFETY: as above, with texts that live as long as the call.
+        // SAFETY: see above; the texts live as long as the call.
         let [file, plugin, target, text] =
             [line.file, line.source, line.target, line.text].map(|text| unsafe { text.get() });
         let source = worker_log::source(&plugin, &target);
@@ -88,7 +87,7 @@ unsafe extern "C" fn host(dest_id: u64, name: *mut u8, room: usize) -> usize {
     guard_or(0, || {
         let Some(found) = host_names::find(dest_id).filter(|_| !name.is_null()) else { return 0 };
         let len = cut(&found, room).len();
-        // SAFETY: the plugin says how much room there is, and the name lies elsewhere.
+        // SAFETY: `len` fits the plugin's buffer, and the name does not overlap it.
         unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), name, len) };
         len
     })
@@ -104,7 +103,7 @@ mod tests {
         let _name = HostName::new(7, "abcü");
         let mut room = [0xee; 5];
         let mut ask = |dest_id, len| {
-            // SAFETY: so much room is there.
+            // SAFETY: the buffer has `len` bytes.
             let len = unsafe { host(dest_id, room.as_mut_ptr(), len) };
             room[..len].to_vec()
         };
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(ask(7, 4), b"abc");
         assert_eq!(ask(7, 0), b"");
         assert_eq!(ask(8, 5), b"");
-        // SAFETY: no room.
+        // SAFETY: the length does not fit, so nothing is written.
         assert_eq!(unsafe { host(7, std::ptr::null_mut(), 5) }, 0);
     }
 }

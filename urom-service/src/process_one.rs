@@ -1,8 +1,7 @@
-//! `uromd` as process 1 of a container. The kernel makes every orphan, such as a process that a
-//! plugin started, a child of process 1.
+//! `uromd` as process 1 of a container. The kernel makes every orphan a child of process 1.
 //!
-//! The daemon runs in a second process, whose children are all its own. Process 1 reaps every
-//! child, and passes signals on.
+//! The daemon runs in a second process, without foreign children. Process 1 reaps every child and
+//! forwards signals.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -43,7 +42,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
                 _ = interrupt.recv() => Signal::INT,
                 () = hangup::received(&mut hangup) => Signal::HUP,
             };
-            // The number stays the daemon's until the daemon is reaped.
+            // The daemon keeps its number until it is reaped.
             let _ = kill_process(daemon, passed_on);
         }
     })

@@ -1,11 +1,11 @@
-//! The threads of embedded services: a process that exits waits for them.
+//! The threads of embedded services; an exiting process waits for them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use urom_os::fork::PerProcess;
 
-/// How many there are, those of workers included that no daemon waits for any more.
+/// Number of running threads, including workers that the daemon no longer waits for.
 static ALIVE: PerProcess<(Mutex<usize>, Condvar)> = PerProcess::new(Default::default);
 
 fn alive() -> MutexGuard<'static, usize> {

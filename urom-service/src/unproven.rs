@@ -1,9 +1,10 @@
-//! The connections that have proven nothing yet: a limited number at a time.
+//! Connections that have not completed their handshake: a limited number at a time.
 //!
-//! Further ones wait in the kernel's backlog. A connection that had time to greet and did not may
-//! lose its place: the oldest silent one of the owner that has the most. An IPv6 network is one
-//! owner; on a Unix socket, users are compared first, then the processes of one user. Refused hosts
-//! and strangers have their own limits on log lines.
+//! Further connections wait in the kernel's backlog. A connection that had time for the handshake
+//! and did not complete it may lose its slot to another. The oldest silent connection of the owner
+//! with the most connections goes first. An IPv6 network is one owner; on a Unix socket, users are
+//! compared first, then the processes of one user. Refused hosts and unknown peers have separate
+//! limits on log lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -19,7 +20,7 @@ use urom_wire::stream::StreamError;
 
 pub(crate) const UNPROVEN: usize = 256;
 
-/// How long a connection has to greet before it may lose its place: hosts take a few milliseconds.
+/// Time for the handshake before a connection may lose its slot; hosts need some milliseconds.
 const TIME_TO_GREET: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
@@ -46,7 +47,6 @@ struct Newcomer {
     _evicts: oneshot::Sender<Infallible>,
 }
 
-/// The origin of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     Address(IpAddr),
@@ -55,7 +55,7 @@ pub(crate) enum Owner {
 }
 
 impl From<IpAddr> for Owner {
-    /// A 64-bit network of IPv6 is one owner, and IPv4 written as IPv6 is IPv4.
+    /// An IPv6 /64 network is one owner. IPv4-mapped IPv6 addresses count as IPv4.
     fn from(address: IpAddr) -> Owner {
         Owner::Address(match address.to_canonical() {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -73,7 +73,7 @@ impl Owner {
     }
 }
 
-/// An unproven connection's place, which is free when this is dropped.
+/// The slot of an unproven connection; dropping it frees the slot.
 #[derive(Debug)]
 pub(crate) struct Unproven {
     set: UnprovenSet,
@@ -86,7 +86,7 @@ impl UnprovenSet {
         UnprovenSet(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), most }))
     }
 
-    /// Waits until one more connection can have a place. Only one may wait at a time.
+    /// Waits for a free slot. Only one task may wait at a time.
     pub(crate) async fn room(&self) {
         let has_room = || {
             let entries = &self.lock().entries;
@@ -97,8 +97,8 @@ impl UnprovenSet {
         }
     }
 
-    /// Gives a connection a place. If there is none, a silent connection loses its place, or
-    /// without [`room`](UnprovenSet::room) one that had no time to greet.
+    /// Gives a connection a slot. If all are taken, a silent connection loses its slot or, without
+    /// [`room`](UnprovenSet::room), a connection whose handshake time is not over.
     pub(crate) fn enter(&self, from: impl Into<Owner>) -> Unproven {
         let mut state = self.lock();
         if state.entries.len() >= self.0.most {
@@ -116,8 +116,8 @@ impl UnprovenSet {
     }
 }
 
-/// Makes room for one more: the oldest silent connection goes, of the user that has the most, and
-/// there of the process that has the most. If none is silent, all count.
+/// Frees a slot: evicts the oldest silent connection of the user with the most, within that user of
+/// the process with the most. Without silent connections, all count.
 fn evict(entries: &mut VecDeque<Newcomer>) {
     let any_silent = entries.iter().any(|entry| entry.is_silent);
     let mut counts: HashMap<Owner, usize> = HashMap::new();
@@ -143,7 +143,7 @@ fn is_of_host(error: &StreamError) -> bool {
 }
 
 impl Unproven {
-    /// Whether the greeting of a connection ends well, and before its place is needed.
+    /// Returns whether the handshake succeeds before the connection loses its slot.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
@@ -156,7 +156,7 @@ impl Unproven {
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
                 "it sent no greeting of a host".to_owned()
             }
-            // For these there is something to do, so no others may use up their lines.
+            // Users can act on these lines, so other peers must not use up their limit.
             Some(Err(error)) if is_of_host(&error) => {
                 limited!(warn, "refused host {peer}: {error}");
                 return false;
@@ -178,7 +178,7 @@ impl Unproven {
             std::future::pending::<Infallible>().await
         };
         tokio::select! {
-            // A greeting in time counts, however late this task runs.
+            // A handshake in time counts, even if this task runs late.
             biased;
             proven = proving => Some(proven),
             _ = evicted => None,
@@ -215,12 +215,10 @@ mod tests {
         [10, 0, 0, last].into()
     }
 
-    /// A connection that says nothing; whether its place was needed for another.
     fn silent(mut place: Unproven) -> JoinHandle<bool> {
         tokio::spawn(async move { place.hold(pending::<()>()).await.is_none() })
     }
 
-    /// Whether somebody can have a place now.
     async fn has_room(set: &UnprovenSet) -> bool {
         timeout(Duration::ZERO, set.room()).await.is_ok()
     }
@@ -260,7 +258,7 @@ mod tests {
         set.room().await;
     }
 
-    /// Whether each connection of these processes lost its place, to so many others of the last.
+    /// Returns which processes lose their slots to `others` connections of the last process.
     async fn evicted(owners: &[Owner], others: usize) -> Vec<bool> {
         let set = UnprovenSet::new(owners.len());
         let places: Vec<_> = owners.iter().map(|owner| silent(set.enter(*owner))).collect();
@@ -274,12 +272,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_user_with_the_most_connections_loses_those_of_its_greediest_process() {
         let [own, other] = [1, 2].map(|process| Owner::Process(0, process));
-        // Without room for another, and without time to greet: a Unix socket accepts at once.
+        // Without waiting and without time for the handshake: a Unix socket accepts at once.
         let crowd = [3, 4, 5].map(|process| Owner::Process(7, process));
         let all = [own, own, other, crowd[0], crowd[0], crowd[1], crowd[2]];
         let gone = evicted(&all, 2).await;
         assert_eq!(gone, [false, false, false, true, false, false, true]);
-        // Of one user.
+        // Processes of one user.
         let gone = evicted(&[own, other, other, other], 2).await;
         assert_eq!(gone, [false, true, true, false]);
     }
@@ -338,8 +336,7 @@ mod tests {
         }
     }
 
-    /// A host shows its key to a daemon that hangs up with the proof unread, because another
-    /// connection came.
+    /// The daemon closes the connection before it reads the proof, because another host connected.
     #[tokio::test]
     async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

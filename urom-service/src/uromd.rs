@@ -1,4 +1,4 @@
-//! `uromd` as a function. One program has three roles: the daemon; `uromd worker` and `uromd
+//! `uromd` as a function. The program has three roles: the daemon, and `uromd worker` and `uromd
 //! examine`, which the daemon starts.
 
 use std::ffi::OsString;
@@ -29,27 +29,25 @@ Usage: uromd [OPTIONS]
 
 ";
 
-/// The program `uromd`: a daemon, or one of its workers, as the process's arguments say.
-///
-/// See [`main_of`].
+/// Runs `uromd` as daemon or worker, according to the process's arguments; see [`main_of`].
 pub fn main() -> ExitCode {
     main_of(std::env::args_os(), Vec::new())
 }
 
-/// The same, as a part of another program: `arguments` are those of `uromd`, its name the first of
-/// them.
+/// Runs `uromd` as a part of another program. `arguments` are the arguments of `uromd`, with its
+/// name first.
 ///
-/// The program starts itself (`/proc/self/exe`) for each worker and to examine plugins, with the
-/// arguments `words`, `worker` or `examine`, and what the process has to know. Called like this, it
-/// has to come back here with all of them but `words`.
+/// The program starts itself (`/proc/self/exe`) for each worker and to examine plugins. The
+/// arguments are `words`, then `worker` or `examine`, then the values for that process. Started
+/// like this, the program must call this function again with all arguments except `words`.
 ///
-/// Plugins in C log with functions that only the program itself can export: it says
-/// [`export_doca_log!`](crate::export_doca_log), and links with what this package's build script
-/// tells as metadata.
+/// Plugins in C log with functions that only the program can export: use
+/// [`export_doca_log!`](crate::export_doca_log), and link with the arguments in the metadata of
+/// this package's build script.
 ///
-/// Returns when the daemon was stopped, or the worker's last host has left. As `uromd` does, it
-/// prints where it listens, or what is wrong, or its help. The exit code is 2 for wrong arguments.
-/// Sets the process's `tracing` subscriber.
+/// Returns when the daemon was stopped, or the worker's last host has left. Prints the listening
+/// address, errors or help, like `uromd`. The exit code is 2 for wrong arguments. Sets the
+/// process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     let result = match &arguments[..] {
@@ -102,21 +100,20 @@ fn refuse(problem: &str) -> ExitCode {
 }
 
 impl DaemonArgs {
-    /// The key file that is in force: that of the arguments, else the environment's.
+    /// Returns the key file of the arguments, else of the environment.
     pub fn key_file(&self) -> Option<PathBuf> {
         self.key_file.clone().or_else(key_file_of_environment)
     }
 
-    /// Runs a daemon on this thread until SIGTERM, SIGINT or SIGHUP, and ends its workers.
+    /// Runs a daemon on this thread until SIGTERM, SIGINT or SIGHUP, then ends its workers.
     ///
-    /// The directories and files of `plugin_path` take the place of those of `UROM_PLUGIN_PATH`,
-    /// and `words` are as [`main_of`] has them. `ready` is called with the address once hosts can
-    /// connect to it; they are answered when it has returned. Sets the process's `tracing`
-    /// subscriber.
+    /// The directories and files in `plugin_path` replace `UROM_PLUGIN_PATH`; for `words` see
+    /// [`main_of`]. `ready` receives the address once hosts can connect; they are answered after it
+    /// returns. Sets the process's `tracing` subscriber.
     ///
     /// # Errors
-    /// The address is taken or is not this machine's, or takes a key and there is none; the key
-    /// file is none; the library of `--emulate-exported-memory` is not there.
+    /// The address is taken or is not this machine's, or needs a key that is missing; the key file
+    /// is invalid; the library of `--emulate-exported-memory` is missing.
     pub fn serve(
         &self,
         plugin_path: Option<Vec<PathBuf>>,
@@ -147,13 +144,12 @@ impl DaemonArgs {
     }
 }
 
-/// `uromd` itself, which says on standard output where it listens, and nothing else.
+/// `uromd` itself: prints its listening address on standard output, and nothing else.
 fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
-    // A daemon without standard output serves like any other.
     let own = crate::take_stdout().ok().map(Lines::to);
     let served = args.serve(None, words, |address| {
         if let Some(own) = &own {
-            // Nobody may read it, which is no reason not to serve.
+            // A missing reader is not an error.
             own.write(format!("uromd: listening on {address}\n"));
         }
     });
@@ -165,8 +161,7 @@ fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
 
 fn run_worker(config: WorkerConfig) -> Result<()> {
     Log::new(format!("worker {}", config.id), config.log_level, config.sdk_log_level).install();
-    // `top` and `ps -A` would show the name of the link that it was started by. It works as well
-    // with that.
+    // `top` and `ps -A` would show the name of the link that started it. Works without this.
     let _ = rustix::thread::set_name(c"uromd-worker");
     let stdin = std::io::stdin();
     if rustix::net::sockopt::socket_type(stdin.as_fd()).is_err() {
@@ -174,7 +169,7 @@ fn run_worker(config: WorkerConfig) -> Result<()> {
     }
     let stream: OwnedFd =
         stdin.as_fd().try_clone_to_owned().context("taking over the stream to the daemon")?;
-    // What runs in a plugin finds nothing to read on its standard input.
+    // Plugin code must not read from the daemon's stream.
     let nothing = std::fs::File::open("/dev/null").context("opening /dev/null")?;
     rustix::stdio::dup2_stdin(nothing).context("putting /dev/null in place of standard input")?;
     worker::run(config, UnixStream::from(stream), Place::Process);

@@ -1,4 +1,4 @@
-//! The worker's data thread allocates nothing on the Rust heap while commands run.
+//! Checks that the worker's data thread does not use the Rust heap while commands run.
 
 #[path = "plugins/compile.rs"]
 mod compile;

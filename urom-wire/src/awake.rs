@@ -1,31 +1,25 @@
-//! Deadlines that count only time in which this process ran.
-//!
-//! A process that was stopped, frozen in its container or suspended with its machine has missed
-//! nothing: its peers were most likely paused with it. So a deadline is divided into steps, and a
-//! pause of any length uses up one step.
+//! Deadlines that only count time while this process runs. A process that was stopped, frozen in
+//! its container or suspended with its machine should not time out its peers, which were probably
+//! paused too. So a deadline is divided into steps, and a pause of any length uses up one step.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use tokio::time;
 
-/// The most of a deadline that a pause uses up.
 const STEP: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
-/// Waits for `duration`, in which this process runs.
+/// Waits for `duration` of this process's run time.
 pub async fn sleep(duration: Duration) {
     for step in steps(duration) {
         time::sleep(step).await;
     }
 }
 
-/// Waits for a future for `limit` at most, in which this process runs.
-///
-/// # Errors
-/// The limit has passed first.
+/// Waits for a future for at most `limit` of this process's run time.
 pub async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Result<T, Elapsed> {
     tokio::select! {
         biased;
@@ -34,10 +28,7 @@ pub async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Res
     }
 }
 
-/// Waits for a message of another thread in the same way.
-///
-/// # Errors
-/// As [`Receiver::recv_timeout`].
+/// Waits for another thread's message for at most `limit` of run time.
 pub fn receive<T>(from: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutError> {
     for step in steps(limit) {
         match from.recv_timeout(step) {

@@ -1,5 +1,5 @@
-//! Limits on lists, byte strings and texts in messages. An element may take one byte of a message
-//! and dozens in memory, so a limit on the message alone does not limit the memory.
+//! Limits on lists, byte strings and texts in messages. One byte of a message may become dozens in
+//! memory, so a limit on the message does not limit the memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,8 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Reads a sequence of at most `MAX` elements, and stops at the first one beyond. For
-/// `#[serde(deserialize_with)]`.
+/// For `#[serde(deserialize_with)]`: reads at most `MAX` elements, and fails at the next.
 pub(super) fn list<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

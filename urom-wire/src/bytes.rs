@@ -1,8 +1,7 @@
-//! Byte strings in messages, written and read as a whole: serde would handle them byte by byte.
+//! Byte strings in messages, copied as a whole: serde would process single bytes.
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// For `#[serde(serialize_with)]`.
 pub(super) fn serialize<S: Serializer>(
     bytes: &impl AsRef<[u8]>,
     serializer: S,
@@ -10,7 +9,7 @@ pub(super) fn serialize<S: Serializer>(
     serializer.serialize_bytes(bytes.as_ref())
 }
 
-/// For `#[serde(deserialize_with)]`. Needs the message in memory, where it always is here.
+/// Requires the message in memory.
 pub(super) fn deserialize<'de, D, B>(deserializer: D) -> Result<B, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,11 +1,11 @@
 //! The messages of the control streams.
 //!
 //! Each stream begins with a [`hello`](super::hello) in both directions, then carries one pair of
-//! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends one when it
-//! was silent for [`HEARTBEAT`], and gives up a peer that was silent for [`PATIENCE`].
+//! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends it after
+//! [`HEARTBEAT`] of silence, and drops a peer after [`PATIENCE`] of silence.
 //!
-//! A change of any of these types raises [`PROTOCOL`](super::hello::PROTOCOL) and changes the seeds
-//! of the fuzz targets (CONTRIBUTING.md).
+//! A change of these types raises [`PROTOCOL`](super::hello::PROTOCOL) and changes the seeds of the
+//! fuzz targets (CONTRIBUTING.md).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,42 +23,37 @@ pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;
 
-/// After this much silence a side sends a `Ping`.
+/// A side sends a `Ping` after this much silence.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// How long a peer may be silent before it is given up. A peer that is stopped or cut off is
-/// noticed within 5 s, with a heartbeat to spare.
+/// The default timeout for a silent peer. A stopped or disconnected peer is detected within 5 s,
+/// with one heartbeat to spare.
 pub const PATIENCE: Duration = Duration::from_millis(3500);
 
-/// How long connecting, greeting and being answered may take in all.
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
 
-/// The most variables that a host may set for a worker.
 pub const MAX_VARIABLES: usize = 4096;
 
-/// The TCP port of the daemon when nothing names another.
 pub const DEFAULT_PORT: u16 = 18700;
 
-/// Where a service looks for plugins: directories and files, separated by `;`.
+/// A service's plugin directories and files, separated by `;`.
 pub const PLUGIN_PATH_VARIABLE: &str = "UROM_PLUGIN_PATH";
 
 pub const LONGEST_PROGRAM: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginEntry {
-    /// A single bit.
     pub id: u64,
     pub build: PluginBuild,
-    /// The file's name without `.so`.
+    /// The file name without `.so`.
     pub name: String,
 }
 
-/// Distinguishes builds of a plugin that read bytes differently.
+/// Distinguishes builds of a plugin with different message formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginBuild {
-    /// What `urom_plugin_get_version` returned.
     pub version: u64,
-    /// The fingerprint of the description in its file; `None` for a plugin without one, in C.
+    /// The fingerprint of the description in its file; `None` for a plugin without one (in C).
     pub fingerprint: Option<u64>,
 }
 
@@ -66,7 +61,7 @@ pub struct PluginBuild {
 pub struct PluginAddress {
     pub name: String,
     pub build: PluginBuild,
-    /// What its `addr` gave; empty for a plugin that cannot be reached.
+    /// The result of its `addr`; empty for an unreachable plugin.
     #[serde(with = "bytes")]
     pub address: Vec<u8>,
 }
@@ -74,7 +69,7 @@ pub struct PluginAddress {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum HostToDaemon {
     Ping,
-    /// Spawn a worker, or join the one that has this id.
+    /// Spawn a worker, or join the worker with this id.
     Start {
         request: u64,
         worker: StartWorker,
@@ -83,25 +78,22 @@ pub enum HostToDaemon {
         request: u64,
         gid: u32,
     },
-    /// What does a plugin's file say of its commands and notifications?
     Describe {
         request: u64,
         plugin: u64,
     },
 }
 
-/// What a host asks for when it starts a worker. Only the names of its variables are ever printed.
+/// A host's request for a worker. `Debug` only prints the variables' names.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StartWorker {
-    /// The id, or `u64::MAX` for a new one.
     pub id: u64,
     pub plugins: u64,
     pub gid: u32,
-    /// `NAME=value`, for a worker that is spawned: with an existing one, `Some` is an error
-    /// (`ALREADY_EXIST`).
+    /// `NAME=value` for a spawned worker; `Some` for an existing one fails (`ALREADY_EXIST`).
     #[serde(deserialize_with = "bounded::list_if_any::<_, _, MAX_VARIABLES>")]
     pub env: Option<Vec<String>>,
-    /// CPUs, as words of a `doca_cpu_set_t`-style text (`0-3`); `None` for all of the service's.
+    /// CPUs as text (`0-3`); `None` for all of the service's.
     pub cpus: Option<String>,
 }
 
@@ -119,36 +111,31 @@ impl fmt::Debug for StartWorker {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToHost {
     Ping,
-    /// The first message: what there is.
     Welcome {
         #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginEntry>,
-        /// The CPUs workers may be given, as text.
         cpus: String,
-        /// The daemon's message limit in bytes; the smaller of this and the host's holds.
+        /// The daemon's message limit in bytes; the smaller of this and the host's applies.
         max_message: u64,
     },
-    /// A worker runs and expects the host.
     Started {
         request: u64,
         id: u64,
-        /// Where its control stream is. An unspecified address stands for the daemon's own.
+        /// The address of its control stream. An unspecified IP means the daemon's.
         address: SocketAddr,
-        /// What the host shows the worker; good for one connection.
+        /// The host's ticket for one connection to the worker.
         ticket: u128,
     },
     Group {
         request: u64,
         ids: Vec<u64>,
     },
-    /// A plugin's description, without documentation.
     Description {
         request: u64,
-        /// As `urom_abi::describe::section` has it.
         #[serde(with = "bytes")]
         description: Arc<[u8]>,
     },
-    /// The first message to a host that may not stay.
+    /// The first message to a rejected host.
     Refused(Failure),
     Failed {
         request: u64,
@@ -157,7 +144,6 @@ pub enum DaemonToHost {
 }
 
 impl DaemonToHost {
-    /// The number of the request that this answers.
     pub fn request(&self) -> Option<u64> {
         match self {
             DaemonToHost::Started { request, .. }
@@ -168,7 +154,7 @@ impl DaemonToHost {
         }
     }
 
-    /// The message's name, without its contents: they may be long, or a ticket.
+    /// The message's name, without its contents, which may be long or secret.
     pub fn name(&self) -> &'static str {
         match self {
             DaemonToHost::Ping => "Ping",
@@ -185,9 +171,8 @@ impl DaemonToHost {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum HostToWorker {
     Ping,
-    /// The first message: let me in.
     Attach(Attach),
-    /// The host hands no ring over: frames take UCX.
+    /// Without a ring: frames use UCX.
     Reach(Reach),
     Domain {
         domain: u64,
@@ -198,27 +183,26 @@ pub enum HostToWorker {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DomainWord {
-    /// It starts. Its table follows, and no other table before this one is complete.
+    /// The domain starts. Its table follows, uninterrupted by other tables.
     Start {
         len: u64,
     },
     Piece(#[serde(with = "bytes")] Vec<u8>),
-    /// It is over, or its table will not be completed.
+    /// The domain ends, or its table will not be completed.
     End,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Attach {
     pub ticket: u128,
-    /// The most tasks the host has in flight at a time; slots are below it. At most 65536.
+    /// The most tasks in flight; slots are below it. At most 65536.
     pub max_inflight: u32,
     pub max_message: u64,
-    /// The program and its process, for log lines.
+    /// The program and its process, for logs.
     #[serde(deserialize_with = "bounded::text::<_, LONGEST_PROGRAM>")]
     pub program: String,
 }
 
-/// How a worker reaches a host over UCX.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Reach {
     #[serde(
@@ -226,14 +210,14 @@ pub struct Reach {
         deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
     )]
     pub ucx_address: Vec<u8>,
-    /// The host's number for the connection, for the envelopes of notifications.
+    /// The host's channel for the envelopes of notifications.
     pub channel: u16,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerToHost {
     Ping,
-    /// The host is in: it hands a ring over at the door, or connects UCX.
+    /// The host is accepted: it hands over a ring to the door, or connects UCX.
     Attached {
         door: DoorAddress,
         #[serde(
@@ -241,14 +225,13 @@ pub enum WorkerToHost {
             deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
         )]
         ucx_address: Vec<u8>,
-        /// The worker's number for the connection, for the envelopes of commands.
+        /// The worker's channel for the envelopes of commands.
         channel: u16,
-        /// The limit in bytes that now holds for both.
         max_message: u64,
         #[serde(deserialize_with = "bounded::list::<_, _, MAX_PLUGINS>")]
         plugins: Vec<PluginAddress>,
     },
-    /// A domain's table is complete, and plugins find its workers from now on; or this failed.
+    /// A domain's table is complete and its workers can be looked up; or the failure.
     DomainStarted {
         domain: u64,
         result: Result<(), Failure>,
@@ -256,47 +239,43 @@ pub enum WorkerToHost {
     DomainEnded {
         domain: u64,
     },
-    /// The host is not let in, or no longer.
+    /// The host is rejected or disconnected.
     Refused(Failure),
-    /// A plugin does not return, or returns again (`None`). Only for a host that was let in.
+    /// A plugin does not return, or returns again (`None`). Only for an accepted host.
     Health(Option<Stuck>),
     Memory(MemoryAnswer),
 }
 
 /// Daemon to worker. The configuration is on the worker's command line, or in the call that starts
-/// a worker on a thread.
+/// the worker's thread.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
     Ping,
-    /// The first message: the secret that hosts must know, if any. The worker accepts no connection
-    /// before it.
+    /// The first message: the hosts' secret, if any. The worker accepts no connection before it.
     Open {
-        /// The key of this worker's streams.
         secret: Option<Secret>,
     },
-    /// A host will come with this ticket, once the worker has confirmed it.
+    /// A host will connect with this ticket, once the worker has confirmed it.
     Expect {
         ticket: u128,
     },
-    /// The host with this ticket is no longer expected. It may just have come in.
+    /// The host with this ticket is no longer expected. It may just have connected.
     Forget {
         ticket: u128,
     },
-    /// Answers [`WorkerToDaemon::Empty`]: no host is on the way, end.
+    /// Answers [`WorkerToDaemon::Empty`]: no host is expected, exit.
     Leave,
-    /// End now: close the plugins, answer what is in flight with an error.
+    /// Exit now: close the plugins, and fail the tasks in flight.
     Stop,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerToDaemon {
     Ping,
-    /// All plugins are open, and hosts can come.
     Ready {
         port: u16,
     },
     Failed(Failure),
-    /// Answers [`DaemonToWorker::Expect`]: the host can come.
     Expected {
         ticket: u128,
     },
@@ -306,8 +285,7 @@ pub enum WorkerToDaemon {
     Departed {
         ticket: u128,
     },
-    /// The last host left. The daemon answers `Leave`, unless it has promised the worker to another
-    /// host in the meantime.
+    /// The last host left. The daemon answers `Leave`, unless another host is expected.
     Empty,
 }
 
@@ -324,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Whether a message is read, and whatever it is, without more memory than a message may take.
+    /// Whether a message can be read; in any case within the memory limit of a message.
     fn is_read<T: Serialize + serde::de::DeserializeOwned>(message: &T) -> bool {
         let bytes = postcard::to_extend(message, Vec::new()).unwrap();
         within(256 << 10, || postcard::from_bytes::<T>(&bytes).is_ok())

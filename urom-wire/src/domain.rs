@@ -1,9 +1,9 @@
-//! What the processes of a domain tell each other, and what each tells its workers.
+//! Messages between a domain's processes, and from them to their workers.
 //!
 //! Each process describes its part, a [`Participant`], in a blob. The out-of-band exchange carries
-//! [`Verdict`]s with the lengths of the blobs, then the blobs, padded to the longest. The
-//! concatenated blobs are the *table*, which each process sends to its workers in pieces of
-//! [`PIECE`] bytes. A last round carries [`Verdict`]s again.
+//! [`Verdict`]s with the blobs' lengths, then the blobs, padded to the longest. The concatenated
+//! blobs are the *table*, which each process sends to its workers in pieces of [`PIECE`] bytes. A
+//! last round carries [`Verdict`]s again.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,29 +16,23 @@ use super::control::Failure;
 use super::{bounded, bytes};
 use crate::plain::{Plain, U32, U64};
 
-/// The longest table in bytes: 64 MiB.
 pub const MAX_TABLE: usize = 64 << 20;
-/// The most processes, and the most workers, of a domain.
+/// The most processes, and also the most workers, of a domain.
 pub const MAX_MEMBERS: usize = 1 << 16;
-/// The most buffers of a domain.
 pub const MAX_SEGMENTS: usize = 1 << 20;
-/// How much of a table one control message carries, in bytes. A message that takes longer than
-/// [`PATIENCE`](super::control::PATIENCE) to arrive counts as silence, and links may be slow.
+/// A longer message could count as silence on a slow link ([`PATIENCE`](super::control::PATIENCE)).
 pub const PIECE: usize = 32 << 10;
 
-/// What one process brings into a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant<'a> {
     #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_MEMBERS>")]
     pub members: Vec<Member<'a>>,
-    /// Its buffers, in the order in which they were added.
     #[serde(borrow, deserialize_with = "bounded::list::<_, _, MAX_SEGMENTS>")]
     pub segments: Vec<Segment<'a>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member<'a> {
-    /// The id it has in the domain.
     pub id: u64,
     #[serde(borrow, deserialize_with = "bounded::list::<_, _, { urom_abi::MAX_PLUGINS }>")]
     pub addresses: Vec<Address<'a>>,
@@ -63,18 +57,16 @@ pub struct Segment<'a> {
 
 impl Participant<'_> {
     pub fn encode(&self) -> Vec<u8> {
-        // A vector takes everything there is to write.
+        // A vector accepts all bytes, so this does not fail.
         postcard::to_stdvec(self).unwrap_or_default()
     }
 }
 
-/// What a process says in the first round and in the last: how long its blob is, and that its
-/// workers have the table; or why it failed.
+/// A blob's length, and in the last round that the workers have the table; or a failure.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Verdict {
     magic: [u8; 8],
-    /// 0 for success.
     code: U32,
     text_len: U32,
     blob_len: U64,
@@ -83,13 +75,11 @@ pub struct Verdict {
 
 const VERDICT_TEXT: usize = 240;
 
-/// Identifies these bytes and their format.
 const MAGIC: [u8; 8] = *b"uromdom2";
 
 impl Plain for Verdict {}
 
 impl Verdict {
-    /// How it went, with the length of the blob. A long reason is cut.
     pub fn new(result: Result<usize, &Failure>) -> Verdict {
         let mut verdict = Verdict { magic: MAGIC, ..Verdict::zeroed() };
         match result {
@@ -104,7 +94,7 @@ impl Verdict {
         verdict
     }
 
-    /// The verdict; `None` when these are not the bytes of one.
+    /// The result; `None` for malformed bytes.
     pub fn result(&self) -> Option<Result<u64, Failure>> {
         let text = self.text.get(..self.text_len.get() as usize)?;
         if self.magic != MAGIC {
@@ -115,7 +105,7 @@ impl Verdict {
     }
 }
 
-/// A table under construction: its participants were checked, each alone and against the others.
+/// A table under construction. Its participants are checked, also against each other.
 #[derive(Debug, Default)]
 pub struct Table<'a> {
     pub participants: Vec<Participant<'a>>,
@@ -125,10 +115,7 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A whole table.
-    ///
-    /// # Errors
-    /// As [`take`](Table::take), and for an empty one.
+    /// Reads a whole table. Fails as [`take`](Table::take), and for an empty table.
     pub fn read(bytes: &'a [u8]) -> Result<Table<'a>, Failure> {
         let (mut table, mut rest) = (Table::default(), bytes);
         while !rest.is_empty() {
@@ -152,12 +139,11 @@ impl<'a> Table<'a> {
         self.segments
     }
 
-    /// Adds the participant whose blob `bytes` begin with. Returns the bytes behind it.
+    /// Adds the participant whose blob is at the start of `bytes`. Returns the remaining bytes.
     ///
     /// # Errors
-    /// `IO_FAILED` for bytes that are no blob, `INVALID_VALUE` for contents that are not allowed,
-    /// such as a worker's id that another participant uses, `TOO_BIG` beyond the limits. The text
-    /// names the participant.
+    /// `IO_FAILED` for a malformed blob, `INVALID_VALUE` for invalid contents, such as a worker id
+    /// of another participant, `TOO_BIG` beyond the limits. The text names the participant.
     pub fn take(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Failure> {
         let number = self.participants.len();
         let (participant, rest) = postcard::take_from_bytes::<Participant<'a>>(bytes).map_err(|error| {
@@ -194,8 +180,8 @@ impl<'a> Table<'a> {
                         address.plugin
                     ));
                 }
-                // A plugin is not told the length: it reads as many bytes as the frame around the
-                // address says.
+                // A plugin does not get the length: it reads the bytes counted by the frame around
+                // the address.
                 if !address.address.is_empty() && !urom_abi::address::is_sound(address.address) {
                     return wrong(format!(
                         "the address of plugin `{}` at worker {} was damaged on its way",
@@ -237,7 +223,6 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether a buffer of `len` bytes can be at `va`.
 pub fn is_range(va: u64, len: u64) -> bool {
     va != 0 && len != 0 && va.checked_add(len - 1).is_some()
 }

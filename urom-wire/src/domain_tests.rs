@@ -90,12 +90,11 @@ fn a_domain_has_limits_and_nothing_is_kept_for_what_is_only_claimed() {
         Participant { members: vec![Member { id: u64::MAX, ..member }], segments: Vec::new() };
     let (code, text) = refusal(&[bytes, one.encode()].concat());
     assert_eq!(code, DocaError::TOO_BIG, "{text}");
-    // A participant that says it has very many members, and ends there.
     assert_eq!(
         refusal(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]).0,
         DocaError::IO_FAILED
     );
-    // One that has very many: two bytes are a member.
+    // A participant with very many members of two bytes.
     let mut crowd = vec![0xff, 0xff, 0xff, 0x07];
     crowd.resize(4 + (2 << 20), 0);
     assert_eq!(refusal(&crowd).0, DocaError::IO_FAILED);

@@ -1,38 +1,33 @@
 //! Messages over UCX: an [`Envelope`], then [frames](crate::frame) without padding.
 //!
-//! UCX accepts messages from anyone who reaches its port. The two ends of a connection and the
-//! daemon alone have its ticket, so a message that begins with a part of it, the [`Pass`], belongs
-//! to the connection. Another sender has to guess 48 bits: the pass and the channel. Messages are
-//! sent with `AmFlags::EAGER`: they arrive whole and in order.
+//! UCX accepts messages from any sender that reaches its port. Only the two ends of a connection
+//! and the daemon have its ticket, so a message that begins with a part of it, the [`Pass`],
+//! belongs to the connection. Another sender must guess 48 bits: the pass and the channel. Messages
+//! are sent with `AmFlags::EAGER`: they arrive whole and in order.
 
 use std::fmt;
 
 use crate::frame::{HEADER_LEN, Header};
 use crate::key::fill_random;
 
-/// The active-message id of commands, host to worker.
 pub const AM_COMMANDS: u16 = 1;
-/// The active-message id of notifications, worker to host.
 pub const AM_NOTIFICATIONS: u16 = 2;
-/// The active-message id of the empty message that shows, before a worker counts as running, that
-/// UCX works in both directions. Its header of two bytes is the receiver's channel number.
+/// For an empty message that tests UCX in both directions. Its header is the receiver's channel.
 pub const AM_GREET: u16 = 3;
 
-/// The longest message of several frames, in bytes.
 pub const MESSAGE_LEN: usize = 8000;
 
-/// The first channel of a process: random, because an unknown sender has to guess it with the
-/// pass. Constant for fuzzers.
+/// Random: an unknown sender must guess it with the pass. Constant for fuzzers.
 pub fn first_channel() -> u16 {
     let mut bytes = [0; 2];
     if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {
-        // Tickets need random numbers, too: without them, hosts cannot come in.
+        // Tickets also need random numbers: without these, hosts cannot connect.
         tracing::debug!("channels begin with 0: the system has run out of random numbers");
     }
     u16::from_le_bytes(bytes)
 }
 
-/// A connection's pass. The default belongs to a connection that does not exist yet.
+/// A connection's pass. The default is for a connection that does not exist yet.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pass(u32);
 
@@ -43,23 +38,22 @@ impl Pass {
     }
 }
 
-/// Does not show the pass, which is secret.
+/// Hides the pass, which is secret.
 impl fmt::Debug for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pass(..)")
     }
 }
 
-/// The first bytes of a message: the connection that it belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
     pub pass: Pass,
-    /// The receiver's number for the connection.
+    /// The receiver's number of the connection.
     pub channel: u16,
 }
 
 impl Envelope {
-    /// The bytes that it takes, a multiple of 8.
+    /// Its size in bytes, a multiple of 8.
     pub const LEN: usize = 8;
 
     #[inline]
@@ -68,7 +62,6 @@ impl Envelope {
         (u64::from(self.pass.0) | u64::from(self.channel) << 32).to_le_bytes()
     }
 
-    /// A message's envelope and its frames; `None` when it is too short.
     #[inline]
     #[must_use]
     pub fn split(message: &[u8]) -> Option<(Envelope, &[u8])> {
@@ -78,16 +71,13 @@ impl Envelope {
     }
 }
 
-/// The bytes of a message are not frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a message of {total} bytes breaks off inside the frame at byte {at}")]
 pub struct Broken {
-    /// Where the frame that does not fit begins.
     pub at: usize,
     pub total: usize,
 }
 
-/// The frames in a message, in order. After an error there are no more.
 #[inline]
 pub fn frames(message: &[u8]) -> impl Iterator<Item = Result<(Header, &[u8]), Broken>> {
     let total = message.len();

@@ -1,23 +1,20 @@
-//! A failure that crosses a stream.
+//! A failure in a control message.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use urom_abi::DocaError;
 
-/// How long the text of a failure may be, in bytes.
 pub const LONGEST_TEXT: usize = 2048;
 
 const CUT: &str = " ...";
 
-/// A failure that crosses a stream: the code that ends the host's call or task, and a sentence for
-/// people.
+/// A failure in a control message: the code for the host's call or task, and a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
-    /// A `doca_error_t` other than success: tasks end with it.
+    /// A `doca_error_t` other than success.
     #[serde(deserialize_with = "a_failures")]
     pub code: u32,
-    /// What failed, on what, and what to do.
     pub text: String,
 }
 
@@ -29,8 +26,7 @@ fn a_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Erro
 }
 
 impl Failure {
-    /// A failure with a code and a sentence, which is cut at [`LONGEST_TEXT`]: it may quote what a
-    /// host sent, and failures wait for as long as a host does not read them.
+    /// Cuts the text at [`LONGEST_TEXT`]: it may quote a host's data, and waits for the host.
     pub fn new(code: DocaError, text: impl Into<String>) -> Failure {
         let mut text = text.into();
         if text.len() > LONGEST_TEXT {
@@ -46,7 +42,6 @@ impl Failure {
     }
 }
 
-/// As much of the text as `most` bytes hold, to the end of a character.
 pub fn cut(text: &str, most: usize) -> &str {
     (0..=most.min(text.len())).rev().find_map(|end| text.get(..end)).unwrap_or("")
 }

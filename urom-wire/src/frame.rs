@@ -1,32 +1,26 @@
-//! Frames: commands and notifications as they travel between host and worker.
+//! Frames: the format of commands and notifications between host and worker.
 //!
-//! A frame is a [`Header`] of 8 bytes and a body. A [`ring`](crate::ring) carries frames one by
-//! one; a UCX message carries several behind an [`Envelope`](crate::envelope::Envelope). DOCA's
-//! 24 and 32 byte headers exist only at the two ends.
+//! A frame is a [`Header`] of 8 bytes and a body. A [`ring`](crate::ring) carries single frames; a
+//! UCX message carries several after an [`Envelope`](crate::envelope::Envelope). DOCA's 24 and 32
+//! byte headers exist only at the two ends.
 
 use urom_abi::DocaError;
 
-/// The size of a frame's header in bytes.
 pub const HEADER_LEN: usize = size_of::<Header>();
-/// The bytes of DOCA's header before a command (`struct urom_worker_cmd`). They count against the
-/// message limit and do not travel.
+/// DOCA's header before a command, counted in the message limit but not sent.
 pub const COMMAND_HEADER: usize = size_of::<urom_abi::plugin::WorkerCmd>();
-/// The same before a notification (`struct urom_worker_notify`), where `notif_pack` writes it.
+/// DOCA's header before a notification, where `notif_pack` writes it.
 pub const NOTIFICATION_HEADER: usize = size_of::<urom_abi::plugin::WorkerNotify>();
-/// The most bytes of a frame's body: 16 MiB less one.
 pub const MAX_BODY: usize = (1 << 24) - 1;
-/// The smallest message limit in bytes.
 pub const MIN_MAX_MESSAGE: usize = 64;
-/// The largest message limit in bytes.
 pub const MAX_MAX_MESSAGE: usize = MAX_BODY;
-/// The largest status that travels. A larger one of a plugin becomes `UNEXPECTED`.
+/// The largest status in a frame. A plugin's larger status becomes `UNEXPECTED`.
 pub const MAX_STATUS: u32 = NO_PAYLOAD - 1;
-/// The most tasks a connection can have in flight: slots are 16 bits.
+/// The most tasks in flight of a connection: slots are 16 bits.
 pub const MAX_SLOTS: usize = 1 << 16;
 
-/// A frame's header: the host's task slot in the lowest 16 bits, then a byte (the plugin's bit of a
-/// command, the status of a notification), then the body's length in 24 bits. The highest 16 bits
-/// are zero.
+/// A frame's header: the host's task slot in the lowest 16 bits, then a byte (a command's plugin
+/// bit, a notification's status), then the body's length in 24 bits. The highest 16 bits are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header(u64);
 
@@ -45,7 +39,7 @@ impl Header {
         self.0
     }
 
-    /// The header in a word, whose highest 16 bits do not count.
+    /// The header in a word, whose highest 16 bits are ignored.
     #[inline]
     #[must_use]
     pub const fn from_word(word: u64) -> Header {
@@ -63,7 +57,6 @@ impl Header {
         (self.0 >> 16) as u8
     }
 
-    /// The length of the body in bytes.
     #[inline]
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "the body has the length")]
@@ -74,28 +67,25 @@ impl Header {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// The host's task slot: it comes back in the notification.
+    /// The host's task slot, returned in the notification.
     pub slot: u16,
-    /// The bit of the plugin's id; or the kind of [another frame](Command::unusual).
+    /// The bit of the plugin's id; or the kind of an [unusual frame](Command::unusual).
     pub plugin_bit: u8,
     pub payload: &'a [u8],
 }
 
-/// The bit of a command's byte for a command with a deadline: the time that is left comes before
-/// its payload, in nanoseconds.
+/// Marks a command with a deadline: the remaining nanoseconds precede its payload.
 const WITH_DEADLINE: u8 = 1 << 6;
-/// The bit of the byte of a frame that cancels the command in its slot. The lowest bits are the
-/// reason.
+/// Marks a frame that cancels the command in its slot. The lowest bits are the reason.
 const CANCELS: u8 = 1 << 7;
-/// The bytes of a deadline before the payload.
 pub const DEADLINE_LEN: usize = 8;
 
-/// A frame from a host whose byte is not a plugin's bit alone.
+/// A host's frame with more than a plugin's bit in its byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unusual<'a> {
-    /// A command with a deadline, so many nanoseconds from now on.
+    /// A command with a deadline, in nanoseconds from now.
     Limited(Command<'a>, u64),
-    /// The host gave up the command in this slot, for a reason of `urom_abi`'s `CancelReason`.
+    /// The host cancelled the command in this slot, for a `CancelReason` of `urom_abi`.
     Cancel(u32),
 }
 
@@ -106,7 +96,7 @@ impl<'a> Command<'a> {
         Command { slot: header.slot(), plugin_bit: header.kind(), payload: body }
     }
 
-    /// Reads a frame whose byte is not the bit of a plugin; `None` for a command to no plugin.
+    /// Reads an unusual frame; `None` for a command without a valid plugin.
     #[cold]
     pub fn unusual(&self) -> Option<Unusual<'a>> {
         if self.plugin_bit & CANCELS != 0 {
@@ -121,33 +111,29 @@ impl<'a> Command<'a> {
     }
 }
 
-/// A command's header without the payload's length: the part that all commands of a slot share.
+/// A command's header without the payload's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandStart(Header);
 
 impl CommandStart {
-    /// The host's task slot, and the bit of the plugin's id.
     #[inline]
     #[must_use]
     pub const fn new(slot: u16, plugin_bit: u8) -> CommandStart {
         CommandStart(Header::new(slot, plugin_bit, 0))
     }
 
-    /// The header for a payload of `len` bytes.
     #[inline]
     #[must_use]
     pub const fn header(self, len: usize) -> Header {
         Header(self.0.0 | Header::new(0, 0, len).0)
     }
 
-    /// The header of a command with a deadline; its payload has `len` bytes behind the
-    /// [`DEADLINE_LEN`] of that.
+    /// `len` bytes of payload follow the [`DEADLINE_LEN`] bytes.
     #[must_use]
     pub const fn header_with_deadline(self, len: usize) -> Header {
         Header(self.0.0 | Header::new(0, WITH_DEADLINE, DEADLINE_LEN + len).0)
     }
 
-    /// The frame that cancels the command in this slot.
     #[must_use]
     pub fn cancel(self, reason: u32) -> Header {
         let reason = u8::try_from(reason).map_or(0, |reason| reason & !CANCELS);
@@ -155,23 +141,20 @@ impl CommandStart {
     }
 }
 
-/// A status that does not fit the header's byte, or comes with a reason or without a payload: a
-/// [`LongStatus`] precedes the payload.
+/// A [`LongStatus`] precedes the payload.
 const LONG_STATUS: u8 = u8::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification<'a> {
     pub slot: u16,
     pub status: DocaError,
-    /// The plugin's bytes. A notification that the worker itself made has no payload, and its task
-    /// no response.
+    /// `None` for a notification by the worker itself: its task lacks a response.
     pub payload: Option<&'a [u8]>,
-    /// The reason why the command failed, in UTF-8; empty without one.
+    /// The reason of a failure, in UTF-8; may be empty.
     pub why: &'a [u8],
 }
 
 impl<'a> Notification<'a> {
-    /// Reads a frame; `None` if its body is too short.
     #[inline]
     #[must_use]
     pub fn read(header: Header, body: &'a [u8]) -> Option<Notification<'a>> {
@@ -194,14 +177,14 @@ impl<'a> Notification<'a> {
     }
 }
 
-/// The status of a notification whose body is its payload; `None` for other notifications.
+/// The status of a notification whose body is only its payload; `None` for other notifications.
 #[inline]
 #[must_use]
 pub fn short_status(header: Header) -> Option<DocaError> {
     (header.kind() != LONG_STATUS).then_some(DocaError(header.kind() as u32))
 }
 
-/// The header of a notification whose status fits the header's byte; `None` for other statuses.
+/// The header of a notification whose status fits in the header's byte; `None` for other statuses.
 #[inline]
 #[must_use]
 pub fn short_notification(slot: u16, status: DocaError, len: usize) -> Option<Header> {
@@ -209,31 +192,25 @@ pub fn short_notification(slot: u16, status: DocaError, len: usize) -> Option<He
     Some(Header::new(slot, kind, len))
 }
 
-/// The bytes before the payload of a notification with a [`LongStatus`].
 pub const LONG_STATUS_LEN: usize = 6;
 
-/// A notification of any status, with or without a payload, and the reason of a failure.
-///
-/// The body holds the status in four bytes, the length of the reason in two, the payload and the
-/// reason.
+/// A notification of any status, with an optional payload and the reason of a failure. The body
+/// holds the status in four bytes, the reason's length in two, the payload and the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct LongStatus {
     pub slot: u16,
     pub status: DocaError,
-    /// The length of the payload, if there is one.
     pub payload: Option<usize>,
-    /// The length of the reason.
     pub why: u16,
 }
 
 impl LongStatus {
-    /// The header, and the bytes before the payload.
     #[must_use]
     pub fn to_bytes(self) -> (Header, [u8; LONG_STATUS_LEN]) {
         let mut bytes = [0; LONG_STATUS_LEN];
         // Without its top bits it would become another status, perhaps success.
         let status = if self.status.0 > MAX_STATUS { DocaError::UNEXPECTED } else { self.status };
-        // Distinguishes a notification without payload from one with a payload of zero bytes.
+        // Distinguishes no payload from an empty payload.
         let absent = if self.payload.is_none() { NO_PAYLOAD } else { 0 };
         bytes[..4].copy_from_slice(&(status.0 | absent).to_le_bytes());
         bytes[4..].copy_from_slice(&self.why.to_le_bytes());
@@ -242,7 +219,7 @@ impl LongStatus {
     }
 }
 
-/// The bit of a long status without a payload. DOCA's codes are small numbers.
+/// Marks a long status without a payload. DOCA's codes are small numbers.
 const NO_PAYLOAD: u32 = 1 << 31;
 
 #[cfg(test)]

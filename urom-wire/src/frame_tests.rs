@@ -1,4 +1,4 @@
-//! Frames as they are written and read, and bodies of something else.
+//! Writing and reading frames, and malformed bodies.
 
 use super::*;
 
@@ -83,7 +83,7 @@ fn a_command_with_a_deadline_and_a_cancel_are_told_from_commands() {
     let cancel = Command::read(start.cancel(2), &[]);
     assert_eq!(cancel.unusual(), Some(Unusual::Cancel(2)));
     assert!([limited, cancel].iter().all(|command| command.plugin_bit >= 64));
-    // No bit of a plugin, and no room for a deadline.
+    // No plugin's bit, and too short for a deadline.
     let short = Command { plugin_bit: 64, payload: b"1234567", ..plain };
     assert_eq!((plain.unusual(), short.unusual()), (None, None));
 }

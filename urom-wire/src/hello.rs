@@ -1,7 +1,5 @@
 //! The first bytes on every control stream, in both directions: the sender's role and its UCX
-//! version.
-//!
-//! Their layout never changes, so that two incompatible releases can still say so.
+//! version. Their layout never changes, so that incompatible releases can still report it.
 
 use std::fmt;
 
@@ -10,8 +8,7 @@ use ucx::Version;
 
 use crate::plain::{Plain, U16, U32};
 
-/// The version of everything that follows the hello, and of the receive queues in shared memory of
-/// the kit's plugins.
+/// The version of everything after the hello, and of the plugins' receive queues in shared memory.
 pub const PROTOCOL: u16 = 14;
 
 const MAGIC: [u8; 4] = *b"UROM";
@@ -36,7 +33,6 @@ impl fmt::Display for Role {
     }
 }
 
-/// A hello as it travels: 20 bytes, little-endian.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Hello {
@@ -67,12 +63,10 @@ pub enum HelloError {
 impl Plain for Hello {}
 
 impl Hello {
-    /// This process's hello, with the UCX library that is loaded.
     pub fn new(role: Role) -> Hello {
         Hello::with_ucx(role, ucx::version())
     }
 
-    /// A hello with a UCX version of the caller's choice.
     pub fn with_ucx(role: Role, ucx: Version) -> Hello {
         Hello {
             magic: MAGIC,
@@ -82,10 +76,7 @@ impl Hello {
         }
     }
 
-    /// Checks the other end's hello.
-    ///
-    /// # Errors
-    /// Why the two ends cannot talk to each other.
+    /// Checks the other end's hello. Fails if the ends are incompatible.
     pub fn check(&self, theirs: &[u8; HELLO_LEN], expected: Role) -> Result<(), HelloError> {
         let theirs = Hello::read(theirs).ok_or(HelloError::NotUrom)?;
         if theirs.magic != MAGIC {
@@ -122,8 +113,8 @@ mod tests {
 
     use super::*;
 
-    /// Who changes the queues, changes the number too: else two releases go on to what UCX then
-    /// refuses. The bytes of addresses carry the sizes themselves.
+    /// A change of the queues must change the number: otherwise two releases connect, and UCX
+    /// refuses later. The addresses contain the sizes.
     #[test]
     fn the_protocol_is_that_of_these_receive_queues() {
         let queues = [

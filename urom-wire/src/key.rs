@@ -1,8 +1,8 @@
-//! The key that a service and its hosts share: the bytes of a file that nobody else can read.
+//! The key that a service and its hosts share, read from a file that only one user can read.
 //!
-//! Each kind of stream has a [`Secret`] derived from the key, and a worker's depends on its id. So
-//! a worker, which runs plugins, cannot pass for the daemon or for a worker of another id. The next
-//! worker of its own id has the same secret.
+//! Each kind of stream has a [`Secret`] derived from the key; a worker's secret depends on its id.
+//! So a worker, which runs plugins, cannot pass for the daemon or for a worker with another id. The
+//! next worker with its id has the same secret.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,28 +17,24 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use urom_os::named_file::{self, NotRegular};
 
-/// The variable that names the key file, for daemons and hosts that no option or call gives one.
 pub const KEY_FILE_VARIABLE: &str = "UROM_KEY_FILE";
 
-/// The shortest key in bytes: as long as the secrets derived from it.
+/// The shortest key in bytes: the size of the derived secrets.
 pub const MIN_KEY: usize = 32;
 
-/// The longest key in bytes. A file that is longer is something else.
 pub const MAX_KEY: usize = 4096;
 
 const MODE: u32 = 0o600;
 
-/// Proves to a daemon that a host may connect, and to a host that the daemon is genuine.
+/// Proves that a host may connect to a daemon, and to the host that the daemon is genuine.
 #[derive(Clone)]
 pub struct Key {
     bytes: Arc<[u8]>,
 }
 
-/// The secret of one kind of stream, derived from a key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret([u8; 32]);
 
-/// Why a file is not taken for a key.
 #[derive(Debug, thiserror::Error)]
 #[error("the key file {path} {problem}", path = .path.display())]
 pub struct KeyFileError {
@@ -52,12 +48,12 @@ pub struct KeyFileError {
 pub enum KeyProblem {
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is a link, which another user may have made.
+    /// A link may come from another user.
     #[error("is a symbolic link: name the file itself")]
     Link,
     #[error("is not a regular file")]
     NotAFile,
-    /// Somebody else owns it, and can read and change it.
+    /// Its owner can read and change it.
     #[error(
         "belongs to user {owner} and not to user {user}, who runs this program: make a copy of that user's own"
     )]
@@ -82,17 +78,11 @@ impl KeyFileError {
 
 impl Key {
     /// Reads a key from a file that belongs to this process's user and has mode 0600.
-    ///
-    /// # Errors
-    /// What is wrong with the file.
     pub fn read(path: &Path) -> Result<Key, KeyFileError> {
         read(path).map_err(|problem| KeyFileError { path: path.to_owned(), problem })
     }
 
-    /// A key of random bytes, for a service whose hosts are in its own process.
-    ///
-    /// # Errors
-    /// The system has no random numbers.
+    /// A random key, for a service with hosts in its own process. Fails without random numbers.
     pub fn random() -> io::Result<Key> {
         let mut bytes = [0; MIN_KEY];
         fill_random(&mut bytes)?;
@@ -113,13 +103,11 @@ impl Key {
 }
 
 impl Secret {
-    /// Signs these bytes: only a holder of the secret can.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
         mac(&self.0, parts).finalize()
     }
 
-    /// Whether `proof` is the signature of these bytes. Takes the same time for a wrong one as for
-    /// a right one.
+    /// Whether `proof` is the signature of these bytes, in constant time.
     pub fn verify(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         proof.try_into().is_ok_and(|proof| mac(&self.0, parts).finalize_verify(proof))
     }
@@ -143,7 +131,6 @@ pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The key file that the environment names; nothing when the variable is not set, or empty.
 pub fn key_file_of_environment() -> Option<PathBuf> {
     std::env::var_os(KEY_FILE_VARIABLE)
         .filter(|path: &OsString| !path.is_empty())
@@ -151,7 +138,7 @@ pub fn key_file_of_environment() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Key, KeyProblem> {
-    // The checks are about the open file, whatever happens to its name.
+    // The checks apply to the open file, regardless of its name.
     let file = match named_file::open(path, OFlags::NOFOLLOW.bits().cast_signed()) {
         Ok(file) => file,
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) && path.is_symlink() => {

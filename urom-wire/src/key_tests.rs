@@ -1,4 +1,4 @@
-//! Which files are taken for keys, and what is made of a key.
+//! Key files, and derived secrets.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -8,7 +8,6 @@ use rustix::fs::Mode;
 
 use super::*;
 
-/// A place for files, and a function that makes one of a mode.
 fn file(directory: &tempfile::TempDir, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
     let path = directory.path().join(name);
     fs::write(&path, bytes).unwrap();
@@ -38,7 +37,7 @@ fn any_other_mode_is_refused_and_named() {
         0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666, 0o777, 0o700, 0o400, 0o4600, 0o1600,
     ] {
         let path = file(&directory, "key", &[7; 32], mode);
-        // Who may not read a file at all, and is not root, hears it from the system.
+        // A user without access, who is not root, gets the system's error.
         let text = refusal(&path);
         assert!(text.contains(&format!("{mode:04o}")) && text.contains("chmod 600"), "{text}");
     }
@@ -48,7 +47,7 @@ fn any_other_mode_is_refused_and_named() {
 fn a_file_of_somebody_else_is_refused_and_both_users_named() {
     let text = check_access(1000, 1001, 0o600).unwrap_err().to_string();
     assert!(text.contains("user 1000") && text.contains("user 1001"), "{text}");
-    // Root may read every file, and is not asked to believe every file.
+    // Root can read every file, but does not accept every file.
     assert!(matches!(
         check_access(1000, 0, 0o600),
         Err(KeyProblem::Owner { owner: 1000, user: 0 })
@@ -61,7 +60,7 @@ fn root_refuses_a_key_that_was_given_away() {
     let directory = tempfile::tempdir().unwrap();
     let path = file(&directory, "key", &[7; 32], 0o600);
     if std::os::unix::fs::chown(&path, Some(12345), None).is_err() {
-        // Nobody else can give files away.
+        // Only root can give files away.
         assert!(Key::read(&path).is_ok());
         return;
     }
@@ -80,7 +79,6 @@ fn a_length_that_no_key_has_is_refused() {
     }
     let text = refusal(&file(&directory, "key", &vec![7; MAX_KEY + 1], 0o600));
     assert!(text.contains("4096"), "{text}");
-    // One that claims to be endless is not read to its end.
     let path = file(&directory, "key", b"", 0o600);
     fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
     assert!(matches!(Key::read(&path).unwrap_err().problem(), KeyProblem::Long));

@@ -1,25 +1,25 @@
-//! What host, daemon and worker say to each other, and what both ends need to say it. Private to
-//! the UROM kit: nothing here is NVIDIA's protocol, and releases of the kit may change it.
+//! The protocol between host, daemon and worker, and code shared by its ends. Private to the UROM
+//! kit: it is not NVIDIA's protocol, and releases of the kit may change it.
 //!
 //! There are two kinds of connection:
 //!
-//! - A **control stream** carries [`hello`], a [`proof`] where there is a key, and then [`control`]
+//! - A **control stream** carries [`hello`], a [`proof`] if there is a key, and then [`control`]
 //!   messages. It is TCP between host and daemon and between host and worker, and a Unix socket
 //!   pair between daemon and worker. It exists before UCX is used, so both ends compare their UCX
-//!   versions first. It also stays: the kernel closes it when a process dies, and its heartbeats
-//!   show that a peer was stopped or cut off, which UCX alone does not notice.
-//! - **A ring** or **UCX active messages** between host and worker carry commands and notifications
-//!   as [`frame`]s. On one machine they share a [`ring`]; between machines, and where the host
-//!   cannot hand descriptors over, frames travel over UCX in [envelopes](envelope).
+//!   versions first. It stays open: the kernel closes it when a process dies, and its heartbeats
+//!   detect a stopped or disconnected peer, which UCX alone does not.
+//! - **A ring** or **UCX active messages** carry commands and notifications between host and worker
+//!   as [`frame`]s. On one machine the ends share a [`ring`]; between machines, or if the host
+//!   cannot hand over descriptors, frames travel over UCX in [envelopes](envelope).
 //!
-//! | module | what both ends use it for |
+//! | [`stream`], [`relay`] | handshake; messages and heartbeats |
 //! | --- | --- |
 //! | [`key`], [`proof`] | the secret that opens a stream |
-//! | [`stream`], [`relay`] | greeting; messages and heartbeats |
-//! | [`patience`], [`awake`] | how long a silent peer is waited for; deadlines that ignore pauses |
+//! | [`stream`], [`relay`] | handshake; messages and heartbeats |
+//! | [`patience`], [`awake`] | the timeout for a silent peer; deadlines that ignore pauses |
 //! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
-//! | [`ucx_context`] | what a process needs before it uses UCX |
+//! | [`ucx_context`] | UCX settings of a process |
 
 #![allow(missing_docs, reason = "the protocol is private to the kit")]
 

@@ -1,5 +1,4 @@
-//! A mailbox: a control thread leaves messages for a data thread, which polls or sleeps on a
-//! descriptor.
+//! A mailbox from control threads to a data thread, which polls or sleeps on a descriptor.
 
 use std::io;
 use std::ops::DerefMut;
@@ -8,7 +7,7 @@ use crate::sync::{AtomicBool, EventFd, Mutex, Ordering, PoisonError};
 
 #[derive(Debug)]
 pub struct Mailbox<T> {
-    /// Whether there is a message: the one load that an idle turn pays.
+    /// Whether there is a message: an idle poll costs one load.
     posted: AtomicBool,
     queue: Mutex<Queue<T>>,
     wake: EventFd,
@@ -21,10 +20,6 @@ struct Queue<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// An empty mailbox.
-    ///
-    /// # Errors
-    /// The system has no descriptor left.
     pub fn new() -> io::Result<Mailbox<T>> {
         Ok(Mailbox {
             posted: AtomicBool::new(false),
@@ -37,12 +32,11 @@ impl<T> Mailbox<T> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves a message and wakes whoever sleeps on the descriptor. From any thread. A mailbox that
-    /// is closed drops it.
+    /// Posts a message and wakes the data thread. From any thread. A closed mailbox drops it.
     pub fn post(&self, message: T) {
         // Flag and descriptor change under the lock, here and in `take`. Otherwise they could
-        // disagree with the queue, and a descriptor that stays readable without a message keeps its
-        // owner from sleeping.
+        // disagree with the queue, and a readable descriptor without a message keeps its owner from
+        // sleeping.
         let mut queue = self.lock();
         if queue.is_closed {
             // Not under the lock: the drop of a message may post another.
@@ -66,7 +60,6 @@ impl<T> Mailbox<T> {
         std::mem::take(&mut queue.messages)
     }
 
-    /// Nobody reads any more: drops the messages that there are, and those that come.
     pub fn close(&self) {
         self.lock().is_closed = true;
         drop(self.take());

@@ -1,15 +1,14 @@
-//! Memory that a host shares with a worker: the messages about it, and the hand-over of what only a
-//! Unix socket can carry.
+//! Memory that a host shares with a worker: the messages, and the hand-over of descriptors on a
+//! Unix socket.
 //!
-//! A worker that lets a host in gives it the address of its door, a Unix socket. The host connects
-//! there once for its [ring] and once for each memory that it shares, with the ticket
-//! of its control stream. It hands over descriptors, or nothing but the number of its process,
-//! which the kernel reports. A host that cannot get there, on another machine or in another
-//! container, offers its memory over the network.
+//! A worker sends an accepted host the address of its door, a Unix socket. The host connects there
+//! once for its [ring] and once for each shared memory, with the ticket of its control stream. It
+//! hands over descriptors, or only its process number, which the kernel reports. A host on another
+//! machine or in another container offers its memory over the network.
 //!
-//! One more connection is the *lease*, which a host that shares memory asks for before. Both ends
-//! keep it: by it a host learns when the worker uses its memory no more, also when the control
-//! stream is gone.
+//! One more connection is the *lease*, which a host requests before it shares memory. Both ends
+//! keep it open: it shows the host when the worker no longer uses its memory, even after the
+//! control stream has ended.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -29,44 +28,35 @@ use super::{bounded, bytes, ring};
 use crate::awake::sleep;
 use crate::failure::Failure;
 
-/// The longest address of a Unix socket, in bytes.
 pub const LONGEST_DOOR: usize = 108;
 
 /// The longest UCX worker address, in bytes: longer than `ucx::WorkerAddress` accepts.
 pub const MAX_UCX_ADDRESS: usize = 65 << 10;
 
-/// What a host says of memory.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum MemoryWord {
     Share(MemoryOffer),
-    /// Later commands must not find the memory.
     End {
         memory: u64,
         share: u64,
-        /// How many commands the host has submitted on this connection: the share ends after them.
+        /// The number of commands submitted on this connection: the share ends after them.
         after: u64,
     },
-    /// The host leaves: later commands must not find any memory of it. It waits for the word on its
-    /// lease.
+    /// The host leaves: later commands must not find its memory. It waits for the lease.
     Leave,
 }
 
-/// Memory of a host.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MemoryOffer {
-    /// The number of this share, which is never used again on this stream. The same memory may be
-    /// shared again while commands still use it by an earlier share.
+    /// Never reused on this stream. Memory may be shared again while commands use an earlier share.
     pub share: u64,
-    /// The number by which commands name it.
     pub memory: u64,
-    /// Where it begins in the host.
     pub address: u64,
     pub len: u64,
     /// Bits of `urom_abi::memory::Access`.
     pub access: u32,
     pub place: MemoryPlace,
-    /// The UCX worker of the host's memory thread, which answers questions about this memory; empty
-    /// where none is needed.
+    /// The UCX worker of the host's memory thread, for requests about this memory; may be empty.
     #[serde(
         serialize_with = "bytes::serialize",
         deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
@@ -74,46 +64,41 @@ pub struct MemoryOffer {
     pub ucx_address: Vec<u8>,
 }
 
-/// How a worker gets at it.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum MemoryPlace {
-    /// By the descriptor that was handed over, from this offset on.
+    /// A mapping of the handed-over descriptor, from this offset on.
     Handed { offset: u64 },
-    /// In the process that was at the door.
+    /// The address space of the process that connected to the door.
     Process,
-    /// Over the network alone.
+    /// UCX requests.
     Network,
 }
 
-/// Where a host hands descriptors over.
+/// Where a host hands over descriptors.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct DoorAddress {
-    /// The address of the worker's socket, an abstract one if it begins with a zero; empty when
-    /// there is none.
+    /// The address of the worker's socket, abstract if it begins with a zero; may be empty.
     #[serde(
         serialize_with = "bytes::serialize",
         deserialize_with = "bounded::bytes::<_, LONGEST_DOOR>"
     )]
     pub address: Vec<u8>,
-    /// The worker's [`machine`].
     pub machine: u128,
 }
 
-/// What a worker says of memory.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum MemoryAnswer {
-    /// Commands may use it, or this failed.
+    /// Commands may use it; or the failure.
     Shared { share: u64, result: Result<SharedBy, Failure> },
-    /// No command uses it by this share, and none will.
+    /// Commands no longer use this share.
     Ended { share: u64 },
 }
 
-/// How a worker reaches memory from now on.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SharedBy {
     /// A `urom_abi::host_memory::MemoryPath`.
     pub path: u32,
-    /// The UCX worker that asks questions about the host's memory; empty if none does.
+    /// The UCX worker that sends requests about the host's memory; may be empty.
     #[serde(
         serialize_with = "bytes::serialize",
         deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
@@ -121,8 +106,7 @@ pub struct SharedBy {
     pub ucx_address: Vec<u8>,
 }
 
-/// What a host shows at the door: the ticket of its stream and the number of the share, both
-/// little-endian.
+/// A host's message to the door: its stream's ticket and the share's number, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slip {
     pub ticket: u128,
@@ -131,20 +115,18 @@ pub struct Slip {
 
 const SLIP_LEN: usize = 24;
 
-/// The share of the slip that asks for the lease. No memory has it.
+/// The share number that requests the lease.
 pub const LEASE: u64 = 0;
 
-/// The share of the slip with the descriptors of a [ring]. No memory has it.
+/// The share number for the descriptors of a [ring].
 pub const RING: u64 = u64::MAX;
 
-/// The most descriptors with a slip.
 const MOST_DESCRIPTORS: usize = ring::DESCRIPTORS;
 
-/// What a worker says on the lease when it copies nothing of the host's process any more. The lease
-/// ends when nothing is mapped any more, either.
+/// A worker's message on the lease after its last copy from the host's process.
 pub const COPIES_END: u8 = 2;
 
-/// How long a host waits before it tries a door with a full backlog again.
+/// The pause before a retry at a door with a full backlog.
 const AGAIN: Duration = Duration::from_millis(1);
 
 const TAKEN: u8 = 1;
@@ -166,17 +148,15 @@ impl Slip {
     }
 }
 
-/// The machine of this process, for all its containers: the kernel's boot id; 0 without one.
+/// The id of this machine, equal in all its containers: the kernel's boot id, or 0.
 pub fn machine() -> u128 {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u128::from_str_radix(&boot.trim().replace('-', ""), 16).unwrap_or_default()
 }
 
-/// Hands descriptors over at a worker's door, or this process alone. Returns the connection when
-/// the worker has them. Waits for room in the backlog of the door, without a limit.
-///
-/// # Errors
-/// The system's, and `PermissionDenied` when the worker does not take it.
+/// Hands over descriptors, or only this process, at a worker's door. Waits for capacity in the
+/// door's backlog, without a limit. Returns the connection once the worker has accepted, or
+/// `PermissionDenied` if it refuses.
 pub async fn hand_over(door: &Path, slip: Slip, fds: &[BorrowedFd<'_>]) -> io::Result<UnixStream> {
     let mut stream = loop {
         match UnixStream::connect(door).await {
@@ -196,7 +176,7 @@ pub async fn hand_over(door: &Path, slip: Slip, fds: &[BorrowedFd<'_>]) -> io::R
             Ok(sendmsg(&stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?)
         })
         .await?;
-    // A new socket has room for them all.
+    // A new socket has enough capacity.
     if sent != SLIP_LEN {
         return Err(io::ErrorKind::WriteZero.into());
     }
@@ -211,22 +191,18 @@ pub async fn hand_over(door: &Path, slip: Slip, fds: &[BorrowedFd<'_>]) -> io::R
     }
 }
 
-/// What was handed over at the door.
 #[derive(Debug)]
 pub struct Handed {
     pub slip: Slip,
-    /// The descriptors, at most as many as a ring has.
     pub fds: Vec<OwnedFd>,
-    /// The process at the other end, in the numbers of this one; `None` when it has no number here
-    /// or is another user's: with the rights of this user, its number could later stand for a
-    /// process that the host has no right to.
+    /// The process at the other end, in this process's PID namespace. `None` without a number here
+    /// or for another user: this user's rights would allow access even if the number is later
+    /// reused for a process that the host may not access.
     pub process: Option<i32>,
 }
 
-/// Reads what somebody hands over on a connection to the door.
-///
-/// # Errors
-/// The system's, and `InvalidData` for anything else than one slip.
+/// Receives a hand-over on a connection to the door. Fails with `InvalidData` for anything except
+/// one slip.
 pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
     let peer = stream.peer_cred()?;
     let is_own = peer.uid() == rustix::process::geteuid().as_raw();
@@ -244,7 +220,7 @@ pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
                 RecvAncillaryMessage::ScmRights(fds) => Some(fds),
                 _ => None,
             });
-            // There may be room for more.
+            // The kernel may deliver more.
             let mut fds: Vec<OwnedFd> = fds.flatten().collect();
             fds.truncate(MOST_DESCRIPTORS);
             Ok((message.bytes, fds))
@@ -256,12 +232,8 @@ pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
     Ok(Handed { slip: Slip::from_bytes(bytes), fds, process })
 }
 
-/// Tells the one at the door that it is taken.
-///
-/// # Errors
-/// The system's.
 pub fn say_taken(stream: &UnixStream) -> io::Result<()> {
-    // A new socket has room for it.
+    // A new socket has enough capacity.
     stream.try_write(&[TAKEN]).map(drop)
 }
 

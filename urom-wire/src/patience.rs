@@ -1,5 +1,4 @@
-//! How long a peer may be silent before it counts as lost. Each end of a control stream has its own
-//! patience.
+//! The timeout for a silent peer. Each end of a control stream has its own.
 
 use std::env;
 use std::fmt;
@@ -9,27 +8,22 @@ use std::time::Duration;
 use crate::awake::{self, Elapsed};
 use crate::control::{HEARTBEAT, PATIENCE};
 
-/// The variable with the patience of hosts, of daemons and of their workers.
+/// The variable with the timeout of hosts, of daemons and of their workers.
 pub const PATIENCE_VARIABLE: &str = "UROM_PATIENCE";
 
-/// The least patience: a slow peer has a heartbeat to spare.
+/// The shortest timeout: a slow peer has a heartbeat to spare.
 const LEAST: Duration = HEARTBEAT.saturating_mul(3);
 
 const MOST: Duration = Duration::from_secs(24 * 3600);
 
-/// How long an end of a control stream waits for a sign of its peer. Only time in which this
-/// process runs counts.
+/// The timeout for a silent peer. It only counts time while this process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience(Option<Duration>);
 
 impl Patience {
-    /// Waits for ever: for debuggers, and where both ends are one process.
+    /// No timeout: for debuggers, and if both ends are one process.
     pub const OFF: Patience = Patience(None);
 
-    /// The patience in the variable [`PATIENCE_VARIABLE`], else the default.
-    ///
-    /// # Errors
-    /// The variable holds no patience.
     pub fn of_environment() -> Result<Patience, ParsePatienceError> {
         match env::var_os(PATIENCE_VARIABLE).filter(|value| !value.is_empty()) {
             Some(value) => value.to_str().ok_or(ParsePatienceError)?.parse(),
@@ -37,7 +31,7 @@ impl Patience {
         }
     }
 
-    /// The patience for something that usually takes up to `usual`.
+    /// The timeout for an operation that usually takes up to `usual`.
     pub fn at_least(self, usual: Duration) -> Patience {
         Patience(self.0.map(|limit| limit.max(usual)))
     }

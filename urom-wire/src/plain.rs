@@ -1,22 +1,19 @@
-//! Structures whose memory is their bytes on the wire, with little-endian numbers.
+//! Structures with the same bytes in memory and on the wire; numbers are little-endian.
 
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-/// A structure that is sent as it lies in memory: `repr(C)`, of bytes and of this module's numbers.
+/// A structure sent as its memory: `repr(C)`, of bytes and of this module's numbers.
 pub trait Plain: Pod {
-    /// Its bytes.
     fn as_bytes(&self) -> &[u8] {
         bytemuck::bytes_of(self)
     }
 
-    /// Its bytes, to be filled.
     fn as_mut_bytes(&mut self) -> &mut [u8] {
         bytemuck::bytes_of_mut(self)
     }
 
-    /// A copy of these bytes; `None` when their number differs.
     fn read(bytes: &[u8]) -> Option<Self> {
         bytemuck::try_pod_read_unaligned(bytes).ok()
     }
@@ -30,7 +27,6 @@ macro_rules! numbers {
         pub struct $name([u8; size_of::<$native>()]);
 
         impl $name {
-            /// Its value.
             pub const fn get(self) -> $native {
                 <$native>::from_le_bytes(self.0)
             }

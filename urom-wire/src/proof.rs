@@ -1,8 +1,8 @@
-//! How two ends of a control stream prove to each other that they hold the key.
+//! The mutual proof on a control stream that both ends hold the key.
 //!
 //! After its hello, each end sends an [`Opening`]. If only one end has a key, the stream ends; if
-//! both do, the host proves it first, so a host without the key learns nothing made with it. A
-//! proof is an HMAC-SHA-256 over both hellos, both openings and a word for the prover.
+//! both do, the host sends its proof first, so a host without the key receives nothing derived from
+//! it. A proof is an HMAC-SHA-256 over both hellos, both openings and a mark of the prover.
 
 use std::io;
 
@@ -21,17 +21,14 @@ pub const PROOF_LEN: usize = 32;
 #[repr(C)]
 pub struct Opening {
     pub keyed: u8,
-    /// Never used twice.
+    /// Never reused.
     pub challenge: [u8; 32],
 }
 
 impl Plain for Opening {}
 
 impl Opening {
-    /// This end's opening of one stream.
-    ///
-    /// # Errors
-    /// The system has no random numbers.
+    /// A new opening. Fails without random numbers.
     pub fn new(keyed: bool) -> io::Result<Opening> {
         let mut challenge = [0; 32];
         if keyed {
@@ -41,7 +38,6 @@ impl Opening {
     }
 }
 
-/// Why two ends that understand each other do not trust each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -74,12 +70,10 @@ pub enum KeyError {
     HostHasAnother,
 }
 
-/// What marks the host's proof.
 pub const HOST: &[u8] = b"urom: the host's proof";
-/// What marks the proof of a daemon or a worker.
 pub const SERVICE: &[u8] = b"urom: the service's proof";
 
-/// What both ends have said, which a proof signs behind its mark.
+/// The messages of both ends, which a proof signs after its mark.
 pub fn transcript(
     host: (&[u8; HELLO_LEN], &Opening),
     service: (&[u8; HELLO_LEN], &Opening),

@@ -1,5 +1,4 @@
-//! Relays the messages of one control stream after its hello: from a queue, into a queue, with
-//! heartbeats in both directions.
+//! Relays a control stream's messages between queues, with heartbeats in both directions.
 
 use std::io;
 use std::time::Duration;
@@ -35,25 +34,24 @@ macro_rules! messages {
 
 messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker, WorkerToDaemon);
 
-/// How many messages a peer may leave unread before it is given up.
+/// The most messages that a peer may leave unread before it is disconnected.
 pub const BACKLOG: usize = 1024;
 
 const UNHEARD: usize = 16;
 
 const LINGER: Duration = Duration::from_millis(500);
 
-/// A queue for the events of many streams. Each event may be a message of a megabyte, so few wait
-/// there. A stream waits for a place and receives nothing until then. The receiver of events must
-/// never wait to put one in.
+/// A short queue, because an event may be a message of a megabyte: while it is full, the streams
+/// receive nothing. The receiver must never wait to put an event in.
 pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
     mpsc::channel(UNHEARD)
 }
 
-/// Relays messages until one end is done: `outgoing` to the stream, received ones through `map` to
-/// `incoming`.
+/// Relays messages until one end closes: `outgoing` to the stream, received ones through `map` to
+/// `incoming`. Always closes the stream.
 ///
-/// `None` when this side ended it: every sender of `outgoing` is gone and everything was written,
-/// or the receiver of `incoming` is gone. The stream is closed in every case.
+/// Returns `None` when this side ended it: all senders of `outgoing` are dropped and everything is
+/// written, or the receiver of `incoming` is dropped.
 pub async fn run<S, In, Out, E>(
     stream: S,
     mut outgoing: mpsc::Receiver<Out>,
@@ -89,19 +87,19 @@ where
                 return Some(error);
             }
         }
-        // The peer may be gone already. If it is not, it closes once it has read everything.
-        // Closing at once, with something of it unread, would make the kernel drop what was written
-        // last.
+        // The peer closes once it has read everything. Closing at once with unread bytes from the
+        // peer would make the kernel drop the last written bytes.
         let _ = writer.shutdown().await;
         tokio::time::sleep(LINGER).await;
         None
     };
     tokio::select! {
-        // The peer's last message counts, even when writing to it fails now.
+        // The peer's last message counts, even if writing fails now.
         biased;
         end = read => end,
-        // Both halves are one task, and a peer that never pauses would use up tokio's budget for
-        // it. Then nothing would be written, and a peer that does not read would not be noticed.
+        // Both halves are one task, and a peer that sends without a pause would use up its tokio
+        // budget. Then nothing would be written, and a peer that does not read would not be
+        // detected.
         end = tokio::task::unconstrained(write) => end,
     }
 }
@@ -126,7 +124,7 @@ mod tests {
     use super::*;
     use crate::control::StartWorker;
 
-    /// Greeted streams' two ends; nobody takes out what is relayed.
+    /// The two ends of relayed streams after the handshake; events stay in the queue.
     fn relayed() -> (impl AsyncRead + AsyncWrite + Unpin, mpsc::Receiver<HostToDaemon>, impl Sized)
     {
         let (ours, theirs) = duplex(1 << 10);
@@ -159,7 +157,7 @@ mod tests {
         for request in 0..count {
             stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
         }
-        // It says nothing for much longer than that, either, and hears that the other end is there.
+        // It stays silent for much longer than the timeout, and receives heartbeats.
         for _ in 0..3 * crate::control::PATIENCE.as_secs() {
             assert!(matches!(
                 stream::receive(&mut peer, Patience::default()).await.unwrap(),

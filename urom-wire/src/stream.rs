@@ -16,18 +16,16 @@ use crate::key::Secret;
 use crate::patience::Patience;
 use crate::plain::Plain;
 
-/// The longest message, in bytes. Only descriptions of plugins come near it.
+/// The longest message in bytes. Only descriptions of plugins come near it.
 const MAX_MESSAGE: u32 = 1 << 20;
 
-/// The longest description of a plugin that one message holds, in bytes.
 pub const LONGEST_DESCRIPTION: usize = MAX_MESSAGE as usize - 64;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// The peer closed it: it ended, or it died.
     #[error("the connection was closed by the other side")]
     Closed,
-    /// Nothing came before this end's patience ran out: the peer was stopped, or the link was cut.
+    /// The timeout passed: the peer was stopped, or the link was cut.
     #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
     Silent(Patience),
     #[error("the connection broke: {0}")]
@@ -38,34 +36,32 @@ pub enum StreamError {
     Hello(#[from] HelloError),
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The service hung up on this host in the middle of the greeting.
+    /// The service closed the connection during the handshake.
     #[error(
         "the {0} hung up before this program had greeted it: it ended, or more connections came than it can greet; try again"
     )]
     CutOff(Role),
 }
 
-/// How long a peer that was not understood has to finish its greeting: the kernel drops what was
-/// written to a stream that is closed with something unread.
+/// The time for an incompatible peer to finish its handshake: the kernel drops written bytes when a
+/// stream is closed with unread ones.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What a service sends instead of its proof to a host whose proof is wrong.
+/// A service's answer, instead of its proof, to a wrong proof.
 const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
 
-/// Sets the TCP options of a control stream. It works without them, less well.
+/// Sets a control stream's TCP options. Without them it works, but less well.
 pub fn prepare(stream: &TcpStream) {
-    // Messages are small and must leave at once.
+    // Messages are small and must be sent at once.
     let _ = stream.set_nodelay(true);
-    // The kernel doubles the pause before each retransmission: after a cut of two seconds a link
-    // would stay silent for four, longer than the patience of either end.
+    // The kernel doubles the pause before each retransmission: after a cut of 2 s a link would stay
+    // silent for 4 s, longer than the default timeout.
     let _ = set_tcp_thin_linear_timeouts(stream, true);
 }
 
-/// Exchanges hellos and checks the peer's; then both ends prove that they hold the secret, if there
-/// is one. All of it has to end before this end's patience does, however slowly the peer sends.
-///
-/// # Errors
-/// The stream's error, or why the two ends do not go together.
+/// Performs the handshake: exchanges and checks the hellos; then both ends prove that they hold the
+/// secret, if there is one. The timeout applies to the whole handshake, even if single bytes keep
+/// arriving.
 pub async fn greet<S>(
     stream: &mut S,
     ours: Hello,
@@ -79,7 +75,7 @@ where
     let met = patience.wait(meet(stream, ours, expected, secret)).await;
     match met.unwrap_or(Err(StreamError::Silent(patience))) {
         Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
-        // The error when a service hangs up with something of this host unread.
+        // The error when a service closes with unread bytes of this host.
         Err(StreamError::Io(error))
             if error.kind() == io::ErrorKind::ConnectionReset && expected != Role::Host =>
         {
@@ -103,7 +99,6 @@ where
     let mut hello = [0; HELLO_LEN];
     hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
     if let Err(error) = ours.check(&hello, expected) {
-        // The bytes are not used.
         let _ = awake::timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
         return Err(error.into());
     }
@@ -164,7 +159,7 @@ pub async fn send<T: Serialize>(
     message: &T,
 ) -> io::Result<()> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    // The length goes in front. `to_extend` would write a piece of a table byte by byte in debug
+    // The length comes first. `to_extend` would write a table's pieces byte by byte in debug
     // builds.
     let bytes = postcard::to_stdvec(&([0_u8; 4], message));
     let mut bytes = bytes.map_err(|error| invalid(error.to_string()))?;
@@ -176,11 +171,8 @@ pub async fn send<T: Serialize>(
     stream.write_all(&bytes).await
 }
 
-/// Receives one message. **Not cancel-safe**: run it in a task, or in a `select!` branch that is
-/// never dropped.
-///
-/// # Errors
-/// Why the stream ended. A peer that is silent until this end's patience runs out is given up.
+/// Receives one message, or fails when the peer is silent until the timeout. **Not cancel-safe**:
+/// run it in a task, or in a `select!` branch that is never dropped.
 pub async fn receive<T: DeserializeOwned>(
     stream: &mut (impl AsyncRead + Unpin),
     patience: Patience,
@@ -199,7 +191,7 @@ pub async fn receive<T: DeserializeOwned>(
                 "a message of {len} bytes, where {MAX_MESSAGE} is the most"
             )));
         }
-        // Memory grows as bytes come: the length is only claimed.
+        // Memory grows with the received bytes: the length is only a claim.
         let mut bytes = Vec::new();
         stream.take(len.into()).read_to_end(&mut bytes).await?;
         if bytes.len() < len as usize {

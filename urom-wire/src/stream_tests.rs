@@ -1,4 +1,4 @@
-//! Messages that come and do not, and greetings of ends that hold one key, two, one or none.
+//! Messages, also incomplete ones, and handshakes with equal, different or missing keys.
 
 use super::*;
 use crate::control::HostToDaemon;
@@ -32,7 +32,6 @@ async fn silence_closing_and_garbage_are_told_apart() {
     }
 }
 
-/// Everything an end says before messages.
 const GREETING: usize = HELLO_LEN + OPENING_LEN;
 
 fn secret() -> Secret {
@@ -47,7 +46,6 @@ async fn daemon(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<()
     greet(stream, Hello::new(Role::Daemon), Role::Host, secret, Patience::default()).await
 }
 
-/// How both sides end, each on its own stream, closed when it is done.
 async fn both(
     of_host: Option<&Secret>,
     of_daemon: Option<&Secret>,
@@ -65,12 +63,10 @@ fn key_error(result: Result<(), StreamError>) -> KeyError {
     }
 }
 
-/// A host's hello and an opening of a test's choice.
 fn greeting(role: Role, keyed: u8, challenge: [u8; 32]) -> Vec<u8> {
     [Hello::new(role).as_bytes(), Opening { keyed, challenge }.as_bytes()].concat()
 }
 
-/// What is left of a stream.
 async fn rest(stream: &mut DuplexStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).await.unwrap();
@@ -164,8 +160,7 @@ async fn who_proves_nothing_hears_a_greeting_and_that_the_proof_is_wrong_and_no_
     }
 }
 
-/// A stream whose bytes somebody in the middle sees, and may change on the way to the service; what
-/// the host said.
+/// A handshake through a man in the middle, who may change the host's bytes; returns these.
 async fn through(
     secret: &Secret,
     change: impl Fn(&mut Vec<u8>),
@@ -184,7 +179,7 @@ async fn through(
         of_host.write_all(&answer).await.unwrap();
         let mut proof = vec![0; PROOF_LEN];
         of_host.read_exact(&mut proof).await.unwrap();
-        // It may have hung up.
+        // The daemon may have closed the connection.
         let _ = of_daemon.write_all(&proof).await;
         let answer = rest(&mut of_daemon).await;
         of_host.write_all(&answer).await.unwrap();
@@ -207,7 +202,7 @@ async fn what_was_said_on_one_stream_opens_no_other() {
 #[tokio::test(start_paused = true)]
 async fn a_greeting_that_is_changed_on_the_way_is_refused() {
     let secret = secret();
-    // The UCX version, that there is a key, and each end of the challenge.
+    // The UCX version, the flag of the key, and both ends of the challenge.
     for (at, error) in [
         (HELLO_LEN - 4, KeyError::HostHasAnother),
         (HELLO_LEN, KeyError::HostHasNone),
@@ -236,7 +231,7 @@ async fn a_host_is_not_fooled_by_its_own_challenge_and_proof() {
     let mirror = async move {
         let mut said = vec![0; GREETING];
         b.read_exact(&mut said).await.unwrap();
-        // As a daemon, with the host's own opening.
+        // Pretends to be a daemon, with the host's own opening.
         b.write_all(Hello::new(Role::Daemon).as_bytes()).await.unwrap();
         b.write_all(&said[HELLO_LEN..]).await.unwrap();
         let mut proof = [0; PROOF_LEN];
@@ -278,7 +273,7 @@ async fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
     for said in [0, 1, HELLO_LEN, GREETING - 1, GREETING, whole.len() - 1] {
         let (mut a, mut b) = duplex(256);
         let begin = Instant::now();
-        // No single byte is long in coming.
+        // Each single byte arrives in time.
         let drip = async {
             for byte in &whole[..said] {
                 a.write_all(std::slice::from_ref(byte)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Which call into a plugin does not return.
+//! A plugin's call that does not return.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 
 use super::bounded;
 
-/// A method of a plugin, or loading it, which runs the plugin's code as well.
+/// A method of a plugin, or loading it, which also runs the plugin's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
     Load = 1,
@@ -25,7 +25,6 @@ pub enum Method {
 }
 
 impl Method {
-    /// In the order of their numbers, with their names.
     const ALL: [(Method, &str); 12] = [
         (Method::Load, "dlopen"),
         (Method::Open, "open"),
@@ -41,25 +40,23 @@ impl Method {
         (Method::Arm, "arm"),
     ];
 
-    /// The method of a number, which is `method as u8`.
     pub fn of_number(number: u8) -> Option<Method> {
         Some(Method::ALL.get(usize::from(number).checked_sub(1)?)?.0)
     }
 
-    /// The name in C: the field of `struct urom_plugin_iface` or `struct
-    /// urom_plugin_extension`, or `dlopen`.
+    /// The C name: a field of `struct urom_plugin_iface` or `urom_plugin_extension`, or `dlopen`.
     pub fn name(self) -> &'static str {
         Method::ALL[self as usize - 1].1
     }
 }
 
-/// A call into a plugin that does not return. Its worker does nothing else meanwhile.
+/// A plugin's call that does not return. Its worker is blocked meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     #[serde(deserialize_with = "bounded::text::<_, PLUGIN_NAME_CAPACITY>")]
     pub plugin: String,
     pub method: Method,
-    /// For how many seconds the call has gone on.
+    /// The duration of the call.
     pub seconds: u32,
 }
 

@@ -1,5 +1,5 @@
 //! The types that threads share. The crate `models` compiles [`mailbox`](crate::mailbox) and the
-//! cells of a [`ring`](crate::ring) with loom's types instead, and tries every order of events.
+//! cells of a [`ring`](crate::ring) with loom's types instead, and tries all interleavings.
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 pub(crate) use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,6 @@ mod tests {
         );
     }
 
-    /// Posts a message when it is dropped.
     struct Posts(Weak<Mailbox<Option<Posts>>>);
 
     impl Drop for Posts {

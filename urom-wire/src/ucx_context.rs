@@ -1,15 +1,13 @@
-//! How UCX is set up at both ends of a connection.
+//! UCX settings for both ends of a connection.
 
 use ucx::{Context, ContextBuilder, Features};
 
-/// Settings of a context, over the environment's.
+/// Settings of a context; they override the environment's.
 pub type Config = &'static [(&'static str, &'static str)];
 
-/// UCX's transports whose messages go through shared memory.
 const SHARED_MEMORY: [&str; 6] = ["posix", "sysv", "xpmem", "mm", "sm", "shm"];
 
-/// Whether the environment lets host and worker share memory: `UCX_TLS` is not set, or allows a
-/// transport that does.
+/// Whether `UCX_TLS` is unset, or allows a shared-memory transport.
 #[must_use]
 pub fn may_share_memory() -> bool {
     std::env::var("UCX_TLS").map_or(true, |transports| allows_shared_memory(&transports))
@@ -24,7 +22,6 @@ fn allows_shared_memory(transports: &str) -> bool {
     transports.split(',').any(names) == is_allowed
 }
 
-/// `UCX_TLS` without shared memory.
 fn network_only(transports: Option<&str>) -> String {
     let excluded = SHARED_MEMORY[..3].join(",");
     match transports {
@@ -33,7 +30,7 @@ fn network_only(transports: Option<&str>) -> String {
         Some(some) => {
             let rest: Vec<_> =
                 some.split(',').filter(|name| !SHARED_MEMORY.contains(name)).collect();
-            // Shared memory stands for the network, too: UCX's endpoint would reach no process.
+            // Shared memory implied the network: without it UCX's endpoint would reach no process.
             let was_shared = some.split(',').count() > rest.len();
             let network = (was_shared && rest.iter().all(|name| *name == "self")).then_some("tcp");
             network.into_iter().chain(rest).collect::<Vec<_>>().join(",")
@@ -41,14 +38,13 @@ fn network_only(transports: Option<&str>) -> String {
     }
 }
 
-/// A UCX context for frames. Its endpoints have UCX's handling of lost peers
-/// ([`ErrorMode::Peer`](ucx::ErrorMode), the default) and use no shared memory: one queue of UCX's
-/// receives from all peers there, and a peer that is killed while it writes blocks it. Peers on one
-/// machine have a [`ring`](crate::ring).
+/// A UCX context for frames. Its endpoints detect lost peers ([`ErrorMode::Peer`](ucx::ErrorMode),
+/// the default) and use no shared memory: there UCX has one receive queue for all peers, and a peer
+/// killed during a write blocks it. Peers on one machine use a [`ring`](crate::ring).
 ///
-/// Without that handling UCX never closes an endpoint to a peer that has one back: each host would
-/// stay in the memory of a worker for good, with some MiB of the host's that UCX has attached. UCX
-/// need not look for lost peers itself: the control stream notices them.
+/// Without the detection, UCX never closes an endpoint whose peer has one back: a worker would keep
+/// each host's endpoint and some MiB of attached memory. UCX itself need not check for lost peers:
+/// the control stream detects them.
 pub fn context() -> ContextBuilder {
     let transports = std::env::var("UCX_TLS").ok();
     Context::builder(Features::AM | Features::WAKEUP)

@@ -1,4 +1,4 @@
-//! Debian packages: which are missing, and how to install them from where this program stands.
+//! Finds missing Debian packages, and installs them.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,59 +7,50 @@ use anyhow::{Result, bail, ensure};
 
 use crate::shell;
 
-/// Something the build needs from the system, how it is recognised, and the packages that bring it.
-///
-/// It is recognised by what it does, not by its package: a compiler from elsewhere will do, and the
-/// check costs a few file look-ups.
+/// A requirement of the build, a test for it, and its packages. The test looks for the tool instead
+/// of the package, so a compiler from elsewhere suffices.
 pub(crate) struct Need {
-    /// A program, the path of a file, or what [`PIP`] says.
+    /// A program, the path of a file, or the text of [`PIP`].
     found: &'static str,
     packages: &'static [&'static str],
 }
 
-/// Links every Rust program and compiles the tests' C programs. Without recommended packages gcc
-/// comes without libc's headers.
+/// Links Rust programs, and compiles C tests. A minimal gcc lacks libc's headers.
 pub(crate) const C_COMPILER: Need = Need { found: "cc", packages: &["gcc", "libc6-dev"] };
-/// Reads the generated C headers as C++.
+/// Compiles the generated C headers as C++.
 pub(crate) const CXX_COMPILER: Need = Need { found: "c++", packages: &["g++"] };
-/// Finds the system's UCX.
 pub(crate) const PKG_CONFIG: Need = Need { found: "pkg-config", packages: &["pkg-config"] };
-/// Builds the tests' C programs as many users do, with the ninja that comes along.
+/// Builds the tests' C programs, with ninja, which the package includes.
 pub(crate) const MESON: Need = Need { found: "meson", packages: &["meson"] };
-/// What cargo-generate links with.
+/// cargo-generate links with it.
 pub(crate) const OPENSSL: Need =
     Need { found: "/usr/include/openssl/ssl.h", packages: &["libssl-dev"] };
-/// Runs the plugin tests under a memory checker.
+/// Checks the memory of plugin tests.
 pub(crate) const VALGRIND: Need = Need { found: "valgrind", packages: &["valgrind"] };
-/// Makes network namespaces and links, and slows them down.
+/// Makes network namespaces, and slow links.
 pub(crate) const IPROUTE: Need = Need { found: "ip", packages: &["iproute2"] };
-/// Drops packets.
 pub(crate) const NFTABLES: Need = Need { found: "nft", packages: &["nftables"] };
-/// Reads the unit of systemd.
+/// Checks the systemd unit.
 pub(crate) const SYSTEMD: Need = Need { found: "systemd-analyze", packages: &["systemd"] };
-/// Downloads UCX.
 pub(crate) const PIP: Need =
     Need { found: "python3 -m pip", packages: &["python3", "python3-pip"] };
-/// Links aarch64 programs.
 pub(crate) const AARCH64_COMPILER: Need =
     Need { found: "aarch64-linux-gnu-gcc", packages: &["gcc-aarch64-linux-gnu"] };
-/// The C library aarch64 programs are linked to and run with.
 pub(crate) const AARCH64_LIBC: Need =
     Need { found: "/usr/aarch64-linux-gnu/lib/libc.so.6", packages: &["libc6-dev-arm64-cross"] };
 pub(crate) const AARCH64_EMULATOR: Need =
     Need { found: "qemu-aarch64-static", packages: &["qemu-user-static"] };
-/// Builds what the feature `mpi` needs.
+/// Builds the feature `mpi`.
 pub(crate) const MPI_COMPILER: Need = Need { found: "mpicc", packages: &["libopenmpi-dev"] };
-/// Starts the tests and examples that use it.
 pub(crate) const MPI_LAUNCHER: Need = Need { found: "mpirun", packages: &["openmpi-bin"] };
-/// Starts a Slurm of this machine, and jobs with PMIx in it.
+/// Starts a local Slurm, and jobs with PMIx.
 pub(crate) const SLURM: [&Need; 4] = [
     &Need { found: "munged", packages: &["munge"] },
     &Need { found: "slurmctld", packages: &["slurmctld", "slurm-wlm-basic-plugins"] },
     &Need { found: "slurmd", packages: &["slurmd", "libpmix2"] },
     &Need { found: "srun", packages: &["slurm-client"] },
 ];
-/// PMIx's headers, which tests compare with Rust's structures.
+/// Tests compare PMIx's headers with Rust's structures.
 pub(crate) const PMIX_HEADERS: Need = Need {
     found: if cfg!(target_arch = "aarch64") {
         "/usr/lib/aarch64-linux-gnu/pkgconfig/pmix.pc"
@@ -68,8 +59,7 @@ pub(crate) const PMIX_HEADERS: Need = Need {
     },
     packages: &["libpmix-dev"],
 };
-/// Reads C headers: UCX's, and MPI's for the feature `mpi`. Of this very version, so that the UCX
-/// bindings come out the same everywhere.
+/// Parses UCX's and MPI's headers. A fixed version makes the UCX bindings reproducible.
 pub(crate) const LIBCLANG: Need =
     Need { found: "/usr/lib/llvm-14/lib/libclang.so", packages: &["libclang-14-dev"] };
 
@@ -83,25 +73,23 @@ impl Need {
     }
 }
 
-/// The python to run pip with: the first on the search path, or else the one that apt brings.
+/// Returns a python with pip: the first on the search path, or else apt's.
 pub(crate) fn python_with_pip() -> Option<&'static str> {
     ["python3", "/usr/bin/python3"]
         .into_iter()
         .find(|python| shell::succeeds(Command::new(python).args(["-m", "pip", "--version"])))
 }
 
-/// Needs that are not met, and the right to install their packages.
 pub(crate) struct Missing<'a> {
     needs: Vec<&'a Need>,
     root: bool,
 }
 
-/// Installs the packages of `needs` that are not met. Does not touch apt when all are.
+/// Installs the packages of missing needs. Otherwise does not run apt.
 pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
     missing(needs)?.install()
 }
 
-/// Those of `needs` that are not met.
 pub(crate) fn missing<'a>(needs: &[&'a Need]) -> Result<Missing<'a>> {
     let needs: Vec<_> = needs.iter().copied().filter(|need| !need.is_met()).collect();
     let root = rustix::process::geteuid().is_root();

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the whole path once, with everything it starts stopped again.
+//! `cargo xtask demo`: starts the service, runs the examples, and stops the service.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -18,15 +18,13 @@ use crate::{debian, plugins, setup, shell};
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// What uromd's first line begins with; an address follows.
 const LISTENING: &str = "uromd: listening on ";
 
-/// Sets up, builds, runs and stops; the last line says that all of it worked.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     eprintln!("demo, 1 of 3: set-up; then the build, about two minutes on two cores, and the run");
     let launcher = debian::missing(&[&debian::MPI_LAUNCHER])?;
     setup::run(workspace, None)?;
-    // Only the run needs it.
+    // Only the run needs MPI's launcher.
     let directory = thread::scope(|scope| {
         let installed = scope.spawn(|| launcher.install());
         let built = shell::timed("demo, 2 of 3: build", || plugins::build_for_use(workspace, None));
@@ -54,8 +52,7 @@ pub(crate) fn service(directory: &Path) -> Command {
     service
 }
 
-/// Runs what `steps` makes of the address of `service`, which is started before and stopped after
-/// it.
+/// Starts `service`, runs the `steps` for its address, and stops it.
 pub(crate) fn serve_and_run(
     mut service: Command,
     steps: impl FnOnce(&str) -> Result<Vec<Step>>,
@@ -76,8 +73,7 @@ pub(crate) fn serve_and_run(
 fn listening_address(service: &mut Guarded) -> Result<String> {
     let output = service.child().stdout.take().context("uromd's output is not piped")?;
     let (sender, lines) = mpsc::channel();
-    // Reads to the end, so that uromd never blocks on a full pipe nor fails on a closed one. Only
-    // the first line is waited for.
+    // Reads to the end: otherwise uromd would block on a full pipe or fail on a closed pipe.
     thread::spawn(move || {
         let lines = BufReader::new(output).lines().map_while(Result::ok);
         lines.for_each(|line| _ = sender.send(line));

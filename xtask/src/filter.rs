@@ -1,8 +1,7 @@
-//! The libraries with DOCA's names: filters of the library that holds the functions.
+//! The libraries with DOCA's names, as filters of the real library.
 //!
-//! The linker finds the functions in a filter, and records its name in programs. The loader loads
-//! the real library with it and takes the functions from there. The functions in a filter end a
-//! program at once; only a loader that ignores `DT_FILTER` would call them.
+//! Programs record the filter's name. The loader loads the real library with it, and takes the
+//! functions from there. The filter's own functions trap.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,10 +13,9 @@ use crate::pkgconfig::{self, RELEASE};
 use crate::shell;
 use crate::target::Target;
 
-/// The library that holds the functions of all three.
 pub(crate) const REAL: &str = "liburom_doca.so";
 
-/// The library of DOCA's that has a function, without `lib` and `.so`.
+/// The library of a function in DOCA, without `lib` and `.so`.
 fn owner(function: &str) -> &'static str {
     match function {
         _ if function.starts_with("doca_argp_") => "doca_argp",
@@ -26,7 +24,6 @@ fn owner(function: &str) -> &'static str {
     }
 }
 
-/// Makes the filter of each library beside the real one.
 pub(crate) fn make(directory: &Path, target: Option<Target>) -> Result<()> {
     let host = Target::host()?;
     let is_linker = |(name, _): &&(&str, &'static str)| name.ends_with("_LINKER");

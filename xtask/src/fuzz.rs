@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: runs the fuzz targets, and keeps what they found worth keeping.
+//! `cargo xtask fuzz`: runs the fuzz targets, and merges their findings.
 
 use std::path::Path;
 
@@ -9,22 +9,20 @@ use crate::place::files_below;
 use crate::workspace::Workspace;
 use crate::{setup, shell, tools};
 
-/// The longest input: the largest message by default and some more, or a program of some steps.
+/// Longest input: slightly more than the default message size, or a program of some steps.
 const MAX_LEN: usize = 4200;
 const LONG_PROGRAM: usize = 1024;
 
 const SOURCES: &str = "fuzz_targets";
 
-/// What to do with the targets.
 pub(crate) enum Work {
-    /// Run each for so many inputs, under the address sanitizer or, about five times as fast,
-    /// without.
+    /// Runs each target, with the address sanitizer or, five times as fast, without.
     Run { inputs: u64, sanitized: bool },
-    /// Add to the committed inputs what runs found and what reaches something new.
+    /// Adds new inputs that increase the coverage to the committed inputs.
     Merge,
 }
 
-/// Works on one target, or on all, up to the first that fails.
+/// Works on one target or on all; stops at the first failure.
 pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Result<()> {
     let directory = workspace.root.join("fuzz");
     let targets = targets(&directory)?;
@@ -33,7 +31,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
     if chosen.is_empty() {
         bail!("no fuzz target `{}`: there are {}", only.unwrap_or_default(), targets.join(", "));
     }
-    // Some targets are of crates that need UCX.
+    // Some targets need UCX.
     setup::run(workspace, None)?;
     let program = tools::FUZZ.install(workspace)?;
     let path = shell::path_behind(program.parent().map(Path::to_owned))?;
@@ -47,18 +45,18 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         let sanitizer =
             if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
         let fuzz = |verb| {
-            // Sanitizers and coverage are unstable, and the project's own Rust has them.
+            // Sanitizers and coverage are unstable features.
             let mut command = shell::cargo();
             command.env("PATH", &path).env("RUSTC_BOOTSTRAP", "1");
             command.args(["fuzz", verb, "--sanitizer", sanitizer, "--fuzz-dir"]).arg(&directory);
             command.arg("--target-dir").arg(&build).arg(target);
             command
         };
-        // Apart from the run, whose failure is that of an input.
+        // A separate build, so a failed run is a failed input.
         shell::run(&mut fuzz("build"))?;
         let mut command = fuzz("run");
         match work {
-            // New inputs go to the first directory.
+            // New inputs are written to the first directory.
             Work::Run { inputs, .. } => {
                 command.args([&found, &committed]).arg("--").arg(format!("-runs={inputs}"))
             }
@@ -68,8 +66,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         let longest = if has_plugins { LONG_PROGRAM } else { MAX_LEN };
         command.arg(format!("-max_len={longest}")).arg("-print_final_stats=1");
         if has_plugins {
-            // The second descriptor carries the log of plugins that are asked to fail; of other
-            // targets it says what failed.
+            // Hides the log of plugins that fail on purpose. Other targets report failures there.
             command.arg("-close_fd_mask=2");
         }
         command.env("UROM_FUZZ_FAILURES", directory.join("artifacts").join(target));
@@ -89,7 +86,6 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
     Ok(())
 }
 
-/// The targets, by their sources.
 fn targets(directory: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for file in files_below(&directory.join(SOURCES))? {

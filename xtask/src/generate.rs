@@ -1,5 +1,4 @@
-//! `cargo xtask bindings` and `cargo xtask headers`: runs the package `xtask-generate`, which takes
-//! a minute to build and which nothing else needs.
+//! `cargo xtask bindings` and `cargo xtask headers`: runs the package `xtask-generate`.
 
 use anyhow::Result;
 
@@ -7,7 +6,6 @@ use crate::target::Target;
 use crate::workspace::Workspace;
 use crate::{setup, shell, ucx};
 
-/// Writes the bindings of UCX; with `check`, compares them.
 pub(crate) fn bindings(workspace: &Workspace, check: bool) -> Result<()> {
     setup::for_bindings()?;
     // The headers are the same for every target.
@@ -16,7 +14,6 @@ pub(crate) fn bindings(workspace: &Workspace, check: bool) -> Result<()> {
     run(&["bindings", &include], check)
 }
 
-/// Writes the plugins' C headers; with `check`, compares them.
 pub(crate) fn headers(check: bool) -> Result<()> {
     run(&["headers"], check)
 }

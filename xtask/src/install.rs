@@ -1,6 +1,4 @@
-//! `cargo xtask install`: DOCA's C interface as C programs expect it, in a directory of its own.
-//!
-//! The tests compile C against the same layout of the build in hand, [`for_tests`].
+//! `cargo xtask install`: installs DOCA's C interface; for C tests, see [`for_tests`].
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +14,10 @@ use crate::{filter, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 3] = ["urom-service", "libdoca", "urom-ucx-emulation"];
 
-/// What programs preload, and uromd's workers when it is asked for.
+/// For programs with LD_PRELOAD, and optionally for uromd's workers.
 const EMULATION: &str = "liburom_ucx_emulation.so";
 
-/// Builds with optimisations and installs into `prefix`, which may hold an older installation.
+/// Builds with optimisations and installs to `prefix`, which may contain an older installation.
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
@@ -44,8 +42,7 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
     Ok(())
 }
 
-/// Lays out what was built in `profile_dir`, without optimisations, as its `prefix`, and nothing
-/// else beside it.
+/// Links an unoptimised build to its `prefix` in `profile_dir`, and removes other files there.
 pub(crate) fn for_tests(
     workspace: &Workspace,
     target: Option<Target>,
@@ -60,8 +57,7 @@ pub(crate) fn for_tests(
         .with_context(|| format!("laying out {} for the tests", prefix.display()))
 }
 
-/// The prefix as an absolute path, made if it was not there; before minutes are spent on a build
-/// for it.
+/// Creates the prefix, checks write access, and returns the absolute path.
 fn usable(prefix: &Path) -> Result<PathBuf> {
     let prefix = std::path::absolute(prefix).with_context(|| {
         format!("--prefix {}: its absolute path is not known", prefix.display())
@@ -91,8 +87,7 @@ fn lay_out(
         placer.symlink(&file, place(&soname))?;
         placer.symlink(&soname, place(&plain))?;
     }
-    // Where configure scripts look on other distributions. One that is there already is somebody's
-    // own.
+    // Configure scripts of other distributions look here. An existing directory is not changed.
     if !placer.has_directory("lib64") {
         placer.symlink("lib", "lib64")?;
     }
@@ -102,8 +97,7 @@ fn lay_out(
     for header in headers_of(workspace)? {
         placer.file(&header, in_folder("include", &header)?)?;
     }
-    // A program may have a header of the same name, which must not depend on the order of its
-    // include folders.
+    // A separate folder, because a program may have a header of the same name.
     for header in protocol_headers(&workspace.root)? {
         placer.file(&header, in_folder("include/urom", &header)?)?;
     }
@@ -111,10 +105,10 @@ fn lay_out(
     ucx.place(placer)
 }
 
-/// Where the files for a service lie in a prefix that are not where systemd looks.
+/// The directory of the files that systemd does not read.
 const DEPLOYMENT: &str = "share/urom/deploy";
 
-/// What makes a service of uromd: a unit of systemd, and an image for containers.
+/// Installs a systemd unit, and a container image, for uromd.
 fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
     let from = workspace.root.join("deploy");
     let template = from.join("systemd/uromd.service.in");
@@ -131,7 +125,7 @@ fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
     Ok(())
 }
 
-/// A program's path as a unit names it. systemd itself refuses one with quotes.
+/// Formats a program's path for a unit. systemd itself refuses a path with quotes.
 fn in_unit(program: &Path) -> String {
     let text = program.display().to_string().replace('%', "%%");
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
@@ -141,7 +135,6 @@ fn in_folder(folder: &str, file: &Path) -> Result<PathBuf> {
     Ok(Path::new(folder).join(file.file_name().context("a header has a name")?))
 }
 
-/// The committed C headers of the plugins' protocols.
 fn protocol_headers(root: &Path) -> Result<Vec<PathBuf>> {
     let mut headers = Vec::new();
     for plugin in fs::read_dir(root.join("plugins"))? {
@@ -217,7 +210,6 @@ mod tests {
         EMULATION,
     ];
 
-    /// Lays out files with this content.
     fn install(directory: &Path, content: &str) -> Result<Placer> {
         let built = directory.join("built");
         make_directory(&built)?;

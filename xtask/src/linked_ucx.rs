@@ -1,4 +1,4 @@
-//! The UCX that a build is linked with, and what of it goes into an installed prefix.
+//! The UCX of a build, and its files in an installed prefix.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,7 @@ use crate::place::{Placer, files_below};
 use crate::target::Target;
 use crate::workspace::Workspace;
 
-/// Where the unpacked package lies in a prefix. The `build.rs` of `urom-service` and of
-/// `libdoca/c` look for it there.
+/// Directory of the package in a prefix. Also in `build.rs` of `urom-service` and `libdoca/c`.
 const IN_PREFIX: &str = "lib/urom-ucx";
 
 pub(crate) struct LinkedUcx {
@@ -20,11 +19,11 @@ pub(crate) struct LinkedUcx {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Origin {
-    /// The loader and pkg-config find it by themselves.
+    /// The loader and pkg-config find it by default.
     System,
-    /// The user's own, with its library directory. It stays where it is.
+    /// The user's library directory, which is not copied.
     Users(PathBuf),
-    /// An unpacked PyPI package, with the directory that holds its `libucx`.
+    /// Parent directory of an unpacked PyPI package's `libucx`.
     Package(PathBuf),
 }
 
@@ -39,7 +38,6 @@ impl Origin {
 }
 
 impl LinkedUcx {
-    /// Finds it as the build scripts do.
     pub(crate) fn find(workspace: &Workspace, target: Option<Target>) -> Result<Self> {
         let target = target.map_or_else(Target::host, Ok)?;
         let search = ucx_probe::Search::new(target.triple());
@@ -47,13 +45,12 @@ impl LinkedUcx {
         Ok(Self { version: found.version, origin: Origin::of(found.directory) })
     }
 
-    /// Puts into a prefix what its programs need, with a `ucx.pc` where pkg-config would not find
-    /// one.
+    /// Installs the libraries and headers, and a `ucx.pc` unless pkg-config has one.
     pub(crate) fn place(&self, placer: &mut Placer) -> Result<()> {
         let (include, lib) = match &self.origin {
             Origin::System => return Ok(()),
             Origin::Users(lib) => {
-                // Libraries without headers are no use to a C program.
+                // C programs also need the headers.
                 let include = lib.with_file_name("include");
                 if !include.join("ucp/api/ucp.h").is_file() {
                     return Ok(());
@@ -85,9 +82,8 @@ impl LinkedUcx {
     }
 }
 
-/// Whether a file of the package is needed to run and compile: not static libraries, tools,
-/// examples and benchmarks. The package has three copies of each library; the one with the soname
-/// is taken.
+/// Whether programs need a file of the package: not static libraries, tools, examples and
+/// benchmarks. Of the three copies of a library, only the copy with the soname is needed.
 fn is_needed(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if file.starts_with("libucx/lib") {
@@ -101,13 +97,13 @@ fn is_needed(file: &Path) -> bool {
         || above == "licenses"
 }
 
-/// The name without a version of a library in the package, to be made a link to it.
+/// The unversioned name of a library, for a link.
 fn plain_name(file: &Path) -> Option<&str> {
     let name = file.file_name()?.to_str()?;
     if file.starts_with("libucx/lib") { soname_end(name).map(|end| &name[..end]) } else { None }
 }
 
-/// Where `.so` ends in a name such as `libucp.so.0`.
+/// The end of `.so` in a name such as `libucp.so.0`.
 fn soname_end(name: &str) -> Option<usize> {
     let end = name.find(".so.")? + ".so".len();
     let number = &name[end + 1..];

@@ -1,8 +1,6 @@
-//! What a contributor and the CI run, one subcommand each: `cargo xtask help`.
+//! Tasks for contributors and the CI: `cargo xtask help`.
 //!
-//! Everything here works on a machine that has Rust, a C linker and nothing else; what is missing
-//! is installed by the set-up, which every subcommand that needs it runs first and which costs
-//! nothing once it is done.
+//! They only need Rust and a C linker. The set-up, which runs first, installs everything else.
 
 mod cross;
 mod debian;
@@ -19,6 +17,7 @@ mod pkgconfig;
 mod place;
 mod plugins;
 mod process;
+mod prose;
 mod releases;
 mod sanitize;
 mod setup;
@@ -65,6 +64,7 @@ Usage: cargo xtask TASK [OPTIONS]
   headers [--check]             writes, or compares, the plugins' C headers
   deny                          checks the dependencies against deny.toml
   guide                         runs the guide's start page, and builds the guide
+  prose                         checks the English of comments, messages and pages
   package [--allow-dirty]       packages the published crates, and builds each from its package
   template [--quick | --bless]  makes, builds and runs workspaces of the template
   sanitize [--full] [CHECK]..   runs tests under sanitizers, valgrind and Miri
@@ -78,12 +78,11 @@ T is x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu. CHECK is asan, tsan,
 fn main() -> ExitCode {
     let Err(error) = run(Parser::from_env()) else { return ExitCode::SUCCESS };
     eprintln!("error: {error:#}");
-    // The code of the command that failed; one that was killed has none.
+    // The exit code of the failed command, unless it was killed.
     let code = error.downcast_ref::<shell::Failed>().and_then(|failed| failed.status.code());
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// The options of all tasks.
 #[derive(Default)]
 struct Options {
     target: Option<Target>,
@@ -91,15 +90,11 @@ struct Options {
     ucx: Option<String>,
     prefix: Option<PathBuf>,
     runs: Option<u64>,
-    /// The options without a value that were given.
     flags: Vec<&'static str>,
-    /// What is not an option.
     values: Vec<String>,
-    /// Behind `--`.
     rest: Vec<String>,
 }
 
-/// The options without a value.
 const FLAGS: [&str; 9] = [
     "--release",
     "--mpi",
@@ -113,11 +108,11 @@ const FLAGS: [&str; 9] = [
 ];
 
 impl Options {
-    /// Reads them; each must be in `allowed`, where `VALUE` and `--` stand for values and a rest.
+    /// Parses options, which must be in `allowed`; `VALUE` and `--` permit values and a rest.
     fn read(parser: &mut Parser, task: &str, allowed: &[&str]) -> Result<Options> {
         let mut options = Options::default();
         loop {
-            // What is behind `--` is another program's.
+            // Arguments after `--` are for another program.
             if let Some(raw) = parser.try_raw_args()
                 && raw.peek().is_some_and(|word| word == "--")
             {
@@ -203,6 +198,7 @@ fn run(mut parser: Parser) -> Result<()> {
                 }
             }
         }
+        "prose" => options(&[]).and_then(|_| prose::run(workspace)),
         "cross" => options(&[]).and_then(|_| cross::run(workspace)),
         "slurm" => options(&[]).and_then(|_| slurm::run(workspace)),
         "demo" => options(&[]).and_then(|_| demo::run(workspace)),
@@ -248,7 +244,7 @@ fn run(mut parser: Parser) -> Result<()> {
     }
 }
 
-/// The arguments of another program: all that is left, without a `--` in front.
+/// Returns the remaining arguments, without a leading `--`.
 fn others(parser: &mut Parser) -> Result<Vec<String>> {
     let words: Vec<String> = parser.raw_args()?.map(text).collect::<Result<_>>()?;
     Ok(words.into_iter().skip_while(|word| word == "--").collect())

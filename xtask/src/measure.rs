@@ -1,15 +1,13 @@
-//! `cargo xtask bench` and `cargo xtask faults`: build a program and all that it measures or breaks
-//! as it is installed, and run it.
+//! `cargo xtask bench` and `cargo xtask faults`: build a program as installed, and run it.
 
 use anyhow::Result;
 
 use crate::workspace::{Profile, Purpose, Workspace};
 use crate::{install, plugins, setup, shell};
 
-/// What to build and run.
 pub(crate) struct Measured {
     package: &'static str,
-    /// Programs that it runs.
+    /// Other programs that it runs.
     others: &'static [&'static str],
     plugins: &'static [Purpose],
 }
@@ -24,7 +22,6 @@ pub(crate) const FAULTS: Measured =
     Measured { package: "urom-faults", others: &[], plugins: &[Purpose::Use, Purpose::Tests] };
 
 impl Measured {
-    /// Sets up, builds and runs the program.
     pub(crate) fn run(&self, workspace: &Workspace, arguments: &[String]) -> Result<()> {
         setup::for_tests(workspace, None, false)?;
         let packages = [&[self.package], &install::PACKAGES[..], self.others].concat();

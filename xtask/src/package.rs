@@ -1,7 +1,7 @@
-//! `cargo xtask package`: the crates that are there to be published, as they would be uploaded.
+//! `cargo xtask package`: packages the published crates.
 //!
-//! Cargo packages them together and builds each from its package, with the others taken from
-//! theirs. What it says about it beyond that is a fault here: a package goes out once and for all.
+//! Cargo packages them together, and builds each from its package with the other packages. Warnings
+//! are errors, because a published package cannot be changed.
 
 use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
@@ -13,12 +13,11 @@ use crate::place::remove_directory;
 use crate::shell;
 use crate::workspace::{Package, Workspace};
 
-/// What the public registry takes, as cargo's reference of the manifest says.
+/// Limits of the public registry, from cargo's manifest reference.
 const MOST_KEYWORDS: usize = 5;
 const LONGEST_KEYWORD: usize = 20;
 
-/// The categories in use, each looked up in the registry's list: it drops those it does not know
-/// without an error.
+/// The categories in use. Each is in the registry's list: the registry silently drops others.
 const CATEGORIES: &[&str] = &[
     "api-bindings",
     "asynchronous",
@@ -33,10 +32,8 @@ const CATEGORIES: &[&str] = &[
     "network-programming",
 ];
 
-/// Files that every package has.
 const FILES: [&str; 4] = ["Cargo.toml", "README.md", "CHANGELOG.md", "LICENSE"];
 
-/// Packages all of them; with `allow_dirty`, with changes that are not committed.
 pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
     let packages: Vec<_> = workspace.published().collect();
     let licence = fs::read_to_string(workspace.root.join("LICENSE"))?;
@@ -51,15 +48,14 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
 
     let place = workspace.target_dir.join("packaging");
     remove_directory(&place)?;
-    // The path of the build tree must be new. Cargo unpacks the stand-in for the registry into its
-    // home by that path, and takes what is there for unchanged, because a registry never has two
-    // packages of one version.
+    // A new path for each run: cargo caches unpacked packages in its home by this path, and assumes
+    // that a package of the same version does not change.
     let fresh = place.join(UNIX_EPOCH.elapsed()?.as_nanos().to_string());
     let mut command = cargo_package(allow_dirty);
     command.arg("--target-dir").arg(&fresh);
     command.args(packages.iter().flat_map(|package| ["-p", &package.name]));
     build(&mut command)?;
-    // Moved to where cargo puts them as a rule.
+    // Cargo's usual directory for packages.
     let kept = workspace.target_dir.join("package");
     fs::create_dir_all(&kept)?;
     for Package { name, version, .. } in &packages {
@@ -77,9 +73,9 @@ fn cargo_package(allow_dirty: bool) -> Command {
     command
 }
 
-/// Packages them, and builds each. A warning is an error.
+/// A warning is an error.
 fn build(command: &mut Command) -> Result<()> {
-    // Nothing of this is run.
+    // These builds are not run.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     eprintln!("$ {}", shell::display(command));
     let output = command.stdout(Stdio::null()).output().context("could not start cargo")?;
@@ -91,7 +87,6 @@ fn build(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What is missing or wrong in the manifest and beside it.
 fn faults_of(package: &Package, licence: &str) -> Vec<String> {
     let Package { name, version, keywords, categories, .. } = package;
     let mut faults = Vec::new();
@@ -152,7 +147,6 @@ fn is_keyword(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_+".contains(c))
 }
 
-/// The lines in which cargo or the compiler warns.
 fn warnings(said: &str) -> Vec<&str> {
     said.lines().filter(|line| line.starts_with("warning")).collect()
 }
@@ -163,7 +157,6 @@ mod tests {
 
     const LICENCE: &str = "BSD 3-Clause License\n";
 
-    /// A folder with what every package has.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary directory");
         for (file, text) in

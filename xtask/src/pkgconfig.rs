@@ -1,25 +1,23 @@
-//! The pkg-config files of an installed prefix. They hold no path of their own, so that the prefix
-//! can be moved.
+//! The pkg-config files of an installed prefix, which is relocatable: they contain no fixed path.
 
 use std::path::Path;
 
-/// The DOCA release whose interface the library has: `urom_abi::version::RELEASE`, whose crate
-/// takes longer to build than all of this one.
+/// The DOCA release of the library's interface, as `urom_abi::version::RELEASE`, whose crate builds
+/// slowly.
 pub(crate) const RELEASE: &str = "2.7.0";
 
-/// Each library's name, description and the module that it requires.
+/// Each library's name, description and required module.
 const MODULES: [(&str, &str, &str); 3] = [
     ("common", "DOCA's core objects, logging and errors, of the UROM kit", ""),
     ("argp", "DOCA's command line parser, of the UROM kit", "Requires: doca-common\n"),
     ("urom", "DOCA UROM's host interface over the UROM kit's service", "Requires: doca-common\n"),
 ];
 
-/// The library names a program can link with and load, without `lib` and `.so`.
+/// Library names, without `lib` and `.so`.
 pub(crate) fn libraries() -> impl Iterator<Item = String> {
     MODULES.iter().map(|(name, ..)| format!("doca_{name}"))
 }
 
-/// The file names and texts of DOCA's modules.
 pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
     MODULES.iter().map(|(name, description, requires)| {
         let text = format!(
@@ -31,11 +29,8 @@ pub(crate) fn doca() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The text of `ucx.pc`. Both directories may begin with `${prefix}`. The headers are system
-/// headers: a program's own warnings skip them.
-///
-/// pkg-config escapes the spaces of a path that follows its flag at once, and not those of a word
-/// of its own.
+/// Returns the text of `ucx.pc`. The directories may begin with `${prefix}`. System headers avoid
+/// warnings in programs. Flag and path are one word, because only then pkg-config escapes spaces.
 pub(crate) fn ucx((major, minor): (u32, u32), include: &Path, lib: &Path) -> String {
     format!(
         "prefix=${{pcfiledir}}/../..\nincludedir={}\nlibdir={}\n\n\

@@ -1,5 +1,4 @@
-//! Putting files into a directory that may be in use: each appears under its name complete, or not
-//! at all.
+//! Writes files to a directory in use: each appears complete, or not at all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +10,9 @@ use anyhow::{Context, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transfer {
-    /// As copies, which stay when the originals go.
+    /// Copies files.
     Copy,
-    /// As hard links where the file system allows it, else as copies. A symbolic link would not do:
-    /// a program finds its files by the place where its own file lies.
+    /// Makes hard links if possible, else copies: programs find their files by their own path.
     Link,
 }
 
@@ -25,13 +23,11 @@ pub(crate) struct Placer {
 }
 
 impl Placer {
-    /// Starts to fill `root`, which is made when the first file comes.
     pub(crate) fn new(root: &Path, transfer: Transfer) -> Self {
         Self { root: root.to_owned(), transfer, placed: BTreeSet::new() }
     }
 
-    /// Puts the file `from` at `to`, a path inside the directory. Everybody may read a copy, and
-    /// start it if its owner may.
+    /// Puts the file `from` at the relative path `to`. All users may read or execute a copy.
     pub(crate) fn file(&mut self, from: &Path, to: impl AsRef<Path>) -> Result<()> {
         let transfer = self.transfer;
         let source = fs_err::metadata(from)?;
@@ -43,7 +39,7 @@ impl Placer {
             return Ok(());
         }
         self.put(to.as_ref(), |partial| match transfer {
-            // The end of a symbolic link, not the link itself.
+            // Follows symbolic links.
             Transfer::Link => fs::hard_link(fs::canonicalize(from)?, partial)
                 .or_else(|_| fs::copy(from, partial).map(drop)),
             Transfer::Copy => {
@@ -54,19 +50,18 @@ impl Placer {
         .with_context(|| format!("taking it from {}", from.display()))
     }
 
-    /// Writes a file, which everybody may read.
+    /// Writes a file that all users may read.
     pub(crate) fn text(&mut self, text: &str, to: impl AsRef<Path>) -> Result<()> {
         self.put(to.as_ref(), |partial| {
             fs::write(partial, text).and_then(|()| set_mode(partial, 0o644))
         })
     }
 
-    /// Makes `to` a symbolic link to `target`, which is taken as it is.
     pub(crate) fn symlink(&mut self, target: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
         self.put(to.as_ref(), |partial| symlink(target.as_ref(), partial))
     }
 
-    /// Whether there is a directory at `path`, and no link to one.
+    /// Whether `path` is a directory, not a link.
     pub(crate) fn has_directory(&self, path: impl AsRef<Path>) -> bool {
         fs::symlink_metadata(self.root.join(path)).is_ok_and(|there| there.is_dir())
     }
@@ -75,12 +70,11 @@ impl Placer {
         &self.root
     }
 
-    /// What was put there, as paths inside the directory.
+    /// Returns the relative paths of all written files.
     pub(crate) fn placed(&self) -> &BTreeSet<PathBuf> {
         &self.placed
     }
 
-    /// Removes every file that was not put there.
     pub(crate) fn remove_others(&self) -> Result<()> {
         let files = files_below(&self.root)?;
         let mut others = files.iter().filter(|file| !self.placed.contains(*file));
@@ -99,8 +93,7 @@ impl Placer {
     }
 }
 
-/// Makes a directory with those above it, all for everybody to look into, or says what is in the
-/// way.
+/// Makes a directory and its parents, accessible to all users. The error names an obstructing file.
 pub(crate) fn make_directory(directory: &Path) -> Result<()> {
     let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
     let open =
@@ -114,8 +107,7 @@ pub(crate) fn make_directory(directory: &Path) -> Result<()> {
     })
 }
 
-/// Removes a directory with all that is in it, if it is there. Links in it go, what they lead to
-/// stays.
+/// Removes a directory, if it exists. Removes links in it, but not their targets.
 pub(crate) fn remove_directory(directory: &Path) -> Result<()> {
     match fs_err::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
@@ -137,7 +129,7 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Sets it whatever the umask of the user is: what root installs is for everybody.
+/// Ignores the umask, so all users can use root's installation.
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }

@@ -1,5 +1,4 @@
-//! Builds of plugins and their service, and the plugins' names: cargo builds `libNAME.so`, a
-//! service looks for `NAME.so`.
+//! Builds and links plugins: cargo builds `libNAME.so`, services expect `NAME.so`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,7 @@ use crate::target::{self, Target};
 use crate::workspace::{Plugin, Profile, Purpose, Workspace};
 use crate::{shell, steps};
 
-/// Builds the plugins of every purpose; with `release`, the plugins for use, optimised. Prints
-/// their directory.
+/// Builds all plugins; with `release`, optimised plugins for use. Prints their directory.
 pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
     let directory = match release {
         true => build_for_use(workspace, target)?,
@@ -22,11 +20,9 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) 
     Ok(())
 }
 
-/// The build in release mode, one for the demo, Slurm and the plugins: the service, and on this
-/// machine the demo's programs.
-///
-/// Cargo unifies the features of dependencies over the packages that are selected together. Another
-/// selection has other features, and builds nearly everything again.
+/// The common release build for the demo, Slurm and the plugins: the service, and on this machine
+/// the demo's programs. Another selection of packages would unify other features, and rebuild
+/// almost everything.
 pub(crate) fn build_for_use(workspace: &Workspace, target: Option<Target>) -> Result<PathBuf> {
     let mut others = vec!["urom-service"];
     if target.is_none() {
@@ -35,8 +31,7 @@ pub(crate) fn build_for_use(workspace: &Workspace, target: Option<Target>) -> Re
     build(workspace, target, Profile::Release, &[Purpose::Use], &others)
 }
 
-/// Builds the plugins of these purposes and `others`, and links the plugins. Returns the build's
-/// directory.
+/// Builds `others`, and the plugins of these purposes. Returns the build's directory.
 pub(crate) fn build(
     workspace: &Workspace,
     target: Option<Target>,
@@ -54,8 +49,7 @@ pub(crate) fn build(
     Ok(directory)
 }
 
-/// Links the plugins that were built into `profile_dir`, each into the directory of its purpose.
-/// Links there to other plugins are removed; files stay.
+/// Links plugins to the directories of their purposes. Removes other links there, but not files.
 pub(crate) fn link(profile_dir: &Path, built: &[Plugin<'_>]) -> Result<()> {
     for purpose in Purpose::ALL {
         let built = built.iter().filter(|plugin| plugin.purpose == purpose).collect::<Vec<_>>();
@@ -65,7 +59,7 @@ pub(crate) fn link(profile_dir: &Path, built: &[Plugin<'_>]) -> Result<()> {
         let directory = profile_dir.join(purpose.directory());
         let mut placer = Placer::new(&directory, Transfer::Link);
         for Plugin { package, name, .. } in built {
-            // Cargo names files after the crate, with `_` for `-`.
+            // Cargo's file names have `_` for `-`.
             let file = format!("lib{}.so", name.replace('-', "_"));
             let library = profile_dir.join(&file);
             ensure!(library.is_file(), "package {package} did not build {}", library.display());
@@ -105,7 +99,7 @@ mod tests {
     fn each_plugin_gets_its_own_name_in_its_own_directory() {
         let directory = built(&["libworker_graph.so", "libworker_panics.so"]);
         let content = |path: &str| fs::read_to_string(directory.path().join(path)).ok();
-        // The second time everything is in place.
+        // The second run changes nothing.
         for _ in 0..2 {
             link(directory.path(), &[GRAPH, PANICKING]).expect("both are built");
             assert_eq!(content("plugins/worker_graph.so").as_deref(), Some("libworker_graph.so"));

@@ -1,4 +1,4 @@
-//! Child processes that cannot outlive this program, and waiting for them with a deadline.
+//! Child processes that end with this program, and waits with a timeout.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
@@ -9,34 +9,30 @@ use rustix::process::{Pid, Signal};
 
 use crate::shell;
 
-/// A child in a process group of its own.
-///
-/// Dropping it kills the whole group. When this program ends without dropping it, by Ctrl-C or
-/// otherwise, the kernel sends the child SIGTERM.
+/// A child in its own process group. Dropping it kills the group. If this program ends without a
+/// drop, the kernel sends the child SIGTERM.
 pub(crate) struct Guarded {
     child: Child,
     name: String,
 }
 
 impl Guarded {
-    /// Starts `command`. Must be called on the main thread: the kernel watches the thread that
-    /// starts the child.
+    /// Starts `command`. Only for the main thread: the kernel watches the starting thread.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let name = shell::display(command);
         let parent = rustix::process::getpid();
         command.process_group(0);
         let bind_to_parent = move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-            // The parent may have ended before the line above: then nobody would send the signal.
+            // If the parent has already ended, the kernel does not send the signal.
             if rustix::process::getppid() == Some(parent) {
                 Ok(())
             } else {
                 Err(std::io::ErrorKind::Other.into())
             }
         };
-        // SAFETY: between fork and exec the closure makes two plain system calls and builds an
-        // error without allocating; it takes no lock and touches no memory but its own copy of
-        // `parent`.
+        // SAFETY: between fork and exec the closure makes two system calls and builds an error
+        // without allocating. It does not lock, and accesses only its own copy of `parent`.
         unsafe { command.pre_exec(bind_to_parent) };
         let child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
         Ok(Self { child, name })
@@ -46,8 +42,7 @@ impl Guarded {
         &mut self.child
     }
 
-    /// Waits until the child has ended, at most `limit`; a child that has not ended by then is left
-    /// running.
+    /// Waits until the child has ended, at most `limit`. After the timeout the child still runs.
     pub(crate) fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + limit;
         loop {
@@ -60,7 +55,7 @@ impl Guarded {
         }
     }
 
-    /// Asks the child to end, and waits for it at most `limit`.
+    /// Sends SIGTERM, and waits at most `limit`.
     pub(crate) fn terminate(&mut self, limit: Duration) -> Result<ExitStatus> {
         if let Some(status) = self.child.try_wait()? {
             return Ok(status);
@@ -77,7 +72,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // Nothing is left to kill when everything went well; then this fails, which is fine.
+        // Fails if the group has already ended.
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
         let _ = self.child.wait();
     }
@@ -124,7 +119,7 @@ mod tests {
         let mut output = BufReader::new(child.child().stdout.take().expect("it is piped"));
         output.read_line(&mut String::new()).expect("it prints a line");
         drop(child);
-        // The grandchild holds the pipe: it ends only when both are dead.
+        // The grandchild also holds the pipe, so it ends when both are dead.
         assert_eq!(output.read_to_end(&mut Vec::new()).expect("the pipe is readable"), 0);
     }
 }

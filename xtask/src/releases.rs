@@ -1,5 +1,5 @@
-//! `cargo xtask test --ucx VERSION`: the tests of what talks UCX, the whole path and the examples,
-//! as they are built, on another release of UCX. `LD_LIBRARY_PATH` chooses it.
+//! `cargo xtask test --ucx VERSION`: runs the tests of UCX users, and the examples, on another
+//! release of UCX. `LD_LIBRARY_PATH` selects it, without a new build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,30 +11,28 @@ use crate::target::{self, Target};
 use crate::workspace::{Profile, Purpose, Workspace};
 use crate::{debian, demo, shell, test, ucx};
 
-/// The packages whose test programs are run.
 const PACKAGES: [&str; 4] = ["ucx", "urom-wire", "urom-service", "libdoca-host"];
 
-/// How many seconds one test program may take: many times what any takes on an idle machine.
+/// Timeout of a test program in seconds: many times the usual maximum.
 const LIMIT: &str = "300";
 
-/// The variable by which a test learns which release it should find.
+/// Passes the expected release to tests.
 const EXPECTED: &str = "UROM_TEST_UCX";
 
-/// How the whole path is run, and the variable that says so.
+/// Variants of the examples, and the variable of each.
 const WAYS: [(&str, Option<(&str, &str)>); 3] = [
     ("by default", None),
     ("over TCP", Some(("UCX_TLS", "tcp"))),
     ("with UCX's old protocols", Some(("UCX_PROTO_ENABLE", "n"))),
 ];
 
-/// What releases cannot do by any of these ways, by the variable, and why.
+/// Unsupported variants of releases, by the variable, with the reason.
 const CANNOT: [(&str, &str, &str); 2] = [
     ("1.20.", "UCX_TLS", "UCX 1.20 does not reach the loopback device over TCP"),
     ("1.22.", "UCX_PROTO_ENABLE", "UCX 1.22 and newer have no access to remote memory with them"),
 ];
 
-/// Builds what is not built, unpacks the release, and runs all there is to run on it. Everything
-/// that fails is told at the end.
+/// Builds, unpacks the release, and runs everything on it. Reports all failures at the end.
 pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
     let selected = test::prepare(workspace, None, &PACKAGES.map(str::to_owned), false)?;
     let host = Target::host()?;
@@ -64,15 +62,13 @@ struct On<'a> {
 }
 
 impl On<'_> {
-    /// Lets a program run on this release.
     fn set(&self, command: &mut Command) {
         command.env(shell::LIBRARY_PATH, &self.libraries).env(EXPECTED, self.version);
-        // Releases before 1.22 send long messages in another way with it.
+        // Releases before 1.22 then send long messages in another way.
         command.env_remove(ucx::HOOKS.0);
     }
 
-    /// Runs the test programs as they are built. Cargo sets a library path of its own, so what it
-    /// starts each with sets this one.
+    /// Runs the test programs. Cargo sets its own library path, so the runner sets it again.
     fn tests(&self, host: Target, selected: &[String]) -> Result<()> {
         let library_path = format!("{}={}", shell::LIBRARY_PATH, self.libraries.display());
         let runner = ["timeout", LIMIT, "env", &library_path];
@@ -83,8 +79,7 @@ impl On<'_> {
         shell::run(tests.env_remove(shell::LIBRARY_PATH))
     }
 
-    /// Starts the service and runs the examples against it, with `variable` for all of them. What
-    /// failed, if something did.
+    /// Starts the service and runs the examples, all with `variable`. Returns the failure.
     fn whole_path(
         &self,
         directory: &Path,
@@ -114,7 +109,7 @@ impl On<'_> {
     }
 }
 
-/// Why a release cannot take a way.
+/// The reason if a release does not support a variant.
 fn cannot(version: &str, variable: Option<(&str, &str)>) -> Option<&'static str> {
     let (name, _) = variable?;
     let found = CANNOT.iter().find(|(release, by, _)| version.starts_with(release) && *by == name);

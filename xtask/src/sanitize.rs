@@ -1,10 +1,8 @@
-//! `cargo xtask sanitize` and `cargo xtask miri`: tests under tools that find wrong accesses, leaks
-//! and races.
+//! `cargo xtask sanitize` and `cargo xtask miri`: tests under sanitizers, valgrind and Miri.
 //!
-//! The sanitizers run with the project's own Rust; the thread sanitizer needs `rust-src`, which is
-//! installed. Miri needs a nightly Rust; without one, `sanitize` skips it and says so. UCX itself
-//! is not instrumented: see `tsan.suppressions`, and `lsan.suppressions` for what is kept on
-//! purpose.
+//! The sanitizers use the project's Rust; the thread sanitizer also needs `rust-src`, which is
+//! installed. Miri needs a nightly Rust; otherwise `sanitize` skips it with a message. UCX is not
+//! instrumented: see `tsan.suppressions`, and `lsan.suppressions` for intentional leaks.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +16,7 @@ use crate::target::{self, Target};
 use crate::workspace::Workspace;
 use crate::{debian, setup, shell, test};
 
-/// Everything that reads bytes of others without UCX. Under Miri the last takes minutes.
+/// Packages that read foreign bytes without UCX. The last takes Miri minutes.
 const PACKAGES: [&str; 7] = [
     "urom-os",
     "urom-abi",
@@ -32,21 +30,20 @@ const PACKAGES: [&str; 7] = [
 /// Packages with threads. The tests of urom-service run the inputs of its fuzz targets.
 const THREADED: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-pdk"];
 
-/// A sanitizer, and the runs of cargo under it.
 struct Sanitizer {
     name: &'static str,
-    /// Its build tree, inside that of the workspace.
+    /// Build tree inside the workspace's.
     directory: &'static str,
-    /// `@REPORTS@` is where it writes what it finds, `@XTASK@` where this file is.
+    /// `@REPORTS@` is the directory of reports, `@XTASK@` the directory of this file.
     environment: &'static [(&'static str, &'static str)],
-    /// The tests of packages.
+    /// Arguments and packages of each test run.
     runs: &'static [(&'static str, &'static [&'static str])],
 }
 
 const ASAN: Sanitizer = Sanitizer {
     name: "address",
     directory: "sanitize",
-    // Tests keep the log of plugins from standard error, and would keep reports from it too.
+    // Not to standard error, which tests capture.
     environment: &[
         ("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1:log_path=@REPORTS@/report"),
         ("LSAN_OPTIONS", "print_suppressions=0:suppressions=@XTASK@/lsan.suppressions"),
@@ -67,24 +64,22 @@ const TSAN: Sanitizer = Sanitizer {
     runs: &[("--lib", &THREADED)],
 };
 
-/// The packages whose whole suites `--full` runs.
 const SUITES: [&str; 5] = ["urom-wire", "urom-service", "libdoca-host", "urom-log", "urom-host"];
 
-/// Tests of these suites that no sanitizer can run, and why.
+/// Tests that sanitizers cannot run, with the reason.
 const NOT_SANITIZED: [(&str, &str); 3] = [
     ("a_host_without_what_ucx_needs", "the sanitizer needs /proc, too"),
     ("however_few_threads_a_host_may_have", "the sanitizer's leak check starts a thread"),
     ("unread::", "the sanitizer keeps memory that was freed"),
 ];
 
-/// The tests that start programs in C, of the package `urom-tests`. `--full` runs as well those of
-/// programs that misbehave and log, which take minutes. `installed` is left out: it is about files
-/// and the loader, and has programs that hang. So is `cross`, whose programs are another machine's.
+/// Tests of `urom-tests` with C programs. `--full` adds tests of faulty programs and logging, which
+/// take minutes. Without `installed`, which tests the loader and hangs on purpose, and `cross`,
+/// whose programs are for another machine.
 const IN_C: [&str; 2] = ["c_library", "pairings"];
 const MORE_IN_C: [&str; 2] = ["hostile", "logging"];
 
-/// Tests among them that valgrind does without, and why; and those whose programs are in Rust,
-/// which `--full` runs as well.
+/// Tests that valgrind skips, with the reason. Only `--full` runs [`RUST_HOSTS`].
 const NOT_FOLLOWED: [(&str, &str); 3] = [
     (
         "threads_of_the_library_leave_signals_to_the_program",
@@ -98,23 +93,20 @@ const NOT_FOLLOWED: [(&str, &str); 3] = [
 ];
 const RUST_HOSTS: (&str, &str) = ("rust_host", "no program in C");
 
-/// Threads take turns: a host that spins would otherwise keep its embedded service from answering
-/// in time.
+/// Fair scheduling: a spinning host would otherwise delay its embedded service.
 const VALGRIND: &str = "valgrind --quiet --error-exitcode=97 --fair-sched=try";
 
-/// Only what is surely lost counts as a leak: libraries keep memory until the process ends.
+/// Only definite losses are leaks: libraries keep memory until the process ends.
 const VALGRIND_OPTIONS: &str =
     "--leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// The address and leak sanitizers.
     Asan,
-    /// The thread sanitizer.
     Tsan,
-    /// valgrind's memcheck, over the programs in C.
+    /// valgrind's memcheck, for the C programs.
     Valgrind,
-    /// Miri, over the code without foreign calls.
+    /// Miri, for code without foreign calls.
     Miri,
 }
 
@@ -139,7 +131,6 @@ impl FromStr for Check {
     }
 }
 
-/// Runs these checks, or all.
 pub(crate) fn run(workspace: &Workspace, checks: &[Check], full: bool) -> Result<()> {
     let all = Check::ALL.map(|(_, check)| check);
     for check in if checks.is_empty() { &all } else { checks } {
@@ -171,7 +162,7 @@ impl Sanitizer {
         let host = Some(Target::host()?);
         let mut runs = Vec::new();
         for (words, packages) in self.runs {
-            // A target of its own keeps the flags from build scripts and macros.
+            // With `--target`, the flags do not apply to build scripts and macros.
             let mut test = target::cargo(host, "test")?;
             test.arg("--quiet")
                 .args(shell::words(words))
@@ -179,7 +170,7 @@ impl Sanitizer {
             runs.push(test);
         }
         if full {
-            // Plugins and `uromd`, which the suites load and start, are built in the same way.
+            // Also builds plugins and `uromd` with the sanitizer.
             let mut suites = Command::new(std::env::current_exe().context("no file of xtask")?);
             suites
                 .args(["test", "--target", Target::host()?.triple()])
@@ -193,8 +184,7 @@ impl Sanitizer {
         }
         remove_directory(&reports)?;
         fs::create_dir_all(&reports)?;
-        // Everything is built with the sanitizer. Its library is part of each program, where
-        // plugins find it. rustdoc too, or the examples of the documentation could not be linked.
+        // Programs contain the sanitizer's library for plugins. rustdoc also needs the flags.
         let flags = format!("-Zsanitizer={} -Clink-arg=-rdynamic", self.name);
         let xtask = workspace.root.join("xtask/src").display().to_string();
         let place = reports.display().to_string();
@@ -219,13 +209,13 @@ impl Sanitizer {
 fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     debian::ensure(&[&debian::VALGRIND])?;
     eprintln!("valgrind, over the programs in C");
-    // As for all tests, so that nothing is built again after these.
+    // With the features of all tests, to avoid rebuilds.
     let selected = test::prepare(workspace, None, &[], false)?;
     let mut tests = target::cargo(None, "test")?;
     tests.args(selected).arg("--no-fail-fast");
     let more = if full { &MORE_IN_C[..] } else { &[] };
     tests.args(IN_C.iter().chain(more).flat_map(|name| ["--test", name]));
-    // One at a time: a host waits four seconds for its service, too short for two under valgrind.
+    // One at a time: a host waits four seconds for its service, not enough for two under valgrind.
     tests.args(["--", "--test-threads=1"]);
     for (test, why) in NOT_FOLLOWED.into_iter().chain((!full).then_some(RUST_HOSTS)) {
         eprintln!("left out: {test}: {why}");
@@ -236,8 +226,7 @@ fn valgrind(workspace: &Workspace, full: bool) -> Result<()> {
     shell::run(tests.env("UROM_C_LAUNCHER", launcher).env("VALGRIND_OPTS", VALGRIND_OPTIONS))
 }
 
-/// Prints the errors that the sanitizers reported, and gives their number. Other reports are
-/// warnings of allocations that tests make too large on purpose.
+/// Prints the sanitizers' errors, and returns their number. Other reports are harmless warnings.
 fn print(reports: &Path) -> Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(reports)? {
@@ -252,8 +241,8 @@ fn print(reports: &Path) -> Result<usize> {
     Ok(count)
 }
 
-/// All at a time: Miri uses one core for each. Packages that take it minutes are for `--full`. Of
-/// `urom-wire`, which calls UCX elsewhere, it runs the rings.
+/// Runs in parallel, because Miri uses one core. Slow packages need `--full`. Of `urom-wire`, only
+/// the rings run without UCX.
 fn under_miri(workspace: &Workspace, full: bool) -> Result<()> {
     let mut running = Vec::new();
     let (abi, others) = PACKAGES.split_at(1);
@@ -265,14 +254,14 @@ fn under_miri(workspace: &Workspace, full: bool) -> Result<()> {
         test.arg(workspace.target_dir.join("miri"))
             .args(target::selected(packages.iter().copied()))
             .args(["--", filter]);
-        // Log lines carry the time, which Miri otherwise refuses to tell.
+        // Log lines contain the time, which Miri's isolation prevents.
         test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
-        // Tests that panic on purpose would take Miri seconds each to say where they are.
+        // Backtraces of intentional panics would take seconds each.
         test.env("RUST_BACKTRACE", "0");
         eprintln!("$ {}", shell::display(&test));
         running.push((test.spawn().context("could not start rustup")?, test));
     }
-    // All are waited for, whatever becomes of the first.
+    // Waits for all, even after a failure.
     let ended = running.into_iter().map(|(mut child, test)| shell::good(&test, child.wait()?));
     ended.collect::<Vec<_>>().into_iter().collect()
 }
@@ -308,7 +297,7 @@ mod tests {
             .map(|file| fs::read_to_string(file.expect("it is listed").path()).expect("it is text"))
             .collect();
         for (test, _) in NOT_FOLLOWED.into_iter().chain([RUST_HOSTS]) {
-            // The whole name of a test, or a part of those that a macro makes.
+            // The whole name, or a part of a macro's name.
             assert!(
                 sources.contains(&format!("fn {test}("))
                     || sources.contains(&format!("{test}_and_"))

@@ -1,5 +1,4 @@
-//! Set-up: everything the build needs beyond Rust and a linker. Prints nothing when it is all
-//! there.
+//! Set-up: installs everything the build needs beyond Rust and a linker.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,13 +11,11 @@ use crate::target::Target;
 use crate::ucx;
 use crate::workspace::Workspace;
 
-/// Makes the machine ready to build for `target`, or for itself.
 pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
     ready(workspace, target, &[])
 }
 
-/// Makes the machine ready to build and run the tests for `target`, or for itself; `mpi`: also the
-/// tests with the bindings of MPI.
+/// Prepares to build and run the tests; with `mpi`, also the tests of MPI's bindings.
 pub(crate) fn for_tests(workspace: &Workspace, target: Option<Target>, mpi: bool) -> Result<()> {
     let mut needs = vec![&debian::CXX_COMPILER, &debian::VALGRIND];
     if target.is_none() || target == Some(Target::host()?) {
@@ -41,8 +38,7 @@ fn ready(workspace: &Workspace, target: Option<Target>, more: &[&'static Need]) 
             host.triple()
         );
     }
-    // Asked again once pkg-config is sure to be there. The variables are those of ucx-probe: the
-    // user brings a UCX.
+    // Called again after pkg-config is installed. The variables of ucx-probe select the user's UCX.
     let named = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
     let has_ucx = || {
         named(&ucx_probe::of_target(ucx_probe::VARIABLE, target.triple()))
@@ -65,7 +61,6 @@ fn ready(workspace: &Workspace, target: Option<Target>, more: &[&'static Need]) 
     if target != host { add_rust_target(target) } else { Ok(()) }
 }
 
-/// Makes the machine ready to generate bindings for every target.
 pub(crate) fn for_bindings() -> Result<()> {
     debian::ensure(&[&debian::LIBCLANG, &debian::AARCH64_LIBC, &debian::PIP])
 }

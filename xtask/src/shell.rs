@@ -1,4 +1,4 @@
-//! Running other programs: what is echoed, what is kept quiet, and what a failure says.
+//! Runs other programs, with echo, captured output and errors.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// The cargo that runs this program, without the variables that `cargo run` sets about xtask's own
-/// package: build scripts that watch them would run again each time.
+/// The cargo that runs this program, without the variables of xtask's package: build scripts that
+/// watch them would run again each time.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     forget_package(&mut command);
@@ -26,7 +26,6 @@ pub(crate) fn cargo_of(toolchain: &str) -> Command {
     command
 }
 
-/// Removes these variables.
 pub(crate) fn forget_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(is_about_this_package) {
@@ -39,8 +38,7 @@ fn is_about_this_package(variable: &str) -> bool {
     variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
-/// A program that was built in `target`, without the library path that `cargo run` sets for xtask:
-/// it names another profile's libraries.
+/// A program of `target`, without `cargo run`'s library path, which is for another profile.
 pub(crate) fn built(program: &Path, target: &Path) -> Command {
     let mut command = Command::new(program);
     let searched = std::env::var_os(LIBRARY_PATH).and_then(|path| without(target, &path));
@@ -51,16 +49,14 @@ pub(crate) fn built(program: &Path, target: &Path) -> Command {
     command
 }
 
-/// Where the loader looks first.
 pub(crate) const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// A search path without what lies in `target`; nothing when nothing is left.
+/// Removes directories in `target` from a search path; `None` if it is then empty.
 fn without(target: &Path, path: &OsStr) -> Option<OsString> {
     let others = std::env::split_paths(path).filter(|directory| !directory.starts_with(target));
     std::env::join_paths(others).ok().filter(|left| !left.is_empty())
 }
 
-/// A command that ended without success.
 #[derive(Debug)]
 pub(crate) struct Failed {
     line: String,
@@ -75,24 +71,23 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Echoes `command`, runs it with this program's output, and returns how it ended.
+/// Echoes and runs `command`, and returns its exit status.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     eprintln!("$ {}", display(command));
     command.status().with_context(|| format!("could not start `{}`", display(command)))
 }
 
-/// Echoes `command` and runs it with this program's output; an end without success is a [`Failed`].
+/// Echoes and runs `command`; a failure is a [`Failed`].
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     good(command, status)
 }
 
-/// The same for a command that was run.
 pub(crate) fn good(command: &Command, status: ExitStatus) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Failed { line: display(command), status }.into()) }
 }
 
-/// Runs `command` without a word and gives what it writes to its standard output.
+/// Runs `command`, and returns its standard output.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
@@ -101,16 +96,13 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
         .with_context(|| format!("`{}` printed no UTF-8", display(command)))
 }
 
-/// Words for a command that stand between spaces.
 pub(crate) fn words(line: &str) -> std::str::SplitAsciiWhitespace<'_> {
     line.split_ascii_whitespace()
 }
 
-/// The interval of the lines that show that a long step goes on.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// Runs a long step between a line with its `label` and a line with its duration. Every 5 s a line
-/// shows that it goes on.
+/// Runs a long step. Prints the `label` before, the duration after, and a line every 5 s.
 pub(crate) fn timed<T>(label: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("{label} ...");
     let start = Instant::now();
@@ -129,13 +121,12 @@ pub(crate) fn timed<T>(label: &str, step: impl FnOnce() -> Result<T>) -> Result<
     Ok(result)
 }
 
-/// Runs a long `command` as a [`timed`] step. The output of the command is shown only when it
-/// fails.
+/// Runs `command` as a [`timed`] step, and shows its output only if it fails.
 pub(crate) fn step(label: &str, command: &mut Command) -> Result<()> {
     timed(label, || quietly(command))
 }
 
-/// Runs `command`. Its output is part of the error when it fails.
+/// Runs `command`. The error contains its output.
 pub(crate) fn quietly(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("could not start `{}`", display(command)))?;
@@ -151,7 +142,7 @@ pub(crate) fn quietly(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether `command` can be started and ends with success; all it prints is dropped.
+/// Whether `command` succeeds; drops its output.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -161,21 +152,20 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The search path with other directories in front.
 pub(crate) fn path_behind(first: impl IntoIterator<Item = PathBuf>) -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = first.into_iter().chain(std::env::split_paths(&path));
     std::env::join_paths(directories).context("the search path cannot be extended")
 }
 
-/// Where `program` is: on the search path, or where Debian has what only root can use.
+/// Finds `program` on the search path, or in Debian's directories for root.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     directories.map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
-/// `command` as a line for a shell, with the variables that were set for it.
+/// Formats `command` for a shell, with its variables.
 pub(crate) fn display(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         value.map(|value| format!("{}={}", name.to_string_lossy(), quote(&value.to_string_lossy())))
@@ -185,7 +175,6 @@ pub(crate) fn display(command: &Command) -> String {
     variables.chain(words.map(|word| quote(&word))).collect::<Vec<_>>().join(" ")
 }
 
-/// `word` as a shell takes it for one word.
 pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+/.,:@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,7 +1,6 @@
-//! `cargo xtask slurm`: the guide's job script under a real Slurm, of one node and of two.
+//! `cargo xtask slurm`: runs the guide's job script under a real Slurm of one and of two nodes.
 //!
-//! All daemons of a cluster are children of this program, run as its user, and keep their files in
-//! one temporary directory. Only apt needs root.
+//! The daemons are children of this program, with files in a temporary directory.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,7 +17,6 @@ use crate::workspace::{Purpose, Workspace};
 use crate::{debian, plugins, setup, shell, steps};
 
 const PAGE: &str = "docs/src/cluster.md";
-/// The programs that the job script starts: two processes each.
 const PROGRAMS: [&str; 3] = ["ping_pong --iterations 200", "multi_worker_bootstrap --once", "rdma"];
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -48,11 +46,10 @@ fn job_script(page: &str) -> Result<String> {
 
 /// A running Slurm. Dropping it ends its jobs, then its daemons.
 struct Cluster {
-    /// slurmds first: a daemon is dropped before those it reports to.
+    /// In drop order: slurmds before the daemons that they report to.
     daemons: Vec<Guarded>,
     directory: tempfile::TempDir,
     programs: PathBuf,
-    /// The search path with the programs in front.
     path: OsString,
     nodes: u16,
 }
@@ -61,7 +58,7 @@ impl Cluster {
     fn start(programs: PathBuf, nodes: u16) -> Result<Cluster> {
         let directory = tempfile::tempdir()?;
         let at = directory.path().to_owned();
-        // munged demands that every user can reach its socket.
+        // munged requires that every user can reach its socket.
         fs::set_permissions(&at, PermissionsExt::from_mode(0o711))?;
         for name in ["munge.key", "urom.key"] {
             let mut random = File::open("/dev/urandom")?;
@@ -75,7 +72,7 @@ impl Cluster {
         let machine = machine.split('.').next().unwrap_or_default();
         let ports = steps::free_ports(usize::from(nodes) + 1)?;
         for node in 1..=nodes {
-            // PMIx's servers of two nodes must not share one.
+            // Two nodes must not share the PMIx server's directory.
             fs::create_dir(at.join(format!("tmp-n{node}")))?;
             fs::create_dir(at.join(format!("spool-n{node}")))?;
         }
@@ -115,7 +112,6 @@ impl Cluster {
         self.directory.path().join(name)
     }
 
-    /// A program of Slurm's, with the variables of this cluster and of its jobs.
     fn slurm(&self, program: &str) -> Command {
         let mut command = Command::new(shell::on_path(program).unwrap_or_else(|| program.into()));
         command.env("PATH", &self.path);
@@ -144,13 +140,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether `squeue` lists something.
     fn lists(&self, arguments: &str) -> bool {
         let output = self.slurm("squeue").arg("-h").args(shell::words(arguments)).output();
         output.is_ok_and(|it| it.status.success() && !it.stdout.trim_ascii().is_empty())
     }
 
-    /// The guide's script with each program, all at the same time on the same nodes.
+    /// Runs the guide's script with each program, in parallel on the same nodes.
     fn jobs(&self, script: &str) -> Result<()> {
         let job = self.file("job.sh");
         fs::write(&job, script)?;
@@ -162,7 +157,7 @@ impl Cluster {
             command
         });
         steps::run(jobs.into())?;
-        // The services end when their scripts have ended.
+        // The services end after their scripts.
         self.wait("all jobs are over", || !self.lists(""))?;
         let left = fs::read_dir(self.directory.path())?.flatten();
         let left = left.map(|entry| entry.file_name().display().to_string());
@@ -171,8 +166,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Kills an `srun` whose processes use a service. They end; the service serves others, and ends
-    /// when Slurm tells it so.
+    /// Kills an `srun` whose processes use a service. They must end, and the service must serve
+    /// others and end when Slurm stops it.
     fn launcher_that_dies(&self) -> Result<()> {
         let file = self.file("service");
         let service = format!("@{}", file.display());
@@ -189,11 +184,11 @@ impl Cluster {
             command
         };
         let mut ranks = Guarded::start(&mut processes("ping_pong --iterations 10000000"))?;
-        // An `srun` that dies before it has started its processes leaves its job without any.
+        // After an early kill, `srun` would not have started its processes.
         let log = self.file("service.log");
         let runs = || fs::read_to_string(&log).is_ok_and(|text| text.contains("(ping_pong, "));
         self.wait("ping pong uses the service", runs)?;
-        // Not its group: the second process of `srun` then ends the ranks.
+        // Not the group, because the second process of `srun` ends the ranks.
         ranks.child().kill()?;
         self.wait("ping pong has ended", || !self.lists("--name=ping_pong"))?;
         steps::run(vec![processes("multi_worker_bootstrap --once")])?;

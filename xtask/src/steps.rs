@@ -1,5 +1,4 @@
-//! What the demo runs once the service listens: the bootstrap, then ping pong under mpirun and
-//! without it, then RDMA, then RDMO, then allreduce under mpirun.
+//! The demo's programs: bootstrap, ping pong with and without mpirun, RDMA, RDMO, and allreduce.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -11,13 +10,9 @@ use anyhow::{Context, Result, ensure};
 use crate::process::Guarded;
 use crate::shell;
 
-/// The packages of the programs: four workers in two groups, two processes that send
-/// messages to each other, which mpirun may start, twice two of which one changes the other's
-/// memory, and four whose workers reduce.
 pub(crate) const PACKAGES: [&str; 5] =
     ["multi-worker-bootstrap", "ping-pong", "rdma", "rdmo", "allreduce"];
 
-/// What ping pong sends under mpirun.
 const MESSAGES: [&str; 3] = [
     "--size 1 --iterations 2000",
     "--size 4000 --iterations 2000",
@@ -26,7 +21,6 @@ const MESSAGES: [&str; 3] = [
 
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Programs that run at the same time.
 pub(crate) type Step = Vec<Command>;
 
 pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
@@ -80,15 +74,13 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// Open MPI's launcher for this number of processes of this machine.
 fn mpirun(processes: u32) -> Command {
     let mut command = Command::new("mpirun");
     if rustix::process::geteuid().is_root() {
         command.arg("--allow-run-as-root");
     }
-    // However many cores there are: none of the processes kept to one core, which another may
-    // need. Nothing but shared memory, and by the way that works in containers: no warnings about
-    // devices that are not there.
+    // Without core binding, because another process may need the core. Only shared memory, in the
+    // mode that works in containers, avoids warnings about missing devices.
     command.args(shell::words(
         "--oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader \
          --mca btl_vader_single_copy_mechanism none",
@@ -97,13 +89,12 @@ fn mpirun(processes: u32) -> Command {
     command
 }
 
-/// A place to meet on this machine that was free a moment ago.
 fn free_place() -> Result<String> {
     free_ports(1).map(|ports| format!("127.0.0.1:{}", ports[0]))
 }
 
-/// Ports of 127.0.0.1 that were free a moment ago. They are below those that the kernel hands out,
-/// which UCX of other processes takes all the time.
+/// Returns ports of 127.0.0.1 that were just free. They are below the kernel's ephemeral ports,
+/// which other UCX processes use.
 pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>> {
     let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let ports: Vec<u16> = (20_000..32_000).filter(free).take(count).collect();
@@ -111,7 +102,6 @@ pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>> {
     Ok(ports)
 }
 
-/// Runs the programs of a step, and waits for all of them.
 pub(crate) fn run(step: Step) -> Result<()> {
     let mut running = Vec::with_capacity(step.len());
     for mut command in step {

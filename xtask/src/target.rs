@@ -1,5 +1,4 @@
-//! The targets the project builds for, and what building and running for each of them takes on this
-//! machine.
+//! The targets, and the requirements of building and running for each.
 
 use std::process::Command;
 use std::str::FromStr;
@@ -8,12 +7,11 @@ use anyhow::bail;
 
 use crate::shell;
 
-/// A target triple this project builds for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The usual laptop or server.
+    /// Laptops and servers.
     X86_64,
-    /// BlueField's own cores.
+    /// BlueField's cores.
     Aarch64,
 }
 
@@ -28,7 +26,6 @@ impl Target {
         }
     }
 
-    /// The triple, as rustc and cargo write it.
     pub(crate) fn triple(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64-unknown-linux-gnu",
@@ -36,7 +33,7 @@ impl Target {
         }
     }
 
-    /// The processor's name, as pip's platforms and the UCX directory write it.
+    /// The processor's name in pip's platforms and the UCX directory.
     pub(crate) fn arch(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -44,17 +41,14 @@ impl Target {
         }
     }
 
-    /// What starts programs of this target on `host`, in words. Nothing for the host itself.
+    /// The command that runs programs of this target on `host`, if it is another target.
     pub(crate) fn emulator(self, host: Self) -> Option<&'static str> {
         let is_runner = |(name, _): &&(&str, _)| name.ends_with("_RUNNER");
         self.environment(host).iter().find(is_runner).map(|(_, words)| *words)
     }
 
-    /// What cargo must be told to link and run programs of this target on `host`. Empty for the
-    /// host itself.
-    ///
-    /// The emulator gets the C library of the cross compiler, so no foreign root file system is
-    /// needed.
+    /// Cargo's variables to link and run programs of this target on `host`. Empty for the host
+    /// itself. The emulator uses the cross compiler's C library.
     pub(crate) fn environment(self, host: Self) -> &'static [(&'static str, &'static str)] {
         match (self, host) {
             (Self::Aarch64, Self::X86_64) => &[
@@ -86,7 +80,7 @@ impl FromStr for Target {
     }
 }
 
-/// Cargo's `subcommand` for a target, or for this machine as cargo builds for it by itself.
+/// Cargo's `subcommand` for a target, or by default for this machine.
 pub(crate) fn cargo(target: Option<Target>, subcommand: &str) -> anyhow::Result<Command> {
     let mut command = shell::cargo();
     command.arg(subcommand);
@@ -97,7 +91,6 @@ pub(crate) fn cargo(target: Option<Target>, subcommand: &str) -> anyhow::Result<
     Ok(command)
 }
 
-/// The words by which cargo selects packages.
 pub(crate) fn selected<'a>(
     packages: impl IntoIterator<Item = &'a str>,
 ) -> impl Iterator<Item = &'a str> {

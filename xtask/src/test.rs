@@ -6,8 +6,7 @@ use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace};
 use crate::{install, plugins, setup, shell, ucx};
 
-/// Packages that are left out when the target's programs run under emulation, unless `-p` names
-/// them.
+/// Packages to omit when the target is emulated, unless `-p` names them.
 const NOT_EMULATED: &[(&str, &str)] = &[
     ("bench-peer", "measures the emulator"),
     ("bench-peers", "see bench-peer"),
@@ -27,14 +26,11 @@ const NOT_EMULATED: &[(&str, &str)] = &[
     ("xtask", "runs on this machine only"),
 ];
 
-/// The package with tests of `gather::Mpi`, and the feature that builds them: it takes an MPI and
-/// libclang.
+/// The package with tests of `gather::Mpi`, and their feature, which needs MPI and libclang.
 const WITH_MPI: (&str, &str) = ("urom-tests", "urom-tests/mpi");
 
-/// The number of tests that run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Sets up, builds and runs the tests.
 pub(crate) fn run(
     workspace: &Workspace,
     target: Option<Target>,
@@ -46,7 +42,7 @@ pub(crate) fn run(
         ensure!(workspace.has_package(package), "no package `{package}` in this workspace");
     }
     let mut test = target::cargo(target, "test")?;
-    // One run tells all that fails.
+    // Reports all failures in one run.
     test.args(prepare(workspace, target, packages, mpi)?).arg("--no-fail-fast");
     test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(Target::host, Ok)?));
     if std::env::var_os(THREADS).is_none() {
@@ -60,8 +56,7 @@ pub(crate) fn run(
     shell::run(&mut test)
 }
 
-/// Sets up, and builds what the tests of these packages, or of all, start or load. Returns the
-/// words by which `cargo test` selects the tests.
+/// Sets up, builds programs and plugins for the tests, and returns the arguments of `cargo test`.
 pub(crate) fn prepare(
     workspace: &Workspace,
     target: Option<Target>,
@@ -88,18 +83,15 @@ pub(crate) fn prepare(
     Ok(plan.test)
 }
 
-/// Whether the tests of `package` can run.
 fn runs(package: &str, emulated: bool) -> bool {
     !emulated || NOT_EMULATED.iter().all(|(excluded, _)| *excluded != package)
 }
 
-/// The package of `cargo urom`, which tests run.
 const TOOL: &str = "cargo-urom";
 
-/// What is given to `cargo build` and to `cargo test`.
 struct Plan {
-    /// One build after another. The last makes what tests load and start, by itself: in one build
-    /// with the test programs it would get their features, such as `test-util`.
+    /// Consecutive builds. The last builds only the products of the tests: together with test
+    /// programs they would get their features, such as `test-util`.
     build: Vec<Vec<String>>,
     test: Vec<String>,
     left_out: Vec<(&'static str, &'static str)>,
@@ -116,8 +108,7 @@ impl Plan {
         let plugins = plugins.filter(|package| runs(package, emulated));
         let products: Vec<_> = plugins.chain(started).flat_map(name).collect();
         if !packages.is_empty() {
-            // The tests of one package may load plugins, start the service or compile C, which
-            // takes other packages.
+            // One package's tests may need plugins, the service or C libraries of other packages.
             let mut test: Vec<_> = packages.iter().flat_map(|package| name(package)).collect();
             test.extend(features);
             return Self { build: vec![products], test, left_out: Vec::new() };
@@ -130,7 +121,7 @@ impl Plan {
                 .flat_map(|(package, _)| ["--exclude".to_owned(), (*package).to_owned()]),
         );
         everything.extend(features);
-        // The same selection with the test programs among it: cargo test finds all of it built.
+        // The same selection, so `cargo test` finds everything built.
         let mut all = everything.clone();
         all.push("--all-targets".to_owned());
         Self { build: vec![all, products], test: everything, left_out }

@@ -1,5 +1,4 @@
-//! Programs from the registry that this project's checks run, each of one version, in the build
-//! tree's `tools`.
+//! Programs from the registry with fixed versions, installed to `tools` in the build tree.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,32 +9,28 @@ use crate::shell;
 use crate::workspace::Workspace;
 
 pub(crate) struct Tool {
-    /// The package and its program.
     name: &'static str,
     version: &'static str,
-    /// What is given to `cargo install` besides.
+    /// Additional arguments of `cargo install`.
     options: &'static [&'static str],
 }
 
-/// Fuzzes; run for long, so it is built to be fast.
+/// Runs for long, so it is optimised.
 pub(crate) const FUZZ: Tool = Tool { name: "cargo-fuzz", version: "0.13.2", options: &[] };
 
-/// Makes workspaces of templates.
 pub(crate) const GENERATE: Tool =
     Tool { name: "cargo-generate", version: "0.23.8", options: &["--debug"] };
 
-/// Builds the guide. Its server, its watcher and its search are left out.
+/// Builds the guide, without server, watcher and search.
 pub(crate) const MDBOOK: Tool =
     Tool { name: "mdbook", version: "0.5.4", options: &["--debug", "--no-default-features"] };
 
-/// Looks at licences and sources of dependencies.
+/// Checks licences and sources of dependencies.
 const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", options: &["--debug"] };
 
 impl Tool {
-    /// Its program; cargo installs it unless this version is there.
-    ///
-    /// Those that run for moments are built without optimisations. None needs line tables, and they
-    /// share what they are built of.
+    /// Installs this version unless it is there, and returns the program. Short-running programs
+    /// are built without optimisations. All omit line tables, and share dependencies.
     pub(crate) fn install(&self, workspace: &Workspace) -> Result<PathBuf> {
         let tools = workspace.target_dir.join("tools");
         let Tool { name, version, options } = self;
@@ -48,8 +43,7 @@ impl Tool {
     }
 }
 
-/// Holds what a workspace depends on to the rules of this repository. The check of advisories is
-/// left out: it needs a database from the network at every run.
+/// Checks a workspace's dependencies. Omits advisories, which need a database from the network.
 pub(crate) fn deny(workspace: &Workspace, manifest: &Path) -> Result<Command> {
     let mut deny = Command::new(DENY.install(workspace)?);
     deny.arg("--manifest-path").arg(manifest).arg("--config").arg(workspace.root.join("deny.toml"));

@@ -1,7 +1,4 @@
-//! UCX: the system's when it is new enough, else the pinned PyPI package unpacked into the build
-//! tree.
-//!
-//! `ucx-probe` looks for the two in the same order and in the same places.
+//! UCX: the system's if new enough, else a pinned PyPI package, as in `ucx-probe`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,18 +11,16 @@ use crate::debian;
 use crate::shell;
 use crate::target::Target;
 
-/// The version that is unpacked when the system has none.
+/// The version to unpack.
 pub(crate) const VERSION: &str = ucx_probe::PINNED;
 
-/// The oldest UCX that the kit runs with, as PyPI has it: bindings made from its headers work with
-/// every later one.
+/// The oldest supported UCX on PyPI. Bindings from its headers work with all later versions.
 pub(crate) const OLDEST: &str = "1.16.0.post2";
 
-/// Without them programs start 0.4 s sooner: UCX patches the C library for its cache of memory that
-/// is registered with a device.
+/// Disables UCX's hooks into the C library, which delay program starts by 0.4 s.
 pub(crate) const HOOKS: (&str, &str) = ("UCX_MEM_EVENTS", "n");
 
-/// A release as it is given on a command line, and as UCX itself tells it.
+/// Checks a release from the command line.
 pub(crate) fn release(text: &str) -> std::result::Result<String, String> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     if text.split('.').count() == 3 && text.split('.').all(is_number) {
@@ -34,13 +29,12 @@ pub(crate) fn release(text: &str) -> std::result::Result<String, String> {
     Err("expected three numbers, such as 1.16.0".to_owned())
 }
 
-/// What PyPI calls a release.
+/// Returns PyPI's version of a release.
 pub(crate) fn package(version: &str) -> &str {
     if version == "1.16.0" { OLDEST } else { version }
 }
 
-/// The environment of tests where their UCX is an unpacked one, without devices, of a release that
-/// does not crash without [`HOOKS`].
+/// Returns [`HOOKS`] for tests with an unpacked UCX of a release that does not crash with it.
 pub(crate) fn short_starts(
     target_dir: &Path,
     target: Target,
@@ -50,7 +44,6 @@ pub(crate) fn short_starts(
     (safe && std::env::var_os(HOOKS.0).is_none()).then_some(HOOKS)
 }
 
-/// Whether this machine's own UCX will do.
 pub(crate) fn system_is_new_enough() -> bool {
     let (major, minor) = ucx_probe::OLDEST;
     shell::succeeds(
@@ -58,15 +51,12 @@ pub(crate) fn system_is_new_enough() -> bool {
     )
 }
 
-/// Where `version` for `target` is unpacked; `libucx/include` and `libucx/lib` lie in it.
+/// The directory of an unpacked package, with `libucx/include` and `libucx/lib`.
 pub(crate) fn directory(target_dir: &Path, version: &str, target: Target) -> PathBuf {
     target_dir.join("ucx").join(format!("{version}-{}", target.arch()))
 }
 
-/// Unpacks `version` for `target` unless it is there, and returns its directory.
-///
-/// The directory appears under its name only when it is complete, so one that is there needs no
-/// further check. Needs [`debian::PIP`].
+/// Unpacks `version` atomically unless it is there. Needs [`debian::PIP`].
 pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result<PathBuf> {
     let directory = directory(target_dir, version, target);
     if directory.is_dir() {
@@ -85,7 +75,7 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     }
     if let Err(error) = fs::rename(&partial, &directory) {
         let _ = fs::remove_dir_all(&partial);
-        // Another set-up may have been quicker.
+        // Another set-up may have finished first.
         if !directory.is_dir() {
             return Err(error).with_context(|| format!("could not create {}", directory.display()));
         }
@@ -93,13 +83,12 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     Ok(directory)
 }
 
-/// Downloads the package, and unpacks it into `directory`.
 fn fetch(python: &str, version: &str, target: Target, directory: &Path) -> Result<()> {
     fs::create_dir(directory)?;
     let mut pip = Command::new(python);
     pip.args(pip_arguments(version, target, directory)).envs(PIP_ENVIRONMENT);
-    // In the same file system pip renames what it unpacked. Else it copies, and a full disk is one
-    // error for each file.
+    // On the same file system pip renames the unpacked files instead of copying them, which on a
+    // full disk causes one error for each file.
     pip.env("TMPDIR", directory);
     shell::quietly(&mut pip).with_context(|| {
         let directory = directory.display();
@@ -107,9 +96,8 @@ fn fetch(python: &str, version: &str, target: Target, directory: &Path) -> Resul
     })
 }
 
-/// As variables, because a pip that does not know one ignores it and would refuse the option. The
-/// packages go into a directory of their own, so Debian's guard of the system's python does not
-/// apply.
+/// Variables, because an old pip ignores unknown variables but refuses unknown options. Debian's
+/// guard is disabled, because the packages go to a separate directory.
 const PIP_ENVIRONMENT: [(&str, &str); 3] = [
     ("PIP_BREAK_SYSTEM_PACKAGES", "1"),
     ("PIP_ROOT_USER_ACTION", "ignore"),
@@ -128,8 +116,7 @@ fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsStrin
 
 const PARTIAL: &str = "partial-";
 
-/// Removes what set-ups that were interrupted left behind. The process id in the name tells those
-/// from one that is at work now.
+/// Removes remains of interrupted set-ups. The name contains the process id.
 fn remove_abandoned(parent: &Path) -> Result<()> {
     for entry in fs::read_dir(parent)? {
         let path = entry?.path();
@@ -162,7 +149,7 @@ mod tests {
     fn only_abandoned_remains_are_removed() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let own = format!("{PARTIAL}{}", std::process::id());
-        // No process has an id beyond the kernel's limit of 2^22.
+        // Beyond the kernel's limit of process ids, 2^22.
         let names = ["partial-4194305", own.as_str(), "1.22.0-x86_64"];
         for name in names {
             fs::create_dir_all(parent.path().join(name).join("libucx")).expect("a directory");

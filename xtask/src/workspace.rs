@@ -1,5 +1,4 @@
-//! What cargo knows about this workspace: its packages, the plugins among them, and where the build
-//! goes.
+//! The workspace's packages, plugins and build directory, from cargo.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,16 +9,12 @@ use tinyjson::JsonValue;
 use crate::shell;
 use crate::target::Target;
 
-/// The part of `cargo metadata` that the tasks use.
 pub(crate) struct Workspace {
-    /// Where cargo builds; follows `CARGO_TARGET_DIR`.
     pub(crate) target_dir: PathBuf,
-    /// Where the workspace's `Cargo.toml` lies.
     pub(crate) root: PathBuf,
     packages: Vec<Package>,
 }
 
-/// A package, with what its manifest says about it.
 #[derive(Clone)]
 pub(crate) struct Package {
     pub(crate) name: String,
@@ -32,7 +27,7 @@ pub(crate) struct Package {
     pub(crate) readme: Option<String>,
     pub(crate) keywords: Vec<String>,
     pub(crate) categories: Vec<String>,
-    /// The registries it may go to: nothing is any of them.
+    /// The permitted registries; `None` permits all.
     publish: Option<Vec<String>>,
 }
 
@@ -42,34 +37,28 @@ struct PackageTarget {
     crate_types: Vec<String>,
 }
 
-/// A package that builds a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plugin<'a> {
-    /// The package, as `cargo build -p` takes it.
     pub(crate) package: &'a str,
     /// The plugin's name; cargo builds `lib<name>.so`.
     pub(crate) name: &'a str,
-    /// What it is there for.
     pub(crate) purpose: Purpose,
 }
 
-/// What a plugin is there for; a service is given the plugins of one purpose, or of some.
+/// The purpose of a plugin; a service loads the plugins of one or more purposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To be used.
     Use,
-    /// To misbehave in a test.
+    /// Misbehaves in a test.
     Tests,
-    /// To be measured against.
+    /// For comparison in benchmarks.
     Benches,
 }
 
 impl Purpose {
-    /// Every purpose.
     pub(crate) const ALL: [Self; 3] = [Self::Use, Self::Tests, Self::Benches];
 
-    /// The folder of the workspace that holds such plugins, and the directory beside the build's
-    /// programs that they are linked into.
+    /// The workspace's folder with the sources, and the build's directory with the links.
     fn folders(self) -> (&'static str, &'static str) {
         match self {
             Self::Use => ("plugins", "plugins"),
@@ -86,14 +75,13 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
     Dev,
-    /// What is shown: it builds in a third of the time of [`Profile::Dist`].
+    /// For demonstrations: builds in a third of the time of [`Profile::Dist`].
     Release,
-    /// What is installed or measured.
+    /// For installation and measurement.
     Dist,
 }
 
 impl Profile {
-    /// What `cargo build` needs to be told.
     pub(crate) fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Dev => &[],
@@ -131,15 +119,13 @@ impl Workspace {
         workspace.context("cargo metadata printed something else than expected")
     }
 
-    /// Where the programs and libraries of a build lie.
     pub(crate) fn profile_dir(&self, target: Option<Target>, profile: Profile) -> PathBuf {
         let mut directory = self.target_dir.clone();
         directory.extend(target.map(Target::triple));
         directory.join(profile.directory())
     }
 
-    /// The plugins: the C libraries in the folders that [`Purpose`] names. A C library elsewhere is
-    /// something else.
+    /// Returns the plugins: the C libraries in the folders of each [`Purpose`].
     pub(crate) fn plugins(&self) -> Vec<Plugin<'_>> {
         self.packages.iter().filter_map(|package| self.plugin(package)).collect()
     }
@@ -153,8 +139,7 @@ impl Workspace {
         Some(Plugin { package: &package.name, name: &library.name, purpose })
     }
 
-    /// The packages that are there to be published: those without `publish = false`, as the
-    /// workspace lists them.
+    /// Returns the packages without `publish = false`.
     pub(crate) fn published(&self) -> impl Iterator<Item = &Package> {
         let refuses = |package: &Package| package.publish.as_ref().is_some_and(Vec::is_empty);
         self.packages.iter().filter(move |package| !refuses(package))
@@ -211,7 +196,6 @@ pub(crate) mod tests {
     use super::*;
 
     impl Package {
-        /// A package with nothing but a name and a version.
         pub(crate) fn named(name: &str) -> Package {
             let package = format!(
                 r#"{{"name":"{name}","version":"0.1.0","manifest_path":"","targets":[],
@@ -221,8 +205,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A workspace in the shape `cargo metadata` prints it, fields this program does not read
-    /// included.
+    /// Imitates the output of `cargo metadata`, including unused fields.
     pub(crate) fn sample() -> Workspace {
         let package = |name: &str, path: &str, library: &str, kind: &str| {
             let is_published = matches!(name, "urom-abi" | "libdoca");

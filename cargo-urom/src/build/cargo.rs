@@ -13,7 +13,6 @@ use super::package::PluginPackage;
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) file: PathBuf,
-    /// Whether the profile puts line tables into it.
     pub(super) has_lines: bool,
 }
 
@@ -22,7 +21,7 @@ pub(super) fn build(
     arguments: &[OsString],
     environment: Vec<(String, String)>,
 ) -> Result<Made> {
-    // The cargo that this program is a subcommand of, else the one on the PATH.
+    // The cargo that runs this subcommand, or else the cargo on the PATH.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
         .args(["build", "--lib", "--message-format", "json-render-diagnostics", "--package"])

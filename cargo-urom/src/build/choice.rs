@@ -1,5 +1,4 @@
-//! The profile and the target that cargo builds: from this verb's options, arguments that are
-//! passed on to cargo, or cargo's configuration.
+//! Profile and target of the build: from options, arguments for cargo, or cargo's configuration.
 
 use std::ffi::OsString;
 
@@ -9,7 +8,7 @@ use cargo_config2::Config;
 use super::BuildArgs;
 use crate::exit::usage;
 
-/// The target triple, if cargo builds for one. `configuration` reads cargo's own.
+/// Returns the target triple, if one is set. `configuration` reads cargo's configuration.
 pub(super) fn target(
     args: &BuildArgs,
     configuration: impl FnOnce() -> Result<Config, cargo_config2::Error>,
@@ -47,7 +46,6 @@ pub(super) fn arguments(args: &BuildArgs) -> Vec<OsString> {
     arguments
 }
 
-/// The last value of an option among cargo's arguments: `--option value` or `--option=value`.
 fn last_value(arguments: &[OsString], option: &str) -> Option<String> {
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<_> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
@@ -72,8 +70,7 @@ mod tests {
         args: BuildArgs,
     }
 
-    /// The arguments for cargo and the target, for these words of the verb's. Cargo is configured
-    /// by `file` and `variables` alone.
+    /// Returns cargo's arguments and the target. Only `file` and `variables` configure cargo.
     fn configured(
         words: &str,
         file: &str,

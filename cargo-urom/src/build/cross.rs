@@ -1,6 +1,5 @@
-//! What a build for another machine needs: Rust's standard library, and a linker with a C library.
-//! Everything that is missing is reported at once; the build itself reports a missing UCX. Nothing
-//! of the target is run.
+//! Requirements of a build for another machine: Rust's standard library, and a linker with a C
+//! library. Reports all missing parts at once, except UCX, which the build reports.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -27,17 +26,14 @@ struct Here {
     variable: Box<Variables>,
 }
 
-/// A line on what is missing, and the remedies, of which one helps.
 fn lack(what: impl Display, remedies: &[String]) -> String {
     let remedies: String = remedies.iter().map(|remedy| format!("\n      {remedy}")).collect();
     format!("\n  - {what}{remedies}")
 }
 
-/// The distributions that have the packages.
 const DEBIAN: &str = "on Debian or Ubuntu";
 
-/// The C compilers for a machine, as Debian, crosstool-NG and Arm name them, and Debian's packages
-/// of the first and of its C library.
+/// Returns C compilers of Debian, crosstool-NG and Arm, and packages for the first.
 fn compilers(machine: Machine) -> ([String; 3], [&'static str; 2]) {
     let (arch, packages) = match machine {
         Machine::Aarch64 => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
@@ -67,14 +63,14 @@ impl Here {
         let linker_variable = format!("CARGO_TARGET_{name}_LINKER");
         let (mut missing, mut environment) = (Vec::new(), Vec::new());
         if !self.has_standard_library(triple)? {
-            // Rustup tells which of its toolchains this is.
+            // Rustup sets this variable to its toolchain.
             let toolchain = (self.variable)("RUSTUP_TOOLCHAIN");
             let toolchain = toolchain.map(|name| format!("--toolchain {} ", name.display()));
             let remedy =
                 format!("with rustup: rustup target add {}{triple}", toolchain.unwrap_or_default());
             missing.push(lack("Rust's standard library for it", &[remedy]));
         }
-        // A variable or cargo's configuration may say how to link for the target.
+        // An environment variable or cargo's configuration may set a linker.
         let about = || format!("cannot read cargo's configuration of {triple}");
         let flags = self.config.rustflags(triple).with_context(about)?;
         let is_linker = |flag: &String| flag.contains("linker=");
@@ -91,11 +87,9 @@ impl Here {
         } else if let Some((compiler, program)) =
             compilers.iter().find_map(|name| Some((name, self.on_path(name)?)))
         {
-            // Without recommended packages, Debian's cross compiler comes without a C library. It
-            // answers with the bare name when there is none.
+            // Debian's C library is optional. Without it, the output is the bare name.
             let output = Command::new(program).arg("-print-file-name=libc.so").output();
             if !output.is_ok_and(|output| output.stdout.contains(&b'/')) {
-                // The other compilers come with one.
                 let remedy = format!("{DEBIAN}: apt-get install {}", packages[1]);
                 let is_debians = *compiler == compilers[0];
                 missing.push(lack(
@@ -140,10 +134,9 @@ impl Here {
         Ok(fs::read_dir(first(&output.stdout)).into_iter().flatten().flatten().any(is_std))
     }
 
-    /// Where a program is: on the PATH, or at its own path.
     fn on_path(&self, program: impl AsRef<OsStr>) -> Option<PathBuf> {
         let path = (self.variable)("PATH").unwrap_or_default();
-        // Joining an absolute path gives that path.
+        // `join` with an absolute path returns that path.
         let mut places = env::split_paths(&path).map(|directory| directory.join(program.as_ref()));
         places.find(|file| {
             fs::metadata(file)

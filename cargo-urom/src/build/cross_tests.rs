@@ -1,4 +1,4 @@
-//! Made-up machines: directories for `PATH`, tools that are shell scripts, cargo's configuration.
+//! Simulated machines: directories for `PATH`, shell scripts as tools, cargo's configuration.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -10,7 +10,6 @@ const GCC: &str = "aarch64-linux-gnu-gcc";
 const LINKER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER";
 const CC: &str = "CC_aarch64_unknown_linux_gnu";
 
-/// Stands for a compiler: prints where its C library is.
 const COMPILER: &str = "echo /usr/lib/libc.so";
 
 struct Sample {
@@ -19,7 +18,6 @@ struct Sample {
 }
 
 impl Sample {
-    /// A machine that has a rustc and nothing else.
     fn bare() -> Sample {
         let root = tempfile::tempdir().expect("a temporary directory");
         let path = root.path().join("bin");
@@ -31,7 +29,6 @@ impl Sample {
         sample
     }
 
-    /// One that has all that building for aarch64 takes.
     fn whole() -> Sample {
         let sample = Sample::bare();
         sample.file("lib/libstd-0123.rlib", "");
@@ -47,8 +44,7 @@ impl Sample {
         fs::write(self.path(relative), text).expect("a file");
     }
 
-    /// Written by another process: a file that this one has open for writing, in a child of another
-    /// test too, cannot be run.
+    /// Uses a shell: a file that another test's child has open for writing cannot be run.
     fn tool(&self, name: &str, script: &str) {
         let mut shell = Command::new("sh");
         shell.args(["-c", "cat >\"$0\" && chmod +x \"$0\""]).arg(self.path("bin").join(name));
@@ -79,7 +75,6 @@ impl Sample {
         self.prepare_for(ARM)
     }
 
-    /// Building for aarch64 is refused with all of these.
     fn refuses(&self, parts: &[&str]) {
         let text = self.prepare().expect_err("something is missing").to_string();
         for part in parts {

@@ -1,4 +1,4 @@
-//! `cargo urom build`: the plugin crate's .so, named and checked.
+//! `cargo urom build`: builds, names and checks the plugin's .so.
 
 mod cargo;
 mod choice;
@@ -24,39 +24,36 @@ use crate::{exit, output};
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct BuildArgs {
-    /// The plugin's package; needed where a workspace has several.
+    /// The plugin's package; needed if the workspace has several plugins.
     #[arg(short, long, value_name = "NAME")]
     package: Option<String>,
-    /// The target to build for, such as aarch64-unknown-linux-gnu for a BlueField; if not given,
-    /// cargo's own (build.target in its configuration, CARGO_BUILD_TARGET), else this machine.
+    /// The target, such as aarch64-unknown-linux-gnu for a BlueField; default: cargo's
+    /// configuration (build.target, CARGO_BUILD_TARGET), else this machine.
     #[arg(long, value_name = "TRIPLE", value_parser = triple)]
     target: Option<String>,
-    /// The operating system of the BlueField it is for, as `cargo urom check` takes it.
+    /// The operating system of the BlueField, as for `cargo urom check`.
     #[arg(long, value_name = "NAME", value_parser = Image::named)]
     image: Option<&'static Image>,
     /// Builds with the profile `dev`.
     #[arg(long, conflicts_with = "profile")]
     debug: bool,
-    /// Builds with a profile of the workspace's; `release` if not given.
+    /// Builds with a profile of the workspace; default: `release`.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Takes symbol table and debug information off the file: it is smaller, and the backtrace of a
-    /// panic has addresses alone.
+    /// Removes symbols and debug information; backtraces of panics then contain only addresses.
     #[arg(long)]
     strip: bool,
     /// The Cargo.toml of the workspace or of the plugin.
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
-    /// Prints what `cargo urom check --json` prints, and not the file's path alone.
+    /// Prints the JSON of `cargo urom check --json` instead of the file's path.
     #[arg(long)]
     json: bool,
-    /// More arguments for `cargo build`; a profile or a target among them counts as if it was given
-    /// to this command.
+    /// More arguments for `cargo build`; they may contain the profile and the target.
     #[arg(last = true, value_name = "CARGO ARGUMENTS")]
     cargo: Vec<OsString>,
 }
 
-/// The target as cargo knows it; a machine alone will do.
 fn triple(text: &str) -> Result<String, String> {
     let machine = check::machine(text)?;
     Ok(if text.contains('-') { text.to_owned() } else { machine.triple().to_owned() })
@@ -94,11 +91,11 @@ pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
              panicked: `debug = \"line-tables-only\"` in the profile (Cargo.toml) puts them in",
         );
     }
-    // With the list of sources, a service sees that the copy is older than one of them.
+    // With this list of sources, a service detects an outdated copy.
     let list = file.with_extension("d");
     match plugins::list_of_copy(&made, &file) {
         Some(sources) => put(&list, &sources, &made)?,
-        // It belongs to an earlier build.
+        // A list of an earlier build.
         None if list.exists() => {
             fs::remove_file(&list).with_context(|| format!("cannot remove {}", list.display()))?
         }
@@ -121,12 +118,11 @@ pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
 
 fn name(bytes: &[u8]) -> Option<String> {
     let name = ElfFile::read(bytes).ok()?.description?.ok()?.protocol.name;
-    // A name with a path would lead to another directory.
+    // A path in the name would lead to another directory.
     (Path::new(name).file_name() == Some(OsStr::new(name))).then(|| name.to_owned())
 }
 
-/// Replaces a file at once, with the mode and the time of another. A service keeps the old file
-/// that it has loaded.
+/// Replaces a file atomically, with the mode and time of `like`. Services keep the old file.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file has no directory")?;
     fs::create_dir_all(directory)

@@ -1,4 +1,4 @@
-//! Which package of a workspace is the plugin.
+//! Finds the plugin's package in a workspace.
 
 use std::path::Path;
 
@@ -11,12 +11,11 @@ use crate::exit::usage;
 pub(super) struct PluginPackage {
     pub(super) id: PackageId,
     pub(super) name: String,
-    /// The name of its library, with which the file's begins if it says nothing else.
+    /// The library's name, which is also the default file name.
     pub(super) library: String,
 }
 
-/// Finds the plugin around the working directory or the manifest: the named package, else the one
-/// that the directory is in, else the only one of the workspace.
+/// Finds the plugin: the named package, else the directory's package, else the only plugin.
 pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<PluginPackage> {
     let mut command = MetadataCommand::new();
     command.no_deps();
@@ -24,7 +23,6 @@ pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<Plugin
         command.manifest_path(manifest);
     }
     let metadata = command.exec().map_err(|error| match error {
-        // Cargo's own sentence, without its prefix.
         cargo_metadata::Error::CargoMetadata { stderr } => {
             let why = stderr.trim().strip_prefix("error: ").unwrap_or(stderr.trim()).to_owned();
             anyhow!("cannot ask cargo about the workspace: {why}")
@@ -32,7 +30,7 @@ pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<Plugin
         other => anyhow!(other).context("cannot ask cargo about the workspace"),
     })?;
     let place = manifest.map_or(Path::new("."), |manifest| manifest.parent().unwrap_or(manifest));
-    // A manifest without a directory lies in the working directory.
+    // A manifest without a directory is in the working directory.
     let place = std::path::absolute(Path::new(".").join(place))?;
     let place = place.canonicalize().unwrap_or(place);
     choose(&metadata, name, &place)

@@ -1,12 +1,11 @@
-//! Removes symbol table and debug information, for any machine and without its tools.
+//! Removes the symbol table and debug information, without tools of the target.
 
 use anyhow::Result;
 use object::build::elf::Builder;
 
 use crate::elf::is_for_debuggers;
 
-/// The same shared object without what serves debuggers. Dynamic symbols, build id and the kit's
-/// description stay.
+/// Keeps dynamic symbols, build id and the kit's description.
 pub(super) fn strip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut builder = Builder::read(bytes)?;
     for section in &mut builder.sections {

@@ -1,4 +1,4 @@
-//! The workers that commands go to: one, or a domain of several.
+//! The workers that receive the commands: one, or a domain of several.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -17,14 +17,12 @@ use super::request::Request;
 pub(super) struct Crew {
     plugin: Plugin,
     workers: Vec<Worker>,
-    /// Of several workers; each is known in it by its number.
     domain: Option<Domain>,
-    /// Commands without an answer. Late ones take room until they are answered.
+    /// Unanswered commands. A late command occupies the window until it is answered.
     flights: Vec<Flight>,
     shares: Vec<MemoryShare>,
 }
 
-/// How many commands a worker may have in flight.
 const WINDOW: u32 = 64;
 
 #[derive(Debug)]
@@ -32,13 +30,13 @@ pub(super) enum Outcome {
     Answered(RawReply, Duration),
     Refused(anyhow::Error),
     Late,
-    /// It was not sent: so many commands before it were not answered in time.
+    /// Not sent: this number of earlier commands timed out and fills the window.
     Unsent(usize),
 }
 
 #[derive(Debug)]
 struct Flight {
-    /// Its place among those that were sent together; `None` when it is late.
+    /// Index in the batch; `None` after the timeout.
     at: Option<usize>,
     number: usize,
     sent: Instant,
@@ -46,8 +44,7 @@ struct Flight {
 }
 
 impl Crew {
-    /// Starts the worker with an id, or with one that the service chooses, or so many workers and
-    /// makes a domain of them.
+    /// Starts the worker `id`, or a worker with a new id, or a domain of `domain_of` workers.
     pub(super) fn start(
         service: &Service,
         plugin: Plugin,
@@ -89,10 +86,9 @@ impl Crew {
         self.workers.get(number)?.failure()
     }
 
-    /// Sends commands, each to the worker with its number; a worker gets its commands in order.
-    /// None is waited for longer than `limit`.
+    /// Sends each command to its worker, in order for each worker. Waits at most `limit` for each.
     pub(super) fn send(&mut self, commands: &[(usize, Request)], limit: Duration) -> Vec<Outcome> {
-        // Late answers may have come since.
+        // Receives late answers.
         let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.take(cx)));
         let mut outcomes: Vec<_> = commands.iter().map(|_| None).collect();
         let mut waiting: Vec<_> = (0..commands.len()).collect();
@@ -139,7 +135,7 @@ impl Crew {
         self.flights.iter().filter(|flight| flight.number == number).count()
     }
 
-    /// Takes the answers that are there, once there are any. Answers to late commands are dropped.
+    /// Waits for at least one answer, and takes all that have arrived. Drops late answers.
     fn take(&mut self, cx: &mut Context<'_>) -> Poll<Vec<(usize, RawReply, Duration)>> {
         let (before, mut answers) = (self.flights.len(), Vec::new());
         self.flights.retain_mut(|flight| {

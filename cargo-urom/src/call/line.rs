@@ -16,13 +16,11 @@ pub(super) struct Written {
     pub(super) fields: Vec<Assignment>,
 }
 
-/// The commands of one line, which are in flight together.
 pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
     let words: Vec<&str> = words.iter().flat_map(|word| apart(word.as_ref())).collect();
     words.split(|word| *word == AND).map(one).collect()
 }
 
-/// `+loopback` as the two words that it stands for.
 fn apart(word: &str) -> Vec<&str> {
     match word.strip_prefix(AND) {
         Some(command) if !command.is_empty() => vec![AND, command],
@@ -62,9 +60,8 @@ fn no_field(word: &str, why: &str, before: &[&str], behind: Option<&&str>) -> St
     format!("`{}`: {why}{hint}", word.escape_debug())
 }
 
-/// The lines of a text that have commands, each with its place, such as `line 3 of FILE: `. Words
-/// may be quoted as in a shell, and `#` begins a comment. Lines follow one with an error, unless
-/// the text cannot be read further.
+/// Returns the non-empty lines of a text, each with a location such as `line 3 of FILE: `. Words
+/// may be quoted as in a shell, and `#` begins a comment. Only a read error ends the lines.
 pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,
@@ -93,7 +90,6 @@ fn next(text: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
     Ok((count > 0).then_some(line))
 }
 
-/// The commands of a line; none in an empty one.
 fn commands(line: &[u8]) -> Result<Vec<Written>, String> {
     let line = str::from_utf8(line).map_err(|error| format!("it is no text in UTF-8: {error}"))?;
     let words =

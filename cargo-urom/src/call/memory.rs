@@ -1,4 +1,4 @@
-//! Memory that commands name: `--memory`, and what is printed or saved of it afterwards.
+//! Memory for commands: `--memory`, and its output at the end.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::exit::usage;
 use crate::message::{Memories, Shown, size};
 use crate::output::{self, plain};
 
-/// How many bytes are printed. What is longer is printed as its length and a checksum.
+/// Limit of the bytes that are printed. For more, the length and a checksum are printed.
 const MOST: u64 = 256;
 
 #[derive(Clone, Debug)]
@@ -76,7 +76,6 @@ impl FromStr for Save {
     }
 }
 
-/// A name that a value can be told by, and what is behind its `=`.
 fn named(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once('=')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -128,8 +127,7 @@ impl All {
         self.0.iter().map(|named| (named.name.clone(), named.map.range())).collect()
     }
 
-    /// Prints what is in each memory, or saves it where the command line says so. One that cannot
-    /// be saved keeps no other from it.
+    /// Prints or saves each memory. A failed save does not prevent the others.
     pub(super) fn report(&self, is_json: bool) -> Result<()> {
         let report = |named: &Named| match &named.save {
             Some(file) => save(named, file),

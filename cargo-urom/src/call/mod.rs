@@ -1,4 +1,4 @@
-//! `cargo urom call`: commands by hand.
+//! `cargo urom call`: sends commands from the command line.
 
 mod args;
 mod crew;
@@ -30,10 +30,8 @@ use target::Target;
 
 pub(crate) use args::CallArgs;
 
-/// Commands that are in flight together, each with the number of its worker.
 struct Batch {
-    /// Where they are written, such as `line 3 of FILE: `, as a prefix of messages. Empty for
-    /// arguments.
+    /// Prefix of messages, such as `line 3 of FILE: `. Empty for arguments.
     place: String,
     commands: Vec<(usize, Request)>,
 }
@@ -47,7 +45,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
     let call = Call { args, plugin: &target.name, memories: &memory.ranges() };
     let described = || target.protocol(args.protocol.as_deref());
     let protocol = match args.raw {
-        // A description is optional: bytes are given because there is none.
+        // For raw bytes, a description is optional.
         Some(_) if args.protocol.is_none() => described().ok(),
         _ => Some(described()?),
     };
@@ -55,7 +53,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
         let (place, line) = line?;
         call.batch(protocol.context("nothing describes the commands")?, place, line)
     };
-    // All commands that are known are checked before anything is sent.
+    // All commands except those from standard input are checked before the first is sent.
     let (mut known, mut input) = (Vec::new(), None);
     if let Some(raw) = &args.raw {
         let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
@@ -67,7 +65,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
         known = lines.map(batch).collect::<Result<_>>()?;
     }
     let service = connect(args, &target)?;
-    // Bytes may be for any version of the plugin.
+    // Raw bytes may be for any version of the plugin.
     let plugin = match protocol.filter(|_| args.raw.is_none()) {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
@@ -97,7 +95,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
     });
     let stopped = crew.stop();
     let code = code?;
-    // The workers use it no more.
+    // The workers no longer use the memory.
     memory.report(args.json)?;
     stopped?;
     Ok(code)
@@ -126,7 +124,7 @@ fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
     let mut builder = Service::builder();
     builder = match (&args.service, &target.file) {
         (Some(address), _) => builder.address_from(address, "--service"),
-        // The file alone: a service would load whatever else lies beside it.
+        // The file alone: a service would load all plugins of the directory.
         (None, Some(file)) => {
             if let Some(ours) = Machine::ours().filter(|ours| file.elf.machine != Ok(*ours)) {
                 bail!(
@@ -151,13 +149,12 @@ fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
         builder = builder.max_message_size(bytes);
     }
     builder.connect().map_err(|error| match error.code() {
-        // For instance an invalid address: nothing was sent to a service.
+        // For instance an invalid address, before anything was sent.
         DocaError::INVALID_VALUE => usage(error),
         _ => error.into(),
     })
 }
 
-/// What every message about a command names.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     args: &'a CallArgs,
@@ -166,7 +163,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The commands of a line. Without any, the error lists those that there are.
+    /// Makes the commands of a line. For an empty line, the error lists all commands.
     fn batch(
         self,
         protocol: &'static Protocol,
@@ -199,7 +196,6 @@ impl Call<'_> {
         Ok(Batch { commands: commands.map_err(|why| usage(format!("{place}{why}")))?, place })
     }
 
-    /// Sends commands together and prints the answers in their order. Returns the exit code.
     fn send(self, crew: &mut Crew, batch: &Batch) -> Result<u8> {
         let outcomes = crew.send(&batch.commands, Duration::from_secs(self.args.timeout));
         let mut code = exit::DONE;

@@ -1,4 +1,4 @@
-//! What is printed of an answer, and of many.
+//! Output of answers and errors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,8 +16,8 @@ use super::request::{Reading, Request};
 use crate::message::Shown;
 use crate::output::{self, plain};
 
-/// Prints a notification for people, in the notation of arguments. A failed command's notification
-/// has only a status, so it is not printed.
+/// Prints a notification as text, in the notation of arguments. The notification of a failed
+/// command is not printed, because it has only a status.
 pub(super) fn answer(answer: &RawReply, reading: &Reading, took: Duration) -> Result<()> {
     if answer.status != DocaError::SUCCESS {
         return Ok(());
@@ -65,7 +65,7 @@ impl Call<'_> {
         })
     }
 
-    /// What is wrong with an answer. `failure` is why its worker failed, if it did.
+    /// Returns the problems of an answer. `failure` is the reason if the worker failed.
     pub(super) fn problems(
         self,
         request: &Request,

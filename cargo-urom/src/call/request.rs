@@ -1,4 +1,4 @@
-//! What is sent, and what its answer means.
+//! Requests and the evaluation of their answers.
 
 use urom_abi::Quantity;
 use urom_abi::describe::{Protocol, Variant};
@@ -11,21 +11,18 @@ use crate::message::{self, Assignment, Decoded, Encoded, Memories};
 
 #[derive(Debug)]
 pub(super) struct Request {
-    /// How messages to the user call it.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) remarks: Vec<String>,
-    /// What describes the answer, if anything does.
     protocol: Option<&'static Protocol>,
-    /// The command, unless it was given as bytes that are none.
+    /// The command, unless the bytes match none.
     command: Option<&'static Variant>,
 }
 
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// The notification, if it is a message of a protocol that is known.
     pub(super) decoded: Option<Decoded>,
-    /// Why this is not the answer that the command calls for, whatever its status.
+    /// Differences from the expected answer, regardless of its status.
     pub(super) problems: Vec<String>,
 }
 
@@ -43,7 +40,6 @@ impl Request {
         Ok(Request { name, bytes, remarks, protocol: Some(protocol), command: Some(command) })
     }
 
-    /// A command as bytes. A protocol, if one is known, is for the answer.
     pub(super) fn raw(bytes: Vec<u8>, protocol: Option<&'static Protocol>) -> Request {
         let command = protocol.and_then(|protocol| protocol.commands.find(&bytes));
         let name = format!("a command of {}", Quantity(bytes.len(), "byte"));
@@ -54,7 +50,7 @@ impl Request {
         worker.task(plugin, &self.bytes).submit().map_err(|error| {
             let cause = error.cause().and_then(|cause| cause.downcast_ref());
             let Some(EncodeError::TooBig { need, room, .. }) = cause else {
-                // The worker's reason is plainer than the library's: it names no function.
+                // The worker's reason is clearer than the library's error.
                 return worker.failure().map_or_else(|| error.into(), anyhow::Error::msg);
             };
             let message = need + size_of::<WorkerCmd>();

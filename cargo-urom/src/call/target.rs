@@ -1,4 +1,4 @@
-//! Which plugin is meant, where it lies, and who describes its commands.
+//! Finds the plugin, its file, and the description of its commands.
 
 use std::path::Path;
 
@@ -16,8 +16,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Finds a plugin by its file or its name. With `remote`, a service elsewhere has it, and no
-    /// file is needed.
+    /// Finds a plugin by its file or its name. With `remote`, a file is not required.
     pub(super) fn find(plugin: &str, remote: bool) -> Result<Target> {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {

@@ -1,4 +1,4 @@
-//! What a plugin's file shows without being loaded.
+//! Checks of a plugin's file without loading it.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) fn machine(report: &mut Report, elf: &ElfFile, wanted: Option<Machine
     }
 }
 
-/// The file's name, which is the plugin's, and what the file says of itself.
+/// Checks the file's name, which is the plugin's, against its description.
 pub(super) fn names(report: &mut Report, file: &Path, elf: &ElfFile) {
     const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
     let name = report.plugin.clone();
@@ -59,7 +59,7 @@ pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
     for entry in SYMBOLS {
         match elf.export(entry) {
             Some(export) if export.function => continue,
-            // The loader finds it, or says that it does not.
+            // The loader reports a missing symbol.
             None if elf.sectionless => continue,
             None => report.no_symbol(entry, declaration(entry)),
             Some(_) => report.no_function(entry, declaration(entry)),
@@ -75,7 +75,7 @@ pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
         }
     }
     names.dedup();
-    // The kit's workers call this function to hand over their log.
+    // The kit's workers call this function to pass their log.
     names.retain(|name| !SYMBOLS.contains(name) && *name != EXTENSION_SYMBOL);
     if !names.is_empty() {
         report.other_exports(Quantity(names.len(), "symbol"), some(&names));
@@ -91,7 +91,6 @@ pub(super) fn declaration(name: &str) -> String {
     format!("doca_error_t {name}({argument})")
 }
 
-/// Compares what the file needs with what images have.
 pub(super) fn images(report: &mut Report, elf: &ElfFile, images: &[Image]) {
     if let Some(needs) = &elf.glibc {
         let older = images.iter().filter(|image| image.glibc < needs.version);

@@ -1,4 +1,4 @@
-//! All that `check` can find: severity, code for scripts, text and remedy.
+//! All findings of `check`: severity, code for scripts, text and remedy.
 
 use std::fmt::Display;
 

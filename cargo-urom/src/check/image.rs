@@ -1,19 +1,17 @@
-//! The operating systems of BlueFields, and the libraries that a plugin may rely on. The lists are
-//! not complete, so a library that is missing here is a warning.
+//! Operating systems of BlueFields and their libraries. Incomplete, so only for warnings.
 
 use crate::elf::GlibcVersion;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Image {
-    /// What `--image` takes.
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) glibc: GlibcVersion,
-    /// What it has besides [`COMMON`].
+    /// Libraries in addition to [`COMMON`].
     libraries: &'static str,
 }
 
-/// Those that DOCA comes for.
+/// The operating systems that DOCA supports.
 pub(crate) static IMAGES: [Image; 5] = [
     image("ubuntu-22.04", "Ubuntu 22.04", GlibcVersion(2, 35), OPENSSL_3),
     image("ubuntu-24.04", "Ubuntu 24.04", GlibcVersion(2, 39), OPENSSL_3),
@@ -34,7 +32,7 @@ const fn image(
 const OPENSSL_1: &str = "libcrypto.so.1.1 libssl.so.1.1";
 const OPENSSL_3: &str = "libcrypto.so.3 libssl.so.3";
 
-/// What all images have: glibc, the compilers' libraries, UCX, the drivers, DOCA.
+/// Libraries of all images: glibc, the compilers' libraries, UCX, the drivers, DOCA.
 const COMMON: &str = "ld-linux-aarch64.so.1 libc.so.6 libdl.so.2 libm.so.6 libpthread.so.0 \
     libresolv.so.2 librt.so.1 libutil.so.1 libgcc_s.so.1 libstdc++.so.6 libgomp.so.1 libz.so.1 \
     libucm.so.0 libucp.so.0 libucs.so.0 libuct.so.0 libucs_signal.so.0 \
@@ -50,14 +48,12 @@ impl Image {
         })
     }
 
-    /// Whether a library is known to be there.
     pub(crate) fn has(&self, library: &str) -> bool {
         let mut names = COMMON.split(' ').chain(self.libraries.split(' '));
         names.any(|name| name == library)
     }
 }
 
-/// Whether a library belongs to the machine that built the file, so that no image has it.
 pub(crate) fn is_of_the_build_machine(library: &str) -> bool {
     const NAMES: [&str; 6] =
         ["libstd-", "librustc_driver-", "libasan.so", "liblsan.so", "libtsan.so", "libubsan.so"];

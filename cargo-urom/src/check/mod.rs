@@ -1,4 +1,4 @@
-//! `cargo urom check`: whether a service will take a file.
+//! `cargo urom check`: checks whether a service accepts a file.
 
 mod file;
 mod findings;
@@ -23,20 +23,19 @@ pub(crate) use plugins::DEADLINE as LIMIT;
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct CheckArgs {
-    /// The plugin's shared object. It is loaded in a process of its own if it is for this machine.
+    /// The plugin's shared object. If it is for this machine, a separate process loads it.
     file: PathBuf,
-    /// The machine it has to be for, such as aarch64-unknown-linux-gnu; any that workers run on if
-    /// not given.
+    /// The required machine, such as aarch64-unknown-linux-gnu; default: any supported machine.
     #[arg(long, value_name = "TRIPLE", value_parser = machine)]
     target: Option<Machine>,
-    /// The operating system of the BlueField it is for: ubuntu-22.04, ubuntu-24.04, debian-12,
-    /// oracle-8 or oracle-9. A file for aarch64 is held against all of them if not given.
+    /// The operating system of the BlueField: ubuntu-22.04, ubuntu-24.04, debian-12, oracle-8 or
+    /// oracle-9. Default for an aarch64 file: all of these.
     #[arg(long, value_name = "NAME", value_parser = Image::named)]
     image: Option<&'static Image>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// How long the plugin may take for being loaded and asked, in seconds.
+    /// Timeout for loading and calling the plugin, in seconds.
     #[arg(long, value_name = "SECONDS", hide = true, default_value_t = LIMIT.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     limit: u64,
@@ -83,7 +82,7 @@ pub(crate) fn examine(
         }
     };
     let stated = elf.description.as_ref().and_then(|description| description.as_ref().ok());
-    // The findings say why a service ignores a file of another name.
+    // The findings explain why a service ignores a file with another name.
     if let Ok(name) =
         plugins::plugin_name(path, stated.map(|description| description.protocol.name))
     {
@@ -100,7 +99,7 @@ pub(crate) fn examine(
     let is_complete = file::exports(&mut report, &elf);
     match report.machine {
         Some(machine) if Machine::ours() != Some(machine) => report.not_called(machine.name()),
-        // A file that lacks a function is not loaded: a program would only refuse it.
+        // A file without an entry function is not loaded: the loader would only refuse it.
         Some(_) if is_complete => probe::probe(&mut report, path, limit)?,
         _ => {}
     }

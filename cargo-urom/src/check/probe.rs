@@ -1,4 +1,4 @@
-//! What a plugin does when a service loads it and calls its two functions, in a process of its own.
+//! Loads a plugin and calls its two functions as a service does, in a separate process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result
     Ok(())
 }
 
-/// What to do about the loader's complaint; empty where its text says all.
+/// Returns the remedy for a loader error; empty if the error is clear.
 fn load_remedy(text: &str) -> &'static str {
     let has = |part| text.contains(part);
     let is_absent = has("cannot open shared object file") && has("No such file");

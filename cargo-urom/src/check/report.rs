@@ -1,4 +1,4 @@
-//! What `check` found in a file, for people and as JSON.
+//! The findings of `check`, as text and as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,16 @@ use urom_abi::Quantity;
 use crate::elf::Machine;
 use crate::output::{plain, say};
 
-/// A file and its findings. The fields are the JSON: fields may be added, and none is removed.
+/// A file and its findings. The fields are the JSON: fields may be added, but not removed.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(super) file: PathBuf,
-    /// The name a service gives it.
     pub(super) plugin: String,
     pub(super) machine: Option<Machine>,
-    /// What `urom_plugin_get_version` returns, if it was called.
+    /// Result of `urom_plugin_get_version`, if it was called.
     pub(super) version: Option<u64>,
     pub(super) doca: Option<String>,
-    /// The oldest glibc that has all that the file needs.
+    /// The oldest glibc that satisfies the file.
     pub(super) glibc: Option<String>,
     pub(super) needed: Vec<String>,
     errors: usize,
@@ -30,9 +29,9 @@ pub(crate) struct Report {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Severity {
-    /// A service does not take the file, or no host can use it.
+    /// A service refuses the file, or hosts cannot use it.
     Error,
-    /// It works here, and may fail elsewhere, or sometimes.
+    /// The file works here, but may fail elsewhere, or sometimes.
     Warning,
     Note,
 }
@@ -40,9 +39,9 @@ pub(super) enum Severity {
 #[derive(Debug, Serialize)]
 struct Finding {
     severity: Severity,
-    /// What scripts know it by.
+    /// Identifies the finding for scripts.
     code: &'static str,
-    /// What it is, in a sentence without capital and full stop.
+    /// A sentence without capital and full stop.
     text: String,
     remedy: String,
 }
@@ -68,7 +67,6 @@ impl Report {
         self.findings.push(Finding { severity, code, text, remedy });
     }
 
-    /// Whether no service takes it, or no host can use it.
     pub(crate) fn is_bad(&self) -> bool {
         self.errors > 0
     }

@@ -9,7 +9,7 @@ use urom_abi::describe::{
 use crate::message::Shown;
 use crate::output::is_plain;
 
-/// Fields may be added, and none is removed.
+/// Fields may be added, but not removed.
 pub(crate) fn protocol(of: &Protocol) -> Value {
     json!({
         "name": of.name, "version": of.version,
@@ -18,7 +18,7 @@ pub(crate) fn protocol(of: &Protocol) -> Value {
     })
 }
 
-/// A name with control characters. Documentation and Rust expressions are no names.
+/// Finds a name with control characters. Documentation and Rust expressions are not names.
 pub(super) fn odd_name(json: &Value) -> Option<&str> {
     match json {
         Value::String(name) => (!is_plain(name)).then_some(name),
@@ -108,7 +108,7 @@ fn list<T>(items: &[T], json: impl Fn(&T) -> Value) -> Value {
     items.iter().map(json).collect()
 }
 
-/// Documentation without the space that `///` leaves in front of each line.
+/// Removes the space after `///` in each line.
 fn docs(text: &str) -> String {
     let lines = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()

@@ -1,15 +1,14 @@
-//! Refuses descriptions that no macro writes. The file is not trusted.
+//! Refuses descriptions that a macro cannot produce. The file is not trusted.
 
 use urom_abi::describe::{Count, Field, Messages, Payload, Protocol};
 
 use super::json;
 use crate::output::plain;
 
-/// The longest message in bytes that a description may have.
 const MOST: usize = 1 << 26;
 
-/// Refuses sizes and offsets that would make this program allocate too much or write outside of a
-/// message, and names with control characters, which would act on a terminal or in a C header.
+/// Refuses sizes and offsets that cause large allocations or writes outside of a message, and names
+/// with control characters, which could act on a terminal or in a C header.
 pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
     for messages in [&protocol.commands, &protocol.notifications] {
         let Messages { name, len, tag, header, variants, .. } = messages;

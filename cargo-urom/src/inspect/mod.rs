@@ -1,4 +1,4 @@
-//! `cargo urom inspect`: what a file says of its protocol.
+//! `cargo urom inspect`: shows the protocol of a plugin's file.
 
 mod table;
 
@@ -20,7 +20,7 @@ pub(crate) struct InspectArgs {
     /// The plugin's file.
     #[arg(value_name = "FILE.so")]
     file: PathBuf,
-    /// How to print it.
+    /// The output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// The same as --format json.
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     }
 }
 
-/// For scripts. Fields may be added, and none is removed.
+/// Fields may be added, but not removed.
 fn json_of(file: &PluginFile) -> Value {
     let elf = &file.elf;
     let protocol = file.description.map(|description| {
@@ -88,7 +88,7 @@ fn json_of(file: &PluginFile) -> Value {
     })
 }
 
-/// A line of a header with control characters escaped, except tabs.
+/// Escapes control characters in a line, except tabs.
 fn lined(line: &str) -> String {
     line.split('\t').map(plain).collect::<Vec<_>>().join("\t")
 }

@@ -1,4 +1,4 @@
-//! A plugin's file as text for people.
+//! A plugin's file as text.
 
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ that speaks the same protocol and describes it, and `--raw` sends bytes.
     out
 }
 
-// Names are printed as they are: a description with control characters in a name is refused.
+// Names are not escaped: a description with control characters in a name is refused.
 
 fn messages(out: &mut String, title: &str, of: &Messages, types: &mut Types) {
     let len = Quantity(of.len, "byte");
@@ -182,7 +182,6 @@ fn enums(out: &mut String, enums: Vec<&'static Enum>) {
     }
 }
 
-/// The lines of a documentation up to the first empty one.
 fn first_paragraph(docs: &str) -> Vec<String> {
     let lines = docs.lines().map(|line| plain(line.trim()));
     lines.skip_while(String::is_empty).take_while(|line| !line.is_empty()).collect()

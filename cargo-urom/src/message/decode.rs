@@ -10,13 +10,13 @@ use super::shown::Shown;
 pub(crate) struct Decoded {
     pub(crate) variant: &'static Variant,
     pub(crate) fields: Vec<(&'static str, Shown)>,
-    /// What the message's length leaves open or contradicts.
+    /// Missing or surplus bytes, and invalid values.
     pub(crate) problems: Vec<String>,
-    /// What the description alone does not say.
+    /// Facts that the description does not determine.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Decodes a message: the `expected` one if its tag fits, otherwise the one that the tag names.
+/// Decodes a message: the `expected` variant if its tag matches, otherwise the variant of the tag.
 pub(crate) fn decode(
     messages: &Messages,
     expected: Option<&'static Variant>,
@@ -58,7 +58,7 @@ pub(crate) fn decode(
     Ok(decoded)
 }
 
-/// The echoed fields in which an answer does not repeat its command.
+/// Returns the echoed fields that differ between a command and its answer.
 pub(crate) fn not_echoed(
     (commands, command, sent): (&Messages, &Variant, &[u8]),
     (notifications, notification, got): (&Messages, &Variant, &[u8]),
@@ -73,7 +73,7 @@ pub(crate) fn not_echoed(
 }
 
 struct Reader<'a> {
-    /// With the lengths of the payloads that were read.
+    /// With the lengths of the payloads so far.
     message: Message<'a>,
     behind: &'a [u8],
     decoded: Decoded,
@@ -169,7 +169,7 @@ fn elements(ty: &Type, bytes: &[u8]) -> Shown {
             Err(_) => Shown::Bytes(bytes.to_vec()),
         };
     }
-    // Elements without bytes cannot be counted by them.
+    // Avoids a chunk size of zero.
     Shown::List(bytes.chunks(ty.size().max(1)).map(|element| value(ty, element)).collect())
 }
 
@@ -212,7 +212,7 @@ fn integer(bytes: &[u8], signed: bool) -> Shown {
     place::integer(bytes, signed).map_or_else(|| Shown::Bytes(bytes.to_vec()), Shown::Int)
 }
 
-/// The number that is written as a short one is: 0.1, and not 0.10000000149011612.
+/// Converts without additional digits: 0.1, not 0.10000000149011612.
 fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
 }

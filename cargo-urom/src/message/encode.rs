@@ -1,4 +1,4 @@
-//! Commands from `field=value`: the bytes that a typed program would send.
+//! Encodes commands from `field=value` like a typed program.
 
 use std::collections::BTreeSet;
 
@@ -30,12 +30,12 @@ impl std::str::FromStr for Assignment {
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
-    /// What could not be checked, and what looks wrong but was requested.
+    /// Unchecked conditions, and requested values that look wrong.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Encodes a message. Optional fields that are missing are zero; any other is an error. The words
-/// of payloads are filled in unless they are given.
+/// Encodes a message. Missing optional fields are zero; other missing fields are an error. The
+/// words of payloads are computed unless they are given.
 pub(crate) fn encode(
     messages: &Messages,
     variant: &Variant,
@@ -53,7 +53,7 @@ pub(crate) fn encode(
         draft.assign(assignment).map_err(|why| format!("{name}: {why}"))?;
     }
     draft.complete()?;
-    // An expression is computed after all words, so that it sees what the receiver will see.
+    // Expressions are computed after all words, so they see the receiver's values.
     for step in [Draft::words, Draft::check] {
         for (index, payload) in variant.payloads.iter().enumerate() {
             let named = |why| format!("{name}: {}: {why}", payload.name);
@@ -136,7 +136,7 @@ impl Draft<'_> {
         value::write(&place.ty, value, self.memories, out)
     }
 
-    /// Why a value is wrong, with a hint when it names memory where none can be.
+    /// Adds a hint to an error if the value names memory in a field of another type.
     fn hint(&self, ty: &Type, value: &str, why: String) -> String {
         let name = value.split('[').next().unwrap_or_default();
         match self.memories.contains_key(name) && !is_range(ty) {
@@ -153,7 +153,7 @@ impl Draft<'_> {
         let values = fields(messages, variant)
             .filter(|field| is_value(field) && !field.optional && !is_given(field.name));
         let payloads = variant.payloads.iter().filter(|payload| {
-            // A payload with a condition is checked together with it.
+            // Conditional payloads are checked with their condition.
             !payload.optional
                 && !may_lack(payload)
                 && !is_given(payload.name)
@@ -168,7 +168,7 @@ impl Draft<'_> {
         Err(format!("{} needs {missing} too: {signature}", variant.name))
     }
 
-    /// The payload's selector, when it says that the payload lies in registered memory.
+    /// Returns the payload's selector if the payload lies in registered memory.
     fn memory(&self, payload: &Payload) -> Option<&'static Field> {
         let selector = self.message.selector(payload)?;
         self.message.word(selector.name).is_some_and(|id| id != 0).then_some(selector)
@@ -198,11 +198,11 @@ impl Draft<'_> {
         if let (None, Count::Fixed(count), false) =
             (&self.payloads[index], payload.count, may_lack(payload))
         {
-            // A payload of a fixed length is always there.
+            // A payload of a fixed length is always present.
             self.payloads[index] = Some(vec![0; count.saturating_mul(payload.ty.size())]);
         }
         let bytes = self.payloads[index].as_deref();
-        // Those of a type without bytes are none.
+        // The count of a type without bytes is 0.
         let len = bytes.unwrap_or_default().len();
         let count = len.checked_div(payload.ty.size()).unwrap_or_default() as u64;
         let by_address = payload.presence == Presence::ByAddress;

@@ -1,4 +1,4 @@
-//! Memory as text: `NAME`, or `NAME[from..to]` for a part of it.
+//! Memory as text: `NAME`, or a part, `NAME[from..to]`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) type Memories = BTreeMap<String, MemoryRange>;
 
 pub(super) fn is_range(ty: &Type) -> bool {
     let (Type::Struct(of), Type::Struct(range)) = (ty, MemoryRange::TYPE) else { return false };
-    // The documentation is the plugin's release's.
+    // Does not compare the documentation, which differs between releases.
     let fields = |of: &Struct| of.fields.iter().map(|it| (it.name, it.offset)).collect::<Vec<_>>();
     (of.name, of.size, fields(of)) == (range.name, range.size, fields(range))
 }
@@ -57,7 +57,7 @@ pub(super) fn unknown(name: &str, memories: &Memories) -> String {
     names::unknown("there is no memory", name, memories.keys().map(String::as_str))
 }
 
-/// A number of bytes: `4096`, `0x1000`, `4K`, `1M` or `2G`.
+/// Parses a size in bytes: `4096`, `0x1000`, `4K`, `1M` or `2G`.
 pub(crate) fn size(text: &str) -> Option<u64> {
     let (digits, unit) = match text.char_indices().next_back()? {
         (at, 'k' | 'K') => (&text[..at], 1 << 10),

@@ -1,6 +1,5 @@
-//! Messages by description: commands made of `field=value`, and notifications taken apart.
-//! Conditions and lengths that a definition gives as Rust expressions are text in its description.
-//! The simple ones are computed; a remark says that the others were not checked.
+//! Encodes commands from `field=value` and decodes notifications, by their description. A
+//! description contains conditions and lengths as Rust text. Remarks list uncomputed expressions.
 
 mod decode;
 mod encode;

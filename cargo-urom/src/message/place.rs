@@ -1,4 +1,4 @@
-//! Places within a message, by a path like `params.keys[2]`, and conditions on what is there.
+//! Positions in a message, by a path like `params.keys[2]`, and conditions on their values.
 
 use urom_abi::describe::{
     Condition, Count, Field, FieldKind, Messages, Payload, Presence, Struct, StructField, Term,
@@ -7,15 +7,14 @@ use urom_abi::describe::{
 
 use super::names;
 
-/// Some bytes of a message, and what they hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) ty: Type,
-    /// From the first byte of whatever the path began in.
+    /// From the first byte of the path's root.
     pub(super) offset: usize,
 }
 
-/// All fields of a message's fixed part but the tag.
+/// Returns all fields of a message's fixed part except the tag.
 pub(super) fn fields<'a>(
     messages: &Messages,
     variant: &Variant,
@@ -23,12 +22,11 @@ pub(super) fn fields<'a>(
     messages.header.iter().chain(variant.fields)
 }
 
-/// Whether a field has a value of its own.
 pub(super) fn is_value(field: &Field) -> bool {
     matches!(field.kind, FieldKind::Plain | FieldKind::Echo)
 }
 
-/// Whether a payload may be left out, by its address word or by a condition.
+/// Whether an address word or a condition can omit a payload.
 pub(super) fn may_lack(payload: &Payload) -> bool {
     match payload.presence {
         Presence::ByAddress | Presence::When(_) => true,
@@ -55,7 +53,7 @@ pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, St
     })
 }
 
-/// Follows what stands behind the root of a path like `a.b[2].c`, from the place of the root.
+/// Follows the rest of a path like `a.b[2].c` from its root's position.
 pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
     let mut rest = &path[root(path).len()..];
     while !rest.is_empty() {
@@ -101,7 +99,7 @@ impl Place {
         message.get_mut(self.offset..self.offset.checked_add(self.ty.size())?)
     }
 
-    /// The integer that lies there; `None` when it is no integer.
+    /// Reads an integer; `None` for another type.
     pub(super) fn integer(&self, message: &[u8]) -> Option<i128> {
         match self.ty {
             Type::Int { signed, .. } => integer(self.bytes(message)?, signed),
@@ -109,7 +107,7 @@ impl Place {
         }
     }
 
-    /// Writes an unsigned integer; `None` when it does not fit, or this is no place for one.
+    /// Writes an unsigned integer; `None` when it does not fit, or for another type.
     pub(super) fn put(&self, message: &mut [u8], value: u64) -> Option<()> {
         let Type::Int { bytes: size, .. } = self.ty else { return None };
         let word = value.to_le_bytes();
@@ -120,7 +118,7 @@ impl Place {
     }
 }
 
-/// A little-endian integer of up to 8 bytes.
+/// Reads a little-endian integer of up to 8 bytes.
 pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
     let mut word = [0; 8];
     word.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -130,18 +128,15 @@ pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
     Some(i128::from(value) - if negative { modulus } else { 0 })
 }
 
-/// A message whose description has conditions and lengths to be computed.
 pub(super) struct Message<'a> {
     pub(super) messages: &'a Messages,
     pub(super) variant: &'a Variant,
     pub(super) fixed: Vec<u8>,
-    /// How many elements payloads have, as far as that is known.
     pub(super) lens: Vec<(&'static str, u64)>,
 }
 
-// What is `None` cannot be computed.
+// These functions return `None` for values that cannot be computed.
 impl Message<'_> {
-    /// The place of a path that begins with a field of the fixed part.
     pub(super) fn place(&self, path: &str) -> Option<Place> {
         let mut fields = fields(self.messages, self.variant);
         walk(Place::of(fields.find(|field| field.name == root(path))?), path).ok()
@@ -151,7 +146,7 @@ impl Message<'_> {
         self.place(path)?.integer(&self.fixed)
     }
 
-    /// The word that says in which registered memory a payload lies.
+    /// Returns the word that selects a payload's registered memory.
     pub(super) fn selector(&self, payload: &Payload) -> Option<&'static Field> {
         let of_payload = FieldKind::Selector { of: payload.name };
         self.variant.fields.iter().find(|field| field.kind == of_payload)

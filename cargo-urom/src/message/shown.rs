@@ -1,4 +1,4 @@
-//! Values that were read, as text for people and as JSON for scripts.
+//! Decoded values, as text and as JSON.
 
 use std::fmt;
 
@@ -17,18 +17,15 @@ pub(crate) enum Shown {
     List(Vec<Shown>),
     Record(Vec<(&'static str, Shown)>),
     Bytes(Vec<u8>),
-    /// A payload that is not there.
     Absent,
-    /// A payload that lies in registered memory, and how many bytes of it.
+    /// A payload in registered memory, with its length in bytes.
     Registered(i128),
 }
 
-/// How many bytes are shown to people.
 const MOST: usize = 256;
 
 impl Shown {
-    /// Bytes are an object of their number, their digits and their text, if any. Integers are
-    /// numbers of any size; what JSON has no number for is a string.
+    /// Bytes become an object. Numbers that JSON cannot represent become strings.
     pub(crate) fn json(&self) -> Value {
         match self {
             Shown::Int(value) => u64::try_from(*value)
@@ -53,7 +50,7 @@ impl Shown {
     }
 }
 
-/// The notation of arguments; bytes have their number behind them.
+/// The notation of arguments; bytes are followed by their length.
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

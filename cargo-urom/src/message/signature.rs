@@ -1,4 +1,4 @@
-//! Which command is meant, and what can be set in it.
+//! Finds commands by name, and shows their fields.
 
 use heck::ToSnakeCase;
 use urom_abi::describe::{Messages, Type, Variant};
@@ -6,7 +6,7 @@ use urom_abi::describe::{Messages, Type, Variant};
 use super::names;
 use super::place::{fields, is_byte, is_value, may_lack};
 
-/// The command of a name: `TagSend`, `tag_send` and `tag-send` are one.
+/// Finds a command by name: `TagSend`, `tag_send` and `tag-send` are the same.
 pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Variant, String> {
     let found =
         messages.variants.iter().find(|variant| names::plain(variant.name) == names::plain(name));
@@ -16,8 +16,7 @@ pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Varian
     })
 }
 
-/// What can be set in a command: `data=<bytes> [context=<u64>]`, without the words that are filled
-/// in.
+/// Returns a command's fields: `data=<bytes> [context=<u64>]`, without the computed words.
 pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     let values = fields(messages, variant)
         .filter(|field| is_value(field))
@@ -34,7 +33,6 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     values.chain(payloads).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Every command with what can be set in it, as one would write it.
 pub(crate) fn signatures(messages: &Messages) -> Vec<String> {
     let line = |variant: &Variant| {
         format!("{} {}", variant.name.to_snake_case(), signature(messages, variant))
@@ -73,7 +71,7 @@ mod tests {
         }
         use protocol::Client;
 
-        // Naming the methods is the test: the macros made them.
+        // The method names test the macros.
         let _ = Client::<urom_host::Host>::task_rq_create;
         let _ = Client::<urom_host::Host>::task_map_v2;
         let _ = Client::<urom_host::Host>::task_map2_d;

@@ -1,4 +1,4 @@
-//! What the template asks for, and which names are good.
+//! The template's answers, and checks of names.
 
 use urom_abi::plugin::PLUGIN_NAME_CAPACITY;
 
@@ -6,28 +6,27 @@ use super::kit::Kit;
 
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// The workspace's name. Its packages have `-protocol`, `-plugin` and `-host` behind it.
+    /// The workspace's name, the prefix of its packages `-protocol`, `-plugin` and `-host`.
     pub(super) project: String,
     /// The name for services and hosts, and of the library.
     pub(super) plugin: String,
     pub(super) kind: PluginKind,
     pub(super) c_header: bool,
-    /// An SPDX expression, or empty for none.
+    /// An SPDX expression, or empty.
     pub(super) license: String,
     pub(super) kit: Kit,
 }
 
-/// What the plugin does beside answering.
+/// The kind of the plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum PluginKind {
-    /// Answers commands, and nothing else.
+    /// Only answers commands.
     Answers,
-    /// Has peers: plugins of other workers in a domain.
+    /// Communicates with the plugins of other workers in a domain.
     Peers,
 }
 
 impl PluginKind {
-    /// The name in the template.
     pub(super) fn name(self) -> &'static str {
         match self {
             PluginKind::Answers => "answers",
@@ -36,10 +35,10 @@ impl PluginKind {
     }
 }
 
-/// The longest name of a plugin in bytes: DOCA's structure has 48, and the last is 0.
+/// Limit of a plugin's name in bytes: DOCA's structure has 48, including the final 0.
 const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
 
-/// Names that a library cannot have: crates that it uses, and Rust's keywords.
+/// Reserved names for a library: crates that it uses, and Rust's keywords.
 const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_sys urom_abi \
     urom_host urom_pdk urom_service \
     abstract as async await become box break const continue crate do dyn else enum extern false \
@@ -47,15 +46,14 @@ const TAKEN: &str = "alloc core proc_macro protocol std test ucx ucx_probe ucx_s
     self static struct super trait true try type typeof unsafe unsized use virtual where while \
     yield";
 
-/// Whether a text begins with a letter, and has small letters and digits in words with one
-/// separator between them.
+/// Whether a text begins with a letter, and is lower-case words with single separators.
 fn is_words(text: &str, separator: char) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.split(separator).all(|word| !word.is_empty() && word.bytes().all(is_small))
 }
 
-/// A project's name: `kebab-case` or `snake_case`. cargo-generate changes all others.
+/// Checks a project's name: `kebab-case` or `snake_case`. cargo-generate changes all others.
 pub(super) fn project_name(text: &str) -> Result<String, String> {
     if !is_words(text, '-') && !is_words(text, '_') {
         return Err(format!(
@@ -75,7 +73,7 @@ pub(super) fn crate_name(project: &str) -> String {
     project.replace('-', "_")
 }
 
-/// The customary name for a project's plugin: with `worker_` in front, once.
+/// Returns the default name for a project's plugin: with the prefix `worker_`, once.
 pub(super) fn usual_plugin_name(project: &str) -> Result<String, String> {
     let name = crate_name(project);
     plugin_name(&format!("worker_{}", name.strip_prefix("worker_").unwrap_or(&name)))
@@ -102,7 +100,7 @@ pub(super) fn plugin_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What can be an SPDX expression; its identifiers are not checked.
+/// Checks the characters of an SPDX expression, but not its identifiers.
 pub(super) fn license(text: &str) -> Result<String, String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".+-() ".contains(c);
     if !text.contains(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(is_part) {

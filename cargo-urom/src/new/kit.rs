@@ -1,4 +1,4 @@
-//! Where a new workspace takes the kit's crates from.
+//! The source of the kit's crates for a new workspace.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -8,22 +8,19 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::vendor;
 
-/// Where `vendor` puts its copy in the new workspace.
 const COPY: &str = "kit";
 
-/// The place of the kit's crates, as the answers to two of the template's questions.
+/// The source of the kit's crates, as answers to two questions of the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kit {
     pub(super) kind: &'static str,
-    /// A clone as seen from the new workspace, or an address that cargo clones, with `#` and a
-    /// commit behind it where one is demanded. Empty for the registry, and for the clone that this
-    /// tool was built from.
+    /// A clone, relative to the new workspace, or an address for cargo with an optional `#` and
+    /// commit. Empty for the registry, and for the clone that this tool was built from.
     pub(super) source: String,
 }
 
 impl Kit {
-    /// The same for a workspace whose directory is there: a directory is relative to it and holds
-    /// the kit, or the copy is made.
+    /// Copies the kit to the workspace, or checks the clone and makes its path relative.
     pub(super) fn put_into(self, workspace: &Path) -> Result<Kit> {
         match self.kind {
             "vendor" => {
@@ -54,8 +51,7 @@ impl Kit {
         }
     }
 
-    /// The clone that this tool was built from, or the address or registry that cargo installed it
-    /// from.
+    /// Returns the clone, address or registry that cargo installed this tool from.
     pub(super) fn of_this_tool() -> Result<Kit> {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
         if is_cargos(sources, "git/checkouts") {
@@ -72,7 +68,6 @@ impl Kit {
         Ok(Kit { kind: "path", source: String::new() })
     }
 
-    /// For the next steps: where the crates are, and what another machine needs.
     pub(super) fn described(&self) -> String {
         let source = &self.source;
         match self.kind {
@@ -89,7 +84,6 @@ impl Kit {
     }
 }
 
-/// The clone that this tool was built from.
 fn sources_of_this_tool() -> Result<&'static Path> {
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"));
     if !is_clone(clone) {
@@ -102,7 +96,7 @@ fn sources_of_this_tool() -> Result<&'static Path> {
     Ok(clone)
 }
 
-/// A directory as seen from another; both exist.
+/// Returns the path from one directory to another. Both must exist.
 fn relative(directory: &Path, from: &Path) -> Result<String> {
     let real = |path: &Path| {
         path.canonicalize().with_context(|| format!("cannot resolve {}", path.display()))
@@ -117,14 +111,14 @@ fn relative(directory: &Path, from: &Path) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// The address and the commit that `cargo install --git` noted beside the installed program.
+/// Returns the address and commit that `cargo install --git` recorded beside the installed program.
 fn noted_address(program: &Path) -> Option<String> {
     let notes = fs::read(program.parent()?.parent()?.join(".crates2.json")).ok()?;
     let notes: serde_json::Value = serde_json::from_slice(&notes).ok()?;
     notes.get("installs")?.as_object()?.keys().find_map(|package| {
         let (_, source) = package.strip_prefix("cargo-urom ")?.split_once(" (git+")?;
         let (address, commit) = source.strip_suffix(')')?.rsplit_once('#')?;
-        // The branch, tag or commit that was asked for.
+        // Removes the requested branch, tag or commit.
         let asked = ["?branch=", "?tag=", "?rev="].iter().find_map(|sign| address.rfind(sign));
         Some(format!("git={}#{commit}", &address[..asked.unwrap_or(address.len())]))
     })
@@ -136,7 +130,7 @@ fn is_clone(directory: &Path) -> bool {
         .all(|krate| directory.join(krate).join("Cargo.toml").is_file())
 }
 
-/// Whether a directory is in this part of cargo's own, where cargo may remove it at any time.
+/// Whether a directory is in this part of cargo's own directory, where cargo may remove it.
 fn is_cargos(directory: &Path, part: &str) -> bool {
     directory.to_string_lossy().contains(&format!("/{part}/"))
 }

@@ -1,20 +1,19 @@
-//! The part of the template language Liquid that the template uses: values, `if` with `or`, `raw`,
-//! and tags that take the white space beside them.
+//! A subset of the template language Liquid: values, `if` with `or`, `raw`, and trimming tags.
 //!
-//! cargo-generate renders the same files with the crate `liquid`, and tests compare the two. That
-//! crate takes a fifth of the tool's whole build, so the tool goes without.
+//! cargo-generate uses the crate `liquid`, and tests compare both results. The tool avoids that
+//! crate, which would take a fifth of its build time.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// Values by name. An empty one counts as false.
+/// Values by name. An empty value is false.
 pub(super) type Values = BTreeMap<&'static str, String>;
 
-/// Puts `values` into `text`. Tags `assign` are passed over: `values` holds their results.
+/// Renders `text` with `values`. Skips `assign` tags, whose results are in `values`.
 pub(super) fn render(text: &str, values: &Values) -> Result<String> {
     let (mut rest, mut rendered) = (text, String::new());
-    // Of each open `if`: whether a branch was taken, and whether this one is it.
+    // For each open `if`: whether a branch was taken, and whether the present branch is shown.
     let mut branches: Vec<(bool, bool)> = Vec::new();
     while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).min() {
         let (before, tag) = rest.split_at(at);
@@ -65,7 +64,7 @@ pub(super) fn render(text: &str, values: &Values) -> Result<String> {
     Ok(rendered + rest)
 }
 
-/// Whether one of the comparisons between `or` holds: `name`, `name == "text"`, `name != "text"`.
+/// Whether a comparison between `or` holds: `name`, `name == "text"`, `name != "text"`.
 fn holds(condition: &str, values: &Values) -> Result<bool> {
     for comparison in condition.split(" or ") {
         let mut words = comparison.split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! `cargo urom new`: the template, without cargo-generate.
+//! `cargo urom new`: renders the template without cargo-generate.
 
 mod answers;
 mod kit;
@@ -20,27 +20,24 @@ use kit::Kit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
 pub(crate) struct NewArgs {
-    /// The directory to make. Its name is the project's: the packages are NAME-protocol,
-    /// NAME-plugin and NAME-host.
+    /// The new directory, whose name is the prefix of NAME-protocol, NAME-plugin and NAME-host.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// What services and hosts know the plugin by, at most 47 bytes [default: worker_NAME, with one
-    /// worker_].
+    /// The plugin's name, at most 47 bytes [default: worker_NAME, with one worker_].
     #[arg(long, value_name = "NAME", value_parser = answers::plugin_name)]
     plugin: Option<String>,
     /// The kind of plugin.
     #[arg(long, value_enum, default_value_t = PluginKind::Answers)]
     kind: PluginKind,
-    /// There is a C header of the messages, for hosts in C.
+    /// Adds a C header of the messages, for hosts in C.
     #[arg(long)]
     c_header: bool,
     /// The licence of the new packages, as an SPDX expression such as MIT [default: none].
     #[arg(long, value_name = "SPDX", value_parser = answers::license)]
     license: Option<String>,
-    /// Where the kit's crates come from: `path` (the clone that this tool was built from) or
-    /// `path=DIRECTORY`, which the workspace names relative to itself; `vendor`, a copy in the
-    /// workspace; `git=ADDRESS` or `git=ADDRESS#COMMIT`; or `registry` [default: where cargo
-    /// installed this tool from].
+    /// The source of the kit's crates: `path` (the clone that this tool was built from),
+    /// `path=DIRECTORY` (stored relative to the workspace), `vendor` (a copy in the workspace),
+    /// `git=ADDRESS`, `git=ADDRESS#COMMIT` or `registry` [default: this tool's own source].
     #[arg(long, value_name = "PLACE")]
     kit: Option<Kit>,
 }
@@ -73,7 +70,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Makes the directory with its files, or nothing at all. A directory that exists is left alone.
+/// Makes the directory with its files, or nothing. Does not change an existing directory.
 fn make(directory: &Path, answers: &mut Answers) -> Result<()> {
     std::fs::create_dir(directory).map_err(|error| {
         let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -90,7 +87,7 @@ fn make(directory: &Path, answers: &mut Answers) -> Result<()> {
         write(directory, &template::render(answers)?)
     });
     if made.is_err() {
-        // This function made the directory. The first error matters more than one of the removal.
+        // The first error matters more than an error of the removal.
         let _ = std::fs::remove_dir_all(directory);
     }
     made
@@ -107,7 +104,7 @@ fn write(directory: &Path, files: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Prints the next steps to standard output, and what is missing for them to standard error.
+/// Prints the next steps to standard output, and missing requirements to standard error.
 fn print_next(directory: &Path, answers: &Answers) -> Result<()> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let target_directory =

@@ -1,4 +1,4 @@
-//! A new workspace within another. Cargo refuses the outer workspace if the inner one is a member.
+//! Warns of nested workspaces. Cargo refuses a workspace as a member of another.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cargo_metadata::MetadataCommand;
 
 use crate::output;
 
-/// Warns of each workspace above that takes `directory` for a member.
+/// Warns of each outer workspace that includes `directory` as a member.
 pub(super) fn warn(directory: &Path) {
     let Ok(directory) = directory.canonicalize() else { return };
     for outer in directory.ancestors().skip(1) {
@@ -22,7 +22,7 @@ pub(super) fn warn(directory: &Path) {
     }
 }
 
-/// Whether cargo refuses a workspace because of this inner workspace.
+/// Whether cargo refuses a workspace because of the inner workspace.
 fn holds_another(manifest: &Path, inner: &Path) -> bool {
     let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec();
     metadata.is_err_and(|error| {

@@ -1,7 +1,6 @@
-//! The template's files, as cargo-generate renders them.
+//! Renders the template's files like cargo-generate.
 //!
-//! They lie in the tool as `template.json`, because a package leaves out directories that are
-//! packages of their own. `cargo xtask template --bless` makes it.
+//! The tool contains `template.json`, written by `cargo xtask template --bless`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,6 @@ const FILES: &str = include_str!("template.json");
 
 type Files = BTreeMap<String, Vec<String>>;
 
-/// All files for these answers: their paths within the workspace, and their texts.
 pub(super) fn render(answers: &Answers) -> Result<Vec<(String, String)>> {
     let files: Files =
         serde_json::from_str(FILES).context("the template in this program is broken")?;
@@ -30,8 +28,7 @@ pub(super) fn render(answers: &Answers) -> Result<Vec<(String, String)>> {
     rendered.collect()
 }
 
-/// The values under the names that they have in `cargo-generate.toml`, and those that the template
-/// assigns. The first two are cargo-generate's.
+/// Returns the values of `cargo-generate.toml`, cargo-generate's own, and the `assign` results.
 fn values(answers: &Answers) -> Values {
     let text = |flag: bool| if flag { "true".to_owned() } else { String::new() };
     let (git, commit) = answers.kit.source.split_once('#').unwrap_or((&answers.kit.source, ""));

@@ -1,4 +1,4 @@
-//! That the tool carries the template. `UROM_BLESS=1` writes `template.json` anew.
+//! Compares the tool's copy with the template. `UROM_BLESS=1` rewrites `template.json`.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,9 @@ use super::*;
 const TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../templates/plugin");
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/new/template.json");
 
-/// What lies in the template's directory and is no part of a workspace.
+/// Entries of the template's directory that are not copied to a workspace.
 const NOT_PARTS: [&str; 3] = ["Cargo.lock", "cargo-generate.toml", "target"];
 
-/// Adds the template's own files, `NAME.liquid` instead of `NAME`.
 fn add(directory: &Path, prefix: &str, files: &mut Files) {
     for entry in fs::read_dir(directory).expect("the template lies in the clone") {
         let entry = entry.expect("a file");
@@ -58,7 +57,7 @@ fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
             };
             let files = render(&answers).expect("the template is good");
             for (path, text) in &files {
-                // The one sign belongs to GitHub.
+                // This sign belongs to GitHub.
                 let text = text.replace("${{ ", "");
                 for sign in ["{{", "{%", "%}", ".liquid"] {
                     assert!(!path.contains(sign) && !text.contains(sign), "{path}: {sign}");
@@ -95,7 +94,7 @@ fn a_commit_of_the_kit_stands_beside_its_address() {
     has("README.md", "`cargo install --git https://a/kit --rev 01ab cargo-urom`");
 }
 
-/// The same files as the crate `liquid` renders them, for cargo-generate.
+/// Renders the same files with the crate `liquid`, as cargo-generate does.
 fn by_the_crate(answers: &Answers) -> Vec<(String, String)> {
     let values = ::liquid::object!({
         "project-name": answers.project,

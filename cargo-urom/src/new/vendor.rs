@@ -1,4 +1,4 @@
-//! `--kit vendor`: a copy of the kit's crates within the new workspace, as a workspace of its own.
+//! `--kit vendor`: copies the kit's crates to a nested workspace of the new workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +8,13 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-/// The crates that the template names, and the tool itself, which a CI machine installs.
+/// The crates of the template, and this tool, for CI machines.
 const NEEDED: [&str; 6] = ["cargo-urom", "ucx", "ucx-probe", "urom-abi", "urom-host", "urom-pdk"];
 
-/// Parts of a crate's directory that builds of other crates do not need.
+/// Directories that builds of other crates do not need.
 const LEFT_OUT: [&str; 4] = ["benches", "examples", "target", "tests"];
 
-/// Copies the crates of a clone, with all that they depend on there, into the new directory `into`.
+/// Copies crates of a clone and their dependencies there to the new directory `into`.
 pub(super) fn copy(clone: &Path, into: &Path) -> Result<()> {
     let root = clone.join("Cargo.toml");
     let metadata = MetadataCommand::new().manifest_path(&root).no_deps().exec();
@@ -46,8 +46,8 @@ pub(super) fn copy(clone: &Path, into: &Path) -> Result<()> {
     shorten_lock(into)
 }
 
-/// Takes the packages that only the clone's other crates use out of the copied `Cargo.lock`, which
-/// `cargo install --locked` demands. Versions stay. The network is asked only if cargo has to.
+/// Removes unused packages from the copied `Cargo.lock`, for `cargo install --locked`. Versions do
+/// not change. Uses the network only if the offline update fails.
 fn shorten_lock(directory: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let update = |options: &[&str]| {
@@ -68,7 +68,7 @@ fn shorten_lock(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies a crate's directory without its tests, and with a manifest that does without them.
+/// Copies a crate's directory without tests, and removes them from the manifest.
 fn copy_crate(from: &Path, to: &Path) -> Result<()> {
     copy_directory(from, to, &LEFT_OUT)?;
     let text = read(&from.join("Cargo.toml"))?;
@@ -94,7 +94,7 @@ fn copy_directory(from: &Path, to: &Path, left_out: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The manifest of the copy: the clone's, with other members and only their entries.
+/// Returns the copy's manifest, with its members and only their entries.
 fn workspace(text: &str, members: &[&str]) -> String {
     let rest = filtered(text, |section, line| {
         let path = line.split_once("path = \"").and_then(|(_, path)| path.split_once('"'));
@@ -114,7 +114,7 @@ members = [
     )
 }
 
-/// Keeps the lines that `keeps` accepts, which gets each with its section's heading.
+/// Keeps the lines that `keeps` accepts. It receives the section's heading and the line.
 fn filtered(text: &str, mut keeps: impl FnMut(&str, &str) -> bool) -> String {
     let mut section = "";
     let mut kept = String::new();
@@ -158,7 +158,7 @@ mod tests {
             assert!(!kit.join(member).join("tests").exists(), "{member}");
         }
         assert!(!kit.join("xtask").exists());
-        // cargo reads every manifest, and needs no change of the lock file.
+        // cargo reads every manifest without a change of the lock file.
         let metadata = MetadataCommand::new()
             .manifest_path(kit.join("Cargo.toml"))
             .other_options(["--locked", "--offline"].map(str::to_owned))
@@ -166,7 +166,6 @@ mod tests {
             .expect("a whole workspace");
         let paths = metadata.packages.iter().filter(|package| package.source.is_none());
         assert!(paths.clone().all(|p| p.manifest_path.starts_with(&kit)), "{:?}", kit.display());
-        // A copy can be copied.
         copy(&kit, &scratch.path().join("second")).expect("the copy is whole");
     }
 

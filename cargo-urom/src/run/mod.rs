@@ -1,4 +1,4 @@
-//! `cargo urom run`: a service with a plugin.
+//! `cargo urom run`: runs a service with a plugin.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -19,7 +19,6 @@ Usage: cargo urom run [OPTIONS] DIR|FILE.so
 
 ";
 
-/// The help on the arguments, which clap passes on unread.
 fn details() -> String {
     const PLUGINS: &str = "  DIR|FILE.so\n      A plugin's .so, or a directory of them.\n\n";
     format!("{PLUGINS}{OPTIONS}\n{}", include_str!("help.txt"))
@@ -55,12 +54,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
             None => "name the plugins: DIR or FILE.so".to_owned(),
         }));
     };
-    // A link is not resolved: its own name is the plugin's.
+    // Links are not resolved: the link's name is the plugin's.
     let path = std::path::absolute(Path::new(plugins))?;
     let kind =
         std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
     if !kind.is_dir() {
-        // A service would only log what is wrong, and serve nothing.
+        // A service would only log the error, and run without plugins.
         plugin_path::fresh(&path)?;
         let report = check::examine(&path, Machine::ours(), None, check::LIMIT)?;
         if report.is_bad() {
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     }
     let key_file = daemon.key_file();
     daemon.serve(Some(vec![path]), vec![crate::UROMD.into()], |address| {
-        // Writing blocks if nobody reads, so another thread does it. It asks the service as a host.
+        // Another thread, because a write blocks without a reader.
         std::thread::spawn(move || {
             say(&format!("listening on {address}"));
             tell_plugins(address, key_file);
@@ -87,7 +86,7 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     }
     let service = match builder.connect() {
         Ok(service) => service,
-        // The log has the reason, or the service was stopped just now.
+        // The log has the reason, or the service was just stopped.
         Err(error) => {
             return output::warning(&format!("cannot ask the service for its plugins: {error}"));
         }
@@ -104,7 +103,6 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     }
 }
 
-/// Prints a line. The service goes on if nobody reads it.
 fn say(line: &str) {
     let _ = output::result(&format!("{line}\n"));
 }

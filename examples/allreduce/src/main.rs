@@ -1,7 +1,7 @@
-//! Several processes reduce a buffer, and their workers do the work: `mpirun -np 4 allreduce`.
+//! Several processes reduce a buffer on their workers: `mpirun -np 4 allreduce`.
 //!
-//! With `--perf` a table has the times by size, beside `MPI_Allreduce` of the same buffers in the
-//! same run, and the share of the host's processor time that was free meanwhile.
+//! With `--perf` a table shows the times by size, `MPI_Allreduce` of the same buffers for
+//! comparison, and the share of free processor time on the host.
 
 mod member;
 mod mpi;
@@ -17,25 +17,22 @@ use urom_host::gather::{AllGather, Rendezvous};
 
 use member::Member;
 
-/// The timeout of every step.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Reduces a buffer of all processes on their workers, and checks the result.
 ///
-/// Start it with a launcher that has PMIx, such as `mpirun -np 4`. Without one, set UROM_RENDEZVOUS,
-/// UROM_RANK and UROM_SIZE.
+/// Start it with PMIx, as by `mpirun -np 4`, or set UROM_RENDEZVOUS, UROM_RANK and UROM_SIZE.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
     #[command(flatten)]
     common: Common,
 
-    /// Measures each size after that, beside MPI's own allreduce if MPI started the processes. Give
-    /// it to all of them.
+    /// Then measures each size, and MPI if it started the processes. Needed in all processes.
     #[arg(long)]
     perf: bool,
 
-    /// How long each size is measured, in milliseconds.
+    /// Duration of each measurement, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "300", requires = "perf")]
     #[arg(value_parser = value_parser!(u64).range(1..=60_000))]
     time: u64,
@@ -54,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<()> {
-    // Before UCX and threads: MPI_Init wants a fresh process.
+    // MPI_Init must precede UCX and threads.
     let mpi = options.perf.then(mpi::Mpi::start).flatten();
     let gather = Rendezvous::from_environment(LIMIT)
         .context("start it as `mpirun -np 4 allreduce`, or set UROM_RENDEZVOUS")?;

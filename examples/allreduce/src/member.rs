@@ -1,4 +1,4 @@
-//! This process: its worker, its buffers, and its group.
+//! A member of the group: a process with its worker and buffers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use urom_host::{Completion, Domain, Host, Service, Worker, block_on_for};
 
 use crate::LIMIT;
 
-/// The longest buffer, in bytes.
+/// Size of the longest buffer, in bytes.
 pub(crate) const LONGEST: usize = 16 << 20;
 
 pub(crate) struct Member {
@@ -32,7 +32,6 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts a worker and the domain of all processes, and joins their group.
     pub(crate) fn start(common: &Common, gather: impl AllGather + 'static) -> Result<Member> {
         let (rank, size) = (gather.index(), gather.participants());
         let gather: Rc<RefCell<dyn AllGather>> = Rc::new(RefCell::new(gather));
@@ -47,7 +46,7 @@ impl Member {
         let [send, recv] = [Mmap::allocate(LONGEST, access)?, Mmap::allocate(LONGEST, access)?];
         let shares = [send.share(&worker).wait()?, recv.share(&worker).wait()?];
 
-        // One number for all, which no other group has.
+        // A common random number, different from all other groups.
         let numbers = exchange(&gather, &fastrand::u64(..).to_le_bytes())?;
         let group = u64::from_le_bytes(numbers[..8].try_into()?);
         let join = plugin.task_join(&worker, group, rank, size, send.range(), recv.range());
@@ -68,14 +67,12 @@ impl Member {
         })
     }
 
-    /// Begins an allreduce of `f32`.
     pub(crate) fn reduce(&self, count: u64) -> Result<Completion<Reduced>> {
         let (handle, sum) = (self.handle, Operation::Sum);
         let task = self.plugin.task_reduce(&self.worker, handle, count, Element::F32, sum);
         Ok(task.submit()?)
     }
 
-    /// Reduces short and long buffers, and compares each element.
     pub(crate) fn check(&self) -> Result<()> {
         for count in [1, 1000, 1 << 20] {
             let own: Vec<u8> =
@@ -95,12 +92,11 @@ impl Member {
         Ok(())
     }
 
-    /// Waits for all members.
     pub(crate) fn meet(&self) -> Result<()> {
         exchange(&self.gather, &[0]).map(drop)
     }
 
-    /// The largest of all members' values.
+    /// Returns the maximum over all members.
     pub(crate) fn largest(&self, own: f64) -> Result<f64> {
         let all = exchange(&self.gather, &own.to_le_bytes())?;
         Ok(all.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word)).fold(0.0, f64::max))
@@ -113,7 +109,6 @@ impl Member {
     }
 }
 
-/// The blocks of all members.
 fn exchange(gather: &Rc<RefCell<dyn AllGather>>, own: &[u8]) -> Result<Vec<u8>> {
     let (mut gather, begin) = (gather.borrow_mut(), Instant::now());
     let lost = |error| anyhow::anyhow!("a member is lost: {error}");

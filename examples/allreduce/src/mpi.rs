@@ -1,5 +1,4 @@
-//! MPI's own allreduce, of the Open MPI whose `mpirun` started this process. It is loaded at run
-//! time, so the example builds and runs without MPI.
+//! Allreduce of Open MPI, if its `mpirun` started this process. Loaded at run time.
 
 use std::env;
 use std::ffi::{c_int, c_void};
@@ -29,11 +28,11 @@ pub(crate) struct Mpi {
 }
 
 impl Mpi {
-    /// Starts MPI; `None` unless Open MPI started this process.
+    /// Starts MPI, or returns `None` unless Open MPI started this process.
     pub(crate) fn start() -> Option<Mpi> {
         env::var_os("OMPI_COMM_WORLD_SIZE")?;
         // SAFETY: loading Open MPI runs its constructors, as linking to it would. Its components
-        // find its symbols in the global name space.
+        // require its symbols in the global namespace.
         let library =
             unsafe { Library::open(Some("libmpi.so.40"), RTLD_NOW | RTLD_GLOBAL) }.ok()?;
         let object = |name: &[u8]| {
@@ -43,18 +42,17 @@ impl Mpi {
         };
         let (float, sum) = (object(b"ompi_mpi_float\0")?, object(b"ompi_mpi_op_sum\0")?);
         let world = object(b"ompi_mpi_comm_world\0")?;
-        // SAFETY: MPI's standard has this type.
+        // SAFETY: the type follows MPI's standard.
         let init = unsafe { *library.get::<Init>(b"MPI_Init\0").ok()? };
         // SAFETY: as above.
         let allreduce = unsafe { *library.get::<Allreduce>(b"MPI_Allreduce\0").ok()? };
         // SAFETY: as above.
         let finalize = unsafe { *library.get::<Finalize>(b"MPI_Finalize\0").ok()? };
-        // SAFETY: called once, before anything else of MPI; both arguments may be NULL.
+        // SAFETY: called once, before any other MPI function; both arguments may be NULL.
         let started = unsafe { init(ptr::null_mut(), ptr::null_mut()) } == 0;
         started.then_some(Mpi { allreduce, finalize, float, sum, world, _library: library })
     }
 
-    /// Adds the `f32` of all processes.
     pub(crate) fn sum(&self, send: &[f32], recv: &mut [f32]) -> Result<()> {
         ensure!(send.len() == recv.len(), "both buffers have the same length");
         let count = c_int::try_from(send.len())?;
@@ -70,7 +68,7 @@ impl Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // SAFETY: MPI runs, and nothing of it is used after this.
+        // SAFETY: MPI runs, and is not used after this.
         unsafe { (self.finalize)() };
     }
 }

@@ -1,4 +1,4 @@
-//! The times by size, beside MPI's, and the free processor time of the host.
+//! Times by size, compared with MPI, and the host's free processor time.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,9 @@ use crate::mpi::Mpi;
 
 const HEAD: [&str; 5] = ["bytes", "workers [us]", "MPI [us]", "ratio", "host free"];
 
-/// Calls before a size is measured.
 const WARM_UP: u32 = 3;
 
-/// A table with a line for each size: 16 bytes to 4 MiB, eight times as many from line to line.
+/// Returns a table with a line for each size, from 16 bytes to 4 MiB by factors of eight.
 pub(crate) fn run(member: &Member, mpi: Option<&Mpi>, time: Duration) -> Result<String> {
     let mut rows = Vec::new();
     let sizes = (0..).map(|power| 16_usize << (3 * power));
@@ -45,8 +44,7 @@ pub(crate) fn run(member: &Member, mpi: Option<&Mpi>, time: Duration) -> Result<
     ))
 }
 
-/// The median time of a call in seconds, of the slowest member, and the share of processor time of
-/// this thread.
+/// Returns the slowest member's median time in seconds, and the largest busy share.
 fn median(
     member: &Member,
     time: Duration,
@@ -55,7 +53,7 @@ fn median(
     for _ in 0..WARM_UP {
         call()?;
     }
-    // All members make as many calls.
+    // All members make the same number of calls.
     let begin = Instant::now();
     call()?;
     let once = member.largest(begin.elapsed().as_secs_f64())?;
@@ -72,7 +70,6 @@ fn median(
     Ok((member.largest(times[calls / 2])?, member.largest(busy)?))
 }
 
-/// The processor time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -1,4 +1,4 @@
-//! Exchanges of the two processes: each gives a block of bytes, and both get both blocks.
+//! Exchanges blocks of bytes between the two processes.
 
 use std::rc::Rc;
 use std::thread;
@@ -8,21 +8,20 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::SharedGather;
 
-/// The interval between two looks: all-gathers over MPI lack an event to wait for.
+/// Polling interval: an all-gather over MPI lacks events.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// The error of an exchange whose other process has ended.
+/// Error message for a lost process.
 pub const LOST: &str = "the other process is lost";
 
-/// An exchange that is under way.
+/// An exchange in progress.
 pub struct Exchange {
     gather: SharedGather,
-    /// Room for the blocks of both, in the order of the ranks.
     blocks: Vec<u8>,
 }
 
 impl Exchange {
-    /// Gives this process's block. Both blocks have the same length.
+    /// Contributes this process's block. Both blocks have the same length.
     pub fn begin(gather: &SharedGather, block: &[u8]) -> Result<Exchange> {
         let mut group = gather.borrow_mut();
         group.begin(block).map_err(|error| anyhow!(error)).context(LOST)?;
@@ -30,13 +29,13 @@ impl Exchange {
         Ok(Exchange { gather: Rc::clone(gather), blocks })
     }
 
-    /// Whether both have given their blocks.
+    /// Returns whether both blocks are there.
     pub fn test(&mut self) -> Result<bool> {
         let over = self.gather.borrow_mut().test(&mut self.blocks);
         over.map_err(|error| anyhow!(error)).context(LOST)
     }
 
-    /// Waits for the blocks of both, at most `limit`. Runs `meanwhile` again and again.
+    /// Waits for both blocks, at most `limit`. Calls `meanwhile` repeatedly.
     pub fn finish(
         mut self,
         limit: Duration,

@@ -1,4 +1,4 @@
-//! The launch of an example's two processes: by a launcher, or by hand.
+//! Connects an example's two processes: by a launcher, or manually.
 
 use std::cell::RefCell;
 use std::env;
@@ -13,19 +13,16 @@ use urom_host::DocaError;
 use urom_host::gather::{AllGather, Rendezvous};
 
 const PROCESSES: u32 = 2;
-/// The timeout of the meeting.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The meeting point of two processes that no launcher started. A program flattens it into its own
-/// options.
+/// The meeting point of two processes without a launcher. Programs flatten it into their options.
 #[derive(Debug, Args)]
 pub struct Meeting {
-    /// Meets the other process here instead of through the launcher: rank 0 listens, rank 1
-    /// connects.
+    /// Connects the processes here instead of by the launcher: rank 0 listens, rank 1 connects.
     #[arg(long, value_name = "HOST:PORT", requires = "rank")]
     rendezvous: Option<String>,
 
-    /// Which of the two processes this is, with --rendezvous: 0 answers, 1 begins and measures.
+    /// The rank of this process, with --rendezvous: 0 answers, 1 begins and measures.
     #[arg(long, value_name = "0|1", requires = "rendezvous", value_parser = value_parser!(u32).range(0..=1))]
     rank: Option<u32>,
 }
@@ -33,14 +30,13 @@ pub struct Meeting {
 /// The all-gather of the two processes.
 pub type SharedGather = Rc<RefCell<dyn AllGather>>;
 
-/// This process among the two.
+/// This process of the two.
 pub struct Launch {
     gather: SharedGather,
     name: &'static str,
 }
 
-/// Meets the other process of `program`, and runs this process's part. An error is printed with the
-/// rank.
+/// Connects to the other process of `program`, and runs `part`. Prints an error with the rank.
 pub fn run(program: &str, meeting: &Meeting, part: impl FnOnce(&Launch) -> Result<()>) -> ExitCode {
     let launch = match Launch::begin(meeting, program) {
         Ok(launch) => launch,
@@ -66,12 +62,12 @@ impl Launch {
                 .with_context(|| format!("the two processes did not meet at {address}"))?
         } else {
             Rendezvous::from_environment(LIMIT).map_err(|error| match error.code() {
-                // A launcher's PMIx may lack its library.
+                // With a launcher, PMIx's library may be missing.
                 DocaError::NOT_FOUND if env::var_os("PMIX_RANK").is_none() => anyhow!(error)
                     .context(format!(
                         "start it as `mpirun -np 2 {program}`, or with --rendezvous and --rank"
                     )),
-                // A launcher did.
+                // A launcher started it.
                 _ => error.into(),
             })?
         };
@@ -87,19 +83,19 @@ impl Launch {
         Ok(Launch { gather: Rc::new(RefCell::new(gather)), name })
     }
 
-    /// Which of the two this is: 0 or 1.
+    /// Returns the rank: 0 or 1.
     #[must_use]
     pub fn rank(&self) -> u32 {
         self.gather.borrow().index()
     }
 
-    /// The all-gather with the other process.
+    /// Returns the all-gather with the other process.
     #[must_use]
     pub fn gather(&self) -> SharedGather {
         Rc::clone(&self.gather)
     }
 
-    /// For the table.
+    /// Returns the launcher's name, for the table.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name

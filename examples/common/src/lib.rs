@@ -1,5 +1,4 @@
-//! What the examples have in common and what says nothing about UROM: options, the
-//! meeting of two processes, and the table of results.
+//! Common parts of the examples: options, the connection of two processes, and tables.
 
 mod exchange;
 mod launch;

@@ -1,4 +1,4 @@
-//! The options that every example has.
+//! The common options of the examples.
 
 use clap::Args;
 use clap::builder::TypedValueParser;
@@ -9,32 +9,29 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use urom_host::{Service, ServiceBuilder, WorkerBuilder};
 
-/// Where the service is, and what is logged. A program has it among its own options, flattened.
+/// The service and the log levels. Programs flatten it into their options.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The InfiniBand device to reach the service through, such as mlx5_0. NVIDIA's library demands
-    /// one.
+    /// The InfiniBand device for the service, such as mlx5_0. NVIDIA's library requires one.
     #[arg(short, long, value_name = "NAME")]
     device: Option<String>,
 
-    /// The service's address, HOST:PORT, or @FILE of uromd --address-file. Otherwise the
-    /// environment has it: DOCA_UROM_SERVICE_FILE, or else it is embedded in this process and finds
-    /// its plugins in UROM_PLUGIN_PATH.
+    /// The service's address, HOST:PORT, or @FILE of uromd --address-file; default:
+    /// DOCA_UROM_SERVICE_FILE, else a service in this process with the plugins of UROM_PLUGIN_PATH.
     #[arg(long, value_name = "ADDR")]
     service: Option<String>,
 
-    /// What this program logs: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70
-    /// trace.
+    /// The log level: 10 disable, 20 crit, 30 error, 40 warning, 50 info, 60 debug, 70 trace.
     #[arg(short, long, value_name = "LEVEL", default_value = "40", value_parser = level())]
     log_level: LevelFilter,
 
-    /// What the libraries log, on the same scale; given, it is also the workers' UCX_LOG_LEVEL.
+    /// The libraries' log level, on the same scale; if given, also the workers' UCX_LOG_LEVEL.
     #[arg(long, value_name = "LEVEL", value_parser = level())]
     sdk_log_level: Option<LevelFilter>,
 }
 
 impl Common {
-    /// Sends log lines to standard error; `program` is the crate whose lines are the program's own.
+    /// Logs to standard error; `program` is the program's crate.
     pub fn install_log(&self, program: &str) {
         let sdk = self.sdk_log_level.unwrap_or(LevelFilter::WARN);
         let targets = Targets::new().with_default(sdk).with_target(program, self.log_level);
@@ -44,7 +41,7 @@ impl Common {
             .init();
     }
 
-    /// The service that the options or the environment name.
+    /// Returns a builder for the service of the options or the environment.
     pub fn service(&self) -> ServiceBuilder {
         let mut builder = Service::builder();
         if let Some(address) = &self.service {
@@ -56,7 +53,7 @@ impl Common {
         builder
     }
 
-    /// Has a worker's UCX log what was asked for.
+    /// Sets the log level of a worker's UCX.
     pub fn worker_log(&self, worker: WorkerBuilder) -> WorkerBuilder {
         match self.sdk_log_level {
             None => worker,
@@ -66,7 +63,6 @@ impl Common {
     }
 }
 
-/// DOCA's numbers as levels.
 fn level() -> impl TypedValueParser<Value = LevelFilter> {
     value_parser!(u8).range(10..=70).map(|number| match number {
         ..30 => LevelFilter::OFF,

@@ -1,7 +1,6 @@
 //! The table of results.
 
-/// A line of column names and one line for each row, in columns as wide as they need to be and
-/// aligned to the right.
+/// Renders a table with aligned columns.
 pub fn render<const COLUMNS: usize>(head: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column].len());

@@ -1,8 +1,7 @@
-//! Four workers in two groups, each with a thread and a progress engine of its own: one loopback
-//! each, then a look at who is in which group.
+//! Four workers in two groups, each with a thread and a progress engine, run loopbacks.
 //!
-//! This is DOCA's sample `urom_multi_workers_bootstrap` in Rust. It runs against the service that
-//! the environment names (see `urom_host::Service::connect`), or the one that `--service` does.
+//! This is DOCA's sample `urom_multi_workers_bootstrap` in Rust. It uses the service of the
+//! environment (see `urom_host::Service::connect`) or of `--service`.
 
 mod run;
 mod table;
@@ -13,15 +12,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use example_common::Common;
 
-/// Starts four workers in two groups, sends each a loopback, and asks the service for the workers
-/// of each group.
+/// Starts four workers in two groups, sends each a loopback, and lists the workers of each group.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
     #[command(flatten)]
     common: Common,
 
-    /// Ends after one round instead of waiting for SIGINT or SIGTERM.
+    /// Ends after one round, without waiting for SIGINT or SIGTERM.
     #[arg(long)]
     once: bool,
 }

@@ -1,4 +1,4 @@
-//! What the main thread does: the service, the threads, the groups, and an end in order.
+//! The main thread: starts the service and the threads, lists the groups, and stops all in order.
 
 use std::sync::mpsc;
 use std::thread;
@@ -17,7 +17,7 @@ const WORKERS: u64 = 4;
 const GROUPS: u64 = 2;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    // Before any thread starts, so that none of them is killed by a signal.
+    // Before the first thread starts, so signals do not kill a thread.
     let mut signals = match options.once {
         true => None,
         false => Some(Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?),
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .unzip();
         drop(report);
         let result = look(&service, reports.iter().collect(), signals.as_mut());
-        // Closing these ends the threads, whatever happened so far.
+        // Closing the channels ends the threads, even after an error.
         drop(quits);
         let stopped = threads.into_iter().map(|thread| match thread.join() {
             Ok(stopped) => stopped,
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     })
 }
 
-/// While all workers run: prints how they fared and who is in which group, and waits for a signal.
+/// Prints the results and the groups while the workers run, and waits for a signal.
 fn look(
     service: &Service,
     reports: Vec<Result<Report>>,

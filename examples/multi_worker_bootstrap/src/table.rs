@@ -7,7 +7,6 @@ use crate::worker::{MEASURED, Report, WARM_UP};
 const HEAD: [&str; 6] =
     ["worker id", "group", "value sent", "value returned", "round trip [us]", "the first [us]"];
 
-/// One line for each worker.
 pub(crate) fn render(reports: &[Report]) -> String {
     let micros = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e6);
     let rows: Vec<[String; 6]> = reports

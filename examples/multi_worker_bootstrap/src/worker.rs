@@ -1,4 +1,4 @@
-//! What each thread does: a worker of its own, its loopback, and the time a loopback takes.
+//! A worker's thread: starts the worker, and measures its loopbacks.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -10,15 +10,13 @@ use graph_protocol::Protocol as Graph;
 use tracing::info;
 use urom_host::{ProgressEngine, ServiceHandle, Worker, block_on_for};
 
-/// Nothing here takes longer unless something is wrong.
+/// Timeout of each step.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-/// Loopbacks that are not measured: the first ones pay for connections and cold caches.
+/// Unmeasured loopbacks, which open connections and warm caches.
 pub(crate) const WARM_UP: usize = 200;
-/// Loopbacks that are.
 pub(crate) const MEASURED: usize = 1001;
 
-/// How a worker fared.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) id: u64,
@@ -28,10 +26,10 @@ pub(crate) struct Report {
     pub(crate) median: Duration,
 }
 
-/// One thread at a time measures: they would measure each other otherwise.
+/// Only one thread measures at a time, to avoid interference.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Runs worker `id` until `quit` is closed; `report` gets how it fared, or why it did not.
+/// Runs worker `id` until `quit` is closed. Sends the result, or the error, to `report`.
 pub(crate) fn run(
     service: &ServiceHandle,
     common: &Common,
@@ -41,11 +39,11 @@ pub(crate) fn run(
 ) -> Result<()> {
     let (worker, fared) = start(service, common, id)
         .map_or_else(|error| (None, Err(error)), |(worker, fared)| (Some(worker), Ok(fared)));
-    // A main thread that is gone needs no report. It waits for all of them: this one is closed now.
+    // Fails if the main thread has ended. It waits until all senders are closed.
     let _ = report.send(fared);
     drop(report);
     let Some(worker) = worker else { return Ok(()) };
-    // Nothing is ever sent: the other end is closed when it is time to stop.
+    // The main thread closes the channel without sending.
     let _ = quit.recv();
     block_on_for(LIMIT, worker.stop())??;
     info!("Worker {id} has stopped");

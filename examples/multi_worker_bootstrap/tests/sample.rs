@@ -1,4 +1,4 @@
-//! The program itself, against the embedded service.
+//! The program with the embedded service.
 
 use anyhow::Result;
 use rustix::process::Signal;

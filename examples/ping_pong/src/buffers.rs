@@ -1,5 +1,4 @@
-//! Where messages lie in this process: in commands and their answers, or in memory that the plugin
-//! reaches.
+//! Buffers for messages: in commands and answers, or in memory that the plugin accesses.
 
 use std::num::NonZeroU64;
 
@@ -9,27 +8,24 @@ use ucx::Features;
 use urom_host::memory::{Access, MemoryShare, Mmap, Share};
 use urom_host::{Data, DocaError, Host, Received, Registered, Service, Worker};
 
-/// The message that goes out, and where messages come in.
 pub(crate) struct Buffers {
-    /// The message that goes out, or one that came in while it is looked at.
+    /// The outgoing message, or a copy of an incoming message.
     bytes: Vec<u8>,
     registered: Option<Memory>,
 }
 
-/// Memory that the plugin reaches: the message that goes out, and two that come in by turns, so
-/// that there is room for the next one while the last is looked at.
+/// Memory for the plugin: the outgoing message, and two incoming messages in turn.
 struct Memory {
     place: Place,
-    /// What the plugin calls its first byte.
+    /// Address of the first byte for the plugin.
     address: u64,
-    /// The plugin's name for it.
     handle: NonZeroU64,
 }
 
 enum Place {
     /// Shared with this kit's worker.
     Shared { memory: Mmap, _shared: MemoryShare },
-    /// Exported by UCX, to a device of any worker.
+    /// Exported by UCX, for a device of any worker.
     Exported(ucx::Memory),
 }
 
@@ -39,7 +35,7 @@ impl Buffers {
         Buffers { bytes: vec![0; len], registered: None }
     }
 
-    /// They lie in memory that is registered with the plugin of `worker`.
+    /// Messages are in memory that is registered with the plugin of `worker`.
     pub(crate) fn registered(
         len: usize,
         service: &Service,
@@ -47,7 +43,7 @@ impl Buffers {
         worker: &Worker,
     ) -> Result<Buffers> {
         let named = |plugin: &&urom_host::Plugin| plugin.name() == sandbox_protocol::Protocol::NAME;
-        // Another plugin than the kit's would take what `Mmap::export` gives for a handle of UCX.
+        // Only the kit's plugin distinguishes `Mmap::export` from a handle of UCX.
         let is_of_kit =
             service.plugins().iter().find(named).and_then(urom_host::Plugin::fingerprint);
         let shared = match is_of_kit {
@@ -61,7 +57,7 @@ impl Buffers {
         Ok(Buffers { bytes: vec![0; len], registered: Some(registered) })
     }
 
-    /// Has `fill` write the next message. The last one must be out.
+    /// Lets `fill` write the next message. The last message must be sent.
     pub(crate) fn prepare(&mut self, fill: impl FnOnce(&mut [u8])) -> Result<()> {
         fill(&mut self.bytes);
         match &self.registered {
@@ -70,7 +66,6 @@ impl Buffers {
         }
     }
 
-    /// The message that goes out, as a command takes it.
     pub(crate) fn outgoing(&self) -> Data<'_> {
         match &self.registered {
             None => Data::Inline(&self.bytes),
@@ -78,13 +73,13 @@ impl Buffers {
         }
     }
 
-    /// Where the message of a round comes in, unless that is the answer itself.
+    /// The memory for a round's incoming message, unless the answer contains it.
     pub(crate) fn incoming(&self, round: u32) -> Option<Registered> {
         let memory = self.registered.as_ref()?;
         Some(memory.part(self.start(round), self.bytes.len()))
     }
 
-    /// Has `check` look at the message that came in.
+    /// Calls `check` with the incoming message.
     pub(crate) fn read(
         &mut self,
         round: u32,
@@ -110,7 +105,7 @@ impl Buffers {
 }
 
 impl Memory {
-    /// Memory that is shared with the worker; `None` where service or worker cannot do that.
+    /// Shares memory with the worker; `None` if service or worker do not support that.
     fn shared(len: usize, sandbox: &Client<Host>, worker: &Worker) -> Result<Option<Memory>> {
         let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
         let memory = Mmap::allocate(len, access)?;
@@ -140,7 +135,7 @@ impl Memory {
                                leave --registered out, have the service find the kit's plugin, or \
                                see the guide's page about exported memory";
         let context = ucx::Context::new(Features::EXPORTED_MEMH).context(REFUSAL)?;
-        // Of less than a page the emulation of exported handles exports nothing.
+        // The emulation of exported handles needs at least a page.
         let memory = ucx::Memory::map(&context, vec![0; len.max(4096)])?;
         let exported = memory.export().context(REFUSAL)?;
         let address = memory.address();

@@ -1,7 +1,5 @@
-//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte
-//! of what came.
-//!
-//! Messages are made before and checked after the time that is measured.
+//! The rounds: the client sends a ping, the server answers with a pong, and both check every byte.
+//! Messages are written before and checked after the measured time.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -16,16 +14,15 @@ use crate::message::Message;
 use crate::partner::{GLANCE, Partner};
 use crate::report::Report;
 
-/// Tags and contexts are those of DOCA's sample.
+/// As in DOCA's sample.
 const PING: u64 = 0x1234;
 const PONG: u64 = 0x5678;
 const MASK: u64 = 0xffff;
 const SERVER: u64 = 0xdead;
 const CLIENT: u64 = 0xbeef;
-/// No message takes longer unless something is wrong.
+/// Timeout of a message.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// One process's part.
 pub(crate) struct Player<'a> {
     pub(crate) rank: u32,
     pub(crate) sandbox: &'a Client<Host>,
@@ -44,7 +41,7 @@ impl Player<'_> {
             self.prepare(round)?;
             let Some(ping) = next.take() else { break };
             let ping = self.wait(ping)?;
-            // The next ping may come as soon as the pong has left.
+            // The next ping may arrive as soon as the pong is sent.
             if round + 1 < rounds {
                 next = Some(self.receive(round + 1, PING, SERVER)?);
             }
@@ -61,7 +58,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Rank 1: sends pings and measures how long the pongs take.
+    /// Rank 1: sends pings, and measures the time until each pong.
     pub(crate) fn play(&mut self, rounds: u32) -> Result<Report> {
         let mut report = Report::new(rounds);
         for round in 0..rounds {
@@ -113,7 +110,7 @@ impl Player<'_> {
         self.ended_well("send", sent.status)
     }
 
-    /// Checks everything about a message that came.
+    /// Checks status, tag and content of an incoming message.
     fn check(&mut self, round: u32, received: &TagReceived, tag: u64) -> Result<()> {
         let (status, sender_tag) = (received.status, received.sender_tag);
         self.ended_well("receive", status)?;
@@ -132,7 +129,7 @@ impl Player<'_> {
         }
     }
 
-    /// Waits for an answer of the own worker for as long as the other process is there.
+    /// Waits for an answer of this process's worker, and checks the other process meanwhile.
     fn wait<T>(
         &mut self,
         mut answer: impl Future<Output = urom_host::Result<T>> + Unpin,

@@ -1,7 +1,6 @@
-//! Two processes, each with a worker that runs the sandbox plugin, send a message back and forth
-//! between their workers.
+//! Two processes send a message back and forth between their workers, which run the sandbox plugin.
 //!
-//! This is DOCA's sample `urom_ping_pong` in Rust, with more to measure. `mpirun -np 2 ping_pong`
+//! This is DOCA's sample `urom_ping_pong` in Rust, with more measurements. `mpirun -np 2 ping_pong`
 //! starts it; without a launcher, start it twice:
 //!
 //! ```text
@@ -9,8 +8,7 @@
 //! ping_pong --rendezvous localhost:7000 --rank 1
 //! ```
 //!
-//! Either way both processes may use one service, or each one of its own, embedded or not. Rank 1,
-//! the client, prints what it measured.
+//! The processes may share a service. Rank 1, the client, prints the measurements.
 
 mod buffers;
 mod game;
@@ -28,7 +26,7 @@ use tracing::info;
 use options::Options;
 
 fn main() -> ExitCode {
-    // Before the meeting, so that --help needs no launcher.
+    // Before the connection, so --help does not need a launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
     example_common::run("ping_pong", &options.meeting, |launch| {

@@ -1,4 +1,4 @@
-//! What is sent: a text, or bytes that differ from round to round and from process to process.
+//! Messages: a text, or bytes that differ between rounds and processes.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::options::Options;
 
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// The text and a NUL, as C sends it.
+    /// The text with a final NUL, as in C.
     Text(Vec<u8>),
     Pattern(usize),
 }
@@ -47,8 +47,7 @@ impl Message {
         }
     }
 
-    /// The byte at a place. A pattern differs between neighbours and between pages, so that bytes
-    /// in the wrong place are found.
+    /// Returns the byte at `at`. Neighbours and pages of a pattern differ.
     #[inline]
     fn byte(&self, rank: u32, round: u32, at: usize) -> u8 {
         match self {
@@ -61,7 +60,6 @@ impl Message {
     }
 }
 
-/// For a log line.
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -3,15 +3,14 @@
 use clap::{Parser, value_parser};
 use example_common::{Common, Meeting};
 
-/// The longest message of the option `--message`, in bytes, as in DOCA's sample.
+/// Limit of `--message` in bytes, as in DOCA's sample.
 const LONGEST: usize = 99;
-/// The longest message of the option `--size`. Registered memory is three times as long.
+/// Limit of `--size`. Registered memory is three times as long.
 const LARGEST: i64 = 256 << 20;
-/// How many rounds there may be at most: each leaves a number behind.
+/// Limit of the rounds, because each stores its time.
 const MOST_ROUNDS: i64 = 10_000_000;
 
-/// Sends a message back and forth between two processes, through their workers, and says how long
-/// that took.
+/// Sends a message back and forth between two processes, through their workers, and measures it.
 ///
 /// Start it with `mpirun -np 2`, or twice with --rendezvous and --rank.
 #[derive(Debug, Parser)]
@@ -24,20 +23,18 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "TEXT", default_value = "hello world", value_parser = text)]
     pub(crate) message: String,
 
-    /// Sends so many bytes, others in each round, instead of a text; at most 256 MiB.
+    /// Sends BYTES bytes, different in each round, instead of a text; at most 256 MiB.
     #[arg(long, value_name = "BYTES", value_parser = value_parser!(u32).range(1..=LARGEST))]
     #[arg(conflicts_with = "message")]
     pub(crate) size: Option<u32>,
 
-    /// How often the message goes there and back; at most ten million times. Of many rounds, the
-    /// first ones are not measured: one in ten, up to a hundred.
+    /// Round trips, at most ten million. The first tenth, up to a hundred, is not measured.
     #[arg(short, long, value_name = "N", default_value = "1")]
     #[arg(value_parser = value_parser!(u32).range(1..=MOST_ROUNDS))]
     pub(crate) iterations: u32,
 
-    /// Sends from and receives into memory that this process shares with its worker.
-    /// Without it the bytes travel in commands and notifications, at most 4000 of them unless the
-    /// service allows longer messages.
+    /// Sends from and receives to memory that this process shares with its worker. Otherwise the
+    /// bytes travel in commands and notifications: at most 4000 by default.
     #[arg(long)]
     pub(crate) registered: bool,
 

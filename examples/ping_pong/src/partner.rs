@@ -1,8 +1,7 @@
-//! The other process: whether it plays by the same rules, is still there, and is done.
+//! The other process: its parameters, its liveness, and its end.
 //!
-//! A worker says when it fails, but nobody says when the process at the other end of a message
-//! does. So the two keep exchanging a byte beside the game; when one of them goes, so does the
-//! exchange.
+//! A worker reports its own failure, but not the failure of the other process. The processes
+//! therefore exchange bytes during the game; the exchange fails when a process ends.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,19 +9,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use example_common::{Exchange, LOST, SharedGather};
 
-/// How often to look for the other process.
+/// Interval of liveness checks.
 pub(crate) const GLANCE: Duration = Duration::from_millis(100);
-/// The other process takes no longer for an exchange unless something is wrong.
+/// Timeout of an exchange.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A message fails as soon as the worker at its other end is gone; how long it may take until the
-/// process is missed too.
+/// After a message fails, the time until the end of the other process is also detected.
 const NOTICE: Duration = Duration::from_millis(500);
 
 const PLAYING: &[u8] = &[0];
 const DONE: &[u8] = &[1];
 
-/// What both must have been told.
+/// The parameters, which must be equal in both processes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) rounds: u32,
@@ -31,13 +29,11 @@ pub(crate) struct Rules {
 
 pub(crate) struct Partner {
     gather: SharedGather,
-    /// The exchange that is under way.
     exchange: Option<Exchange>,
     looked: Instant,
 }
 
 impl Partner {
-    /// Makes sure that both processes play the same game.
     pub(crate) fn meet(gather: SharedGather, rules: Rules) -> Result<Partner> {
         let Rules { rounds, bytes } = rules;
         let own = [rounds, bytes].map(u32::to_le_bytes).concat();
@@ -54,7 +50,7 @@ impl Partner {
         Ok(Partner { gather, exchange: None, looked: Instant::now() })
     }
 
-    /// Looks for the other process when that was not done for a while, without waiting for it.
+    /// Checks the other process without blocking, at most once per interval.
     pub(crate) fn glance(&mut self) -> Result<()> {
         if self.looked.elapsed() < GLANCE {
             return Ok(());
@@ -67,7 +63,7 @@ impl Partner {
         Ok(())
     }
 
-    /// Why a message failed: when the other process turns out to be gone, that is why.
+    /// Adds the reason to an error if the other process has ended.
     pub(crate) fn explain(&mut self, error: anyhow::Error) -> anyhow::Error {
         let begin = Instant::now();
         while begin.elapsed() < NOTICE {
@@ -80,7 +76,7 @@ impl Partner {
         error
     }
 
-    /// Waits until both are done: a worker that left earlier could take messages with it.
+    /// Waits until both are done: an earlier end of a worker could lose messages.
     pub(crate) fn part(mut self) -> Result<()> {
         loop {
             let both = self.under_way(DONE)?.finish(LIMIT, || Ok(()))?;
@@ -107,7 +103,6 @@ mod tests {
 
     const RULES: Rules = Rules { rounds: 70_000, bytes: 1 << 28 };
 
-    /// What both get from `play`, each on a thread of its own.
     fn both<T: Send>(play: impl Fn(u32, SharedGather) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
             let play = &play;

@@ -1,8 +1,8 @@
-//! What is measured, half round trips, and how far a long run is.
+//! Measurements of half round trips, and progress of long runs.
 
 use std::time::{Duration, Instant};
 
-/// At most so many rounds pay for connections and cold caches without being measured.
+/// Maximum of unmeasured rounds, which open connections and warm caches.
 const WARM_UP: u32 = 100;
 
 const HEAD: [&str; 8] = [
@@ -16,15 +16,14 @@ const HEAD: [&str; 8] = [
     "p99",
 ];
 
-/// The rounds of a run.
 #[derive(Debug)]
 pub(crate) struct Report {
     rounds: u32,
     done: u32,
-    /// How long the measured ones took, there and back.
+    /// Times of the measured round trips.
     trips: Vec<Duration>,
     begin: Instant,
-    /// When progress is printed next: after 2 s, and then after twice the time each.
+    /// Time of the next progress line: 2 s, then twice as late each time.
     next: Duration,
 }
 
@@ -34,7 +33,6 @@ impl Report {
         Report { rounds, done: 0, trips, begin: Instant::now(), next: Duration::from_secs(2) }
     }
 
-    /// Notes a round; a long run prints its progress.
     pub(crate) fn round(&mut self, trip: Duration) {
         if self.done >= warm_up(self.rounds) {
             self.trips.push(trip);
@@ -47,7 +45,6 @@ impl Report {
         }
     }
 
-    /// Names of columns and a line of figures.
     pub(crate) fn table(mut self, launcher: &str, bytes: usize, how: &str) -> String {
         self.trips.sort_unstable();
         let half = |percent: usize| {
@@ -55,7 +52,7 @@ impl Report {
             let trip = self.trips.get(place).copied().unwrap_or_default();
             format!("{:>9.2}", trip.as_secs_f64() * 1e6 / 2.0)
         };
-        // As wide as they ever get, so that the tables of several runs make one.
+        // Fixed widths, so the tables of several runs fit together.
         let (bytes, rounds) = (format!("{bytes:>9}"), format!("{:>8}", self.rounds));
         let (how, measured) = (format!("{how:>10}"), self.trips.len().to_string());
         let row = [launcher.to_owned(), bytes, how, rounds, measured, half(0), half(50), half(99)];
@@ -63,7 +60,6 @@ impl Report {
     }
 }
 
-/// How many of so many rounds are not measured.
 fn warm_up(rounds: u32) -> u32 {
     (rounds / 10).min(WARM_UP)
 }
@@ -72,7 +68,6 @@ fn warm_up(rounds: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// The last line's cells of a run whose round `n`, from 1, took `trip(n)` microseconds.
     fn cells(rounds: u32, trip: impl Fn(u64) -> u64) -> Vec<String> {
         let mut report = Report::new(rounds);
         (1..=rounds.into()).for_each(|round| report.round(Duration::from_micros(trip(round))));
@@ -83,8 +78,7 @@ mod tests {
 
     #[test]
     fn figures_are_of_half_round_trips_and_of_the_right_rank() {
-        // What is slow in the first ten of them is not measured; falling, so that nobody forgets to
-        // sort.
+        // The slow first rounds are not measured. The times fall, to test the sorting.
         let found = cells(110, |round| if round <= 11 { 9000 } else { 2 * (111 - round) });
         assert_eq!(found, ["MPI", "8", "inline", "110", "99", "1.00", "50.00", "99.00"]);
     }

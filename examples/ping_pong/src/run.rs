@@ -1,4 +1,4 @@
-//! Service, worker and domain: started, played on, and stopped in order.
+//! Starts service, worker and domain, plays, and stops them in order.
 
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use crate::message::Message;
 use crate::options::Options;
 use crate::partner::{Partner, Rules};
 
-/// Nothing here takes longer unless something is wrong.
 const LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
@@ -22,7 +21,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     let partner = Partner::meet(launch.gather(), Rules { rounds, bytes: message.len() as u32 })?;
 
     let service = options.common.service().max_workers(32).connect()?;
-    // DOCA's sample insists on CPUs 0 to 7; any will do.
+    // DOCA's sample requires CPUs 0 to 7; this program does not.
     info!("The service has CPUs {} for workers", service.cpus());
     let sandbox = service.plugin::<Sandbox>()?;
     let engine = ProgressEngine::with_library(service.library())?;

@@ -66,7 +66,6 @@ fn mpirun_soon_ends_with_a_failure_when_one_of_the_processes_is_killed() -> Resu
     Ok(())
 }
 
-/// One of the processes that `launcher` started.
 fn player(launcher: Pid) -> Result<Option<Pid>> {
     for thread in fs::read_dir(format!("/proc/{}/task", launcher.as_raw_nonzero()))? {
         let children = fs::read_to_string(thread?.path().join("children"))?;

@@ -1,4 +1,4 @@
-//! Two processes that meet over TCP, on embedded services and on one `uromd`.
+//! Two processes that connect over TCP, on embedded services and on one `uromd`.
 
 mod support;
 
@@ -18,7 +18,6 @@ fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -
     Running::start(command)
 }
 
-/// Both processes, each with its arguments.
 fn two(plugins: &PluginDirectory, server: &[&str], client: &[&str]) -> Result<[Running; 2]> {
     let place = free_place()?;
     Ok([one(plugins, &place, "0", server)?, one(plugins, &place, "1", client)?])
@@ -70,15 +69,14 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
     Ok(())
 }
 
-/// DOCA's sample gives UCX whatever it gets for a handle, and dies of what is none. So it gets
-/// none.
+/// DOCA's sample crashes on an invalid handle, so it must not receive any.
 #[test]
 fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why() -> Result<()> {
     let own = Source::new("sandbox_plugin.c").ucx();
     for source in [own.clone(), own.define("SANDBOX_BELIEVES_ITS_HOSTS", "")] {
         let mut plugins = PluginDirectory::with(&[])?;
         plugins.add(&source.plugin("worker_sandbox")?)?;
-        // The prefix's own finds what plugins in C need.
+        // The uromd of the prefix finds the libraries of C plugins.
         let daemon = Uromd::start_command(Command::new(prefix()?.uromd()), plugins.path())?;
         let arguments = ["--service", daemon.address(), "--registered"];
         for ended in end(two(&plugins, &arguments, &arguments)?)? {
@@ -86,7 +84,7 @@ fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why()
             ended.failed_saying("leave --registered out");
             assert!(!ended.errors.contains("CONNECTION_RESET"), "{}", ended.errors);
         }
-        // Without it they play.
+        // Inline messages work.
         let inline = ["--service", daemon.address()];
         let [server, client] = end(two(&plugins, &inline, &inline)?)?;
         server.succeeded();
@@ -95,7 +93,7 @@ fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why()
     Ok(())
 }
 
-/// A plugin in C imports what UCX exports, and so does the kit's for a host that exports so.
+/// C plugins, and the kit's plugin with such a host, import handles that UCX exports.
 #[test]
 fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> Result<()> {
     let library = prefix()?.lib().join("liburom_ucx_emulation.so");

@@ -1,8 +1,7 @@
-//! What was measured, as `ib_write_bw` and `ib_send_lat` print it.
+//! Statistics, as `ib_write_bw` and `ib_send_lat` print them.
 
 use std::time::Duration;
 
-/// The times of operations one after the other, in microseconds.
 pub(crate) struct Latency {
     sorted: Vec<f64>,
 }
@@ -23,7 +22,7 @@ impl Latency {
         self.part(0.5)
     }
 
-    /// Iterations, minimum, maximum, typical, average, standard deviation, 99 % and 99.9 %.
+    /// Returns iterations, minimum, maximum, typical, average, standard deviation, 99 % and 99.9 %.
     pub(crate) fn cells(&self) -> [String; 8] {
         let count = self.sorted.len().max(1) as f64;
         let average = self.sorted.iter().sum::<f64>() / count;
@@ -35,10 +34,9 @@ impl Latency {
     }
 }
 
-/// Operations of one size, many at a time.
 pub(crate) struct Bandwidth {
     pub(crate) size: u64,
-    /// How many operations each batch had, and how long it took.
+    /// Number of operations and duration of each batch.
     pub(crate) batches: Vec<(u64, Duration)>,
 }
 
@@ -47,18 +45,16 @@ impl Bandwidth {
         count as f64 / time.as_secs_f64().max(1e-9)
     }
 
-    /// Operations a second.
     fn average(&self) -> f64 {
         let count = self.batches.iter().map(|(count, _)| count).sum();
         Bandwidth::rate((count, self.batches.iter().map(|(_, time)| time).sum()))
     }
 
-    /// MB a second.
     pub(crate) fn megabytes(&self) -> f64 {
         self.average() * self.size as f64 / 1e6
     }
 
-    /// Iterations, peak and average in MB/s, and millions of messages a second.
+    /// Returns iterations, peak and average in MB/s, and millions of messages a second.
     pub(crate) fn cells(&self) -> [String; 4] {
         let count: u64 = self.batches.iter().map(|(count, _)| count).sum();
         let peak = self.batches.iter().copied().map(Bandwidth::rate).fold(0.0, f64::max);

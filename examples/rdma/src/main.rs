@@ -1,5 +1,5 @@
-//! Two processes, each with a worker that runs the RDMA plugin: every operation of DOCA RDMA
-//! between their memories, and with `--perf` what the operations take, beside raw UCX.
+//! Two processes with workers that run the RDMA plugin: every operation of DOCA RDMA between their
+//! memories. With `--perf` it measures the operations, and raw UCX for comparison.
 //!
 //! `mpirun -np 2 rdma` starts it; without a launcher, start it twice:
 //!
@@ -8,8 +8,7 @@
 //! rdma --rendezvous localhost:7000 --rank 1
 //! ```
 //!
-//! Rank 1 asks, and prints the tables. Rank 0 has the memory and the receives, and checks what
-//! arrived.
+//! Rank 1 runs the operations and prints the tables. Rank 0 checks the results.
 
 mod figures;
 mod operations;
@@ -29,11 +28,10 @@ use options::Options;
 use other::Other;
 use side::Side;
 
-/// How long a step may take before the program gives up.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
-    // Before the meeting, so that --help needs no launcher.
+    // Before the connection, so --help does not need a launcher.
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
     example_common::run("rdma", &options.meeting, |launch| run(&options, launch))

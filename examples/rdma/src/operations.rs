@@ -1,4 +1,4 @@
-//! Every operation once, with each byte checked.
+//! Runs every operation once, and checks each byte.
 
 use anyhow::{Result, ensure};
 use rdma_host::{Message, Opcode, Operation};
@@ -9,14 +9,13 @@ use crate::LIMIT;
 use crate::other::Other;
 use crate::side::Side;
 
-/// The length of most messages.
 const LEN: u64 = 100_000;
 
-/// Where the other side's bytes are that reads read and atomic operations change.
+/// Offset of the other side's bytes for reads and atomic operations.
 const THEIRS: u64 = 1 << 20;
-/// Where this side's received bytes go.
+/// Offset of this side's received bytes.
 const RECEIVED: u64 = 2 << 20;
-/// Where writes go.
+/// Offset of written bytes.
 const WRITTEN: u64 = 4 << 20;
 
 const IMMEDIATE: u32 = 0x600d_cafe;
@@ -45,7 +44,6 @@ fn done<T>(operation: impl Future<Output = HostResult<T>>) -> Result<T> {
     Ok(block_on_for(LIMIT, operation)??)
 }
 
-/// Asks for each operation, and makes the table.
 pub(crate) fn ask(side: &Side, other: &Other) -> Result<String> {
     let Side { rdma, memory, remote, .. } = side;
     let mut rows = Vec::new();
@@ -96,14 +94,13 @@ pub(crate) fn ask(side: &Side, other: &Other) -> Result<String> {
     Ok(example_common::render(HEAD, &rows))
 }
 
-/// Receives, and checks what arrived.
 pub(crate) fn answer(side: &Side, other: &Other) -> Result<()> {
     let Side { rdma, memory, .. } = side;
     fill(side, THEIRS, LEN, 0)?;
     let inventory = Inventory::new(2)?;
     let list = inventory.take(memory, RECEIVED + LEN + 8..RECEIVED + LEN + 3008)?;
     list.chain(inventory.take(memory, RECEIVED + LEN + 5000..RECEIVED + LEN + 9000)?)?;
-    // All of them before the other side sends.
+    // All receives precede the first send.
     let place = memory.slice(RECEIVED..RECEIVED + LEN);
     let [first, second] =
         [place, memory.slice(RECEIVED + LEN..RECEIVED + LEN + 8)].map(|place| rdma.receive(place));

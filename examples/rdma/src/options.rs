@@ -15,16 +15,16 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) meeting: Meeting,
 
-    /// Measures latency and bandwidth after that, beside raw UCX. Give it to both processes.
+    /// Then measures latency and bandwidth, and raw UCX. Needed in both processes.
     #[arg(long)]
     pub(crate) perf: bool,
 
-    /// How long each size of each operation is measured, in milliseconds.
+    /// Duration of each measurement, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "300", requires = "perf")]
     #[arg(value_parser = value_parser!(u64).range(1..=60_000))]
     pub(crate) time: u64,
 
-    /// How many operations are under way at a time while bandwidth is measured.
+    /// Number of concurrent operations while bandwidth is measured.
     #[arg(long, value_name = "N", default_value = "32", requires = "perf")]
     #[arg(value_parser = value_parser!(u32).range(1..=256))]
     pub(crate) depth: u32,

@@ -1,4 +1,4 @@
-//! The other process: bytes that both exchange.
+//! The other process, for exchanges of bytes.
 
 use anyhow::Result;
 use example_common::{Exchange, SharedGather};
@@ -14,7 +14,6 @@ impl Other {
         Other { gather }
     }
 
-    /// Gives bytes to the other process, and gets those that it gives.
     pub(crate) fn swap(&self, own: &[u8]) -> Result<Vec<u8>> {
         let lens = self.gather(&(own.len() as u64).to_le_bytes(), || Ok(()))?;
         let lens = lens.map(|len| len.try_into().map_or(0, u64::from_le_bytes));
@@ -30,12 +29,11 @@ impl Other {
         Ok(theirs)
     }
 
-    /// Waits until the other process is here, too.
     pub(crate) fn meet(&self) -> Result<()> {
         self.meet_while(|| Ok(()))
     }
 
-    /// The same. Meanwhile it does something again and again, without a pause.
+    /// Waits for the other process, and calls `meanwhile` repeatedly without a pause.
     pub(crate) fn meet_while(&self, meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
         self.gather(&[1], meanwhile).map(drop)
     }
@@ -44,7 +42,6 @@ impl Other {
         self.gather.borrow().index()
     }
 
-    /// The blocks of both processes.
     fn gather(&self, block: &[u8], meanwhile: impl FnMut() -> Result<()>) -> Result<[Vec<u8>; 2]> {
         if block.is_empty() {
             return Ok([Vec::new(), Vec::new()]);

@@ -1,4 +1,4 @@
-//! What is measured: latency and bandwidth of writes, reads and sends by size, beside raw UCX.
+//! Measures latency and bandwidth of writes, reads and sends by size, compared with raw UCX.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
@@ -15,9 +15,7 @@ use crate::side::{MEMORY, Side};
 
 const SIZES: [u64; 7] = [8, 64, 512, 4 << 10, 64 << 10, 1 << 20, 4 << 20];
 
-/// The most operations of a batch.
 const BATCH: u64 = 256;
-/// The most bytes of a batch.
 const BATCH_BYTES: u64 = 64 << 20;
 
 const LATENCY: [&str; 11] = [
@@ -44,7 +42,7 @@ const BANDWIDTH: [&str; 7] = [
     "of raw",
 ];
 
-/// What is measured, and what raw UCX has for it: put, get, tag send.
+/// A measured operation; raw UCX uses put, get and tag send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Write,
@@ -68,7 +66,6 @@ fn batch_of(size: u64) -> u64 {
     (BATCH_BYTES / size).clamp(1, BATCH)
 }
 
-/// Measures, or serves the process that does.
 pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> Result<()> {
     let raw = Raw::connect(other, SIZES[SIZES.len() - 1] as usize)?;
     let time = Duration::from_millis(options.time);
@@ -82,7 +79,7 @@ pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> 
             }
             progress(&format!("{}, {size} bytes", operation.names()[0]));
             other.meet()?;
-            // Opens connections and warms caches, which is not measured.
+            // Opens connections and warms caches.
             batch(side, operation, size, 4, 1)?;
             let times = until(time, || batch(side, operation, size, 1, 1))?;
             let depth = u64::from(options.depth);
@@ -122,11 +119,11 @@ pub(crate) fn run(options: &Options, side: &Side, other: &Other, asks: bool) -> 
     Ok(())
 }
 
-/// Shows on a terminal the measurement that begins, over the last one.
+/// Replaces the progress line on a terminal.
 fn progress(measurement: &str) {
     let mut stderr = io::stderr();
     if stderr.is_terminal() {
-        // The measurement goes on without it.
+        // An error does not stop the measurement.
         let _ = write!(stderr, "\r\x1b[K{measurement}");
     }
 }
@@ -136,7 +133,6 @@ fn row<const COLUMNS: usize>(size: u64, cells: impl Iterator<Item = String>) -> 
     std::array::from_fn(|_| cells.next().unwrap_or_default())
 }
 
-/// Repeats something for a while; how long each took.
 fn until(time: Duration, mut what: impl FnMut() -> Result<Duration>) -> Result<Vec<Duration>> {
     let (began, mut times) = (Instant::now(), Vec::new());
     while times.is_empty() || began.elapsed() < time {
@@ -145,7 +141,7 @@ fn until(time: Duration, mut what: impl FnMut() -> Result<Duration>) -> Result<V
     Ok(times)
 }
 
-/// Runs so many operations of a size, `depth` at a time.
+/// Runs `count` operations of a size, with `depth` at a time.
 fn batch(side: &Side, operation: Operation, size: u64, count: u64, depth: u64) -> Result<Duration> {
     let Side { rdma, memory, remote, .. } = side;
     let part = || memory.slice(..size);
@@ -176,7 +172,7 @@ fn pipeline<F: Future<Output = HostResult<()>> + Unpin>(
     Ok(())
 }
 
-/// Receives messages until the other side says that it was the last.
+/// Receives messages until the other side has sent the last.
 fn serve(
     options: &Options,
     side: &Side,
@@ -197,7 +193,7 @@ fn serve(
         }
         receives.push_back(receive());
     }
-    // Those that are left take empty messages.
+    // Empty messages complete the remaining receives.
     let left = receives.len() as u64;
     other.swap(&left.to_le_bytes())?;
     for receive in receives {
@@ -206,7 +202,7 @@ fn serve(
     Ok(())
 }
 
-/// Tells the other side that this was the last message of a size.
+/// Signals the last message of a size to the other side.
 fn finish(side: &Side, operation: Operation, other: &Other) -> Result<()> {
     if operation == Operation::Send {
         block_on(side.rdma.send_imm((), 0))?;

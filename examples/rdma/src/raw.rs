@@ -1,4 +1,4 @@
-//! The same by raw UCX: puts, gets and tagged messages between the two processes themselves.
+//! The same operations with raw UCX: puts, gets and tagged messages between the two processes.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -10,10 +10,8 @@ use ucx::{Context, Endpoint, Features, Memory, RemoteMemory, Worker, WorkerAddre
 use crate::other::Other;
 use crate::perf::Operation;
 
-/// The tag of the messages.
 const TAG: u64 = 7;
 
-/// A UCX worker, and memory that the other one reads and writes.
 pub(crate) struct Raw {
     worker: Worker,
     endpoint: Rc<Endpoint>,
@@ -26,7 +24,7 @@ impl Raw {
         let context = Context::new(Features::TAG | Features::RMA)?;
         let (worker, memory) = (context.worker()?, Memory::allocate(&context, len)?);
         let address = other.swap(worker.address()?.as_bytes())?;
-        // SAFETY: the other process, which is this program too, sent the address of its worker.
+        // SAFETY: the address is from the other process, which runs this program.
         let address = unsafe { WorkerAddress::from_bytes(&address) }?;
         let endpoint = worker.endpoint().error_mode(ucx::ErrorMode::None).connect(&address)?;
         let endpoint = Rc::new(endpoint);
@@ -34,12 +32,12 @@ impl Raw {
         let start = other.swap(&memory.address().to_le_bytes())?;
         let start =
             u64::from_le_bytes(start.try_into().map_err(|_| anyhow::anyhow!("no address"))?);
-        // SAFETY: the other process has registered as many bytes there, and keeps them to the end.
+        // SAFETY: the other process has registered this memory, and keeps it until its end.
         let remote = unsafe { endpoint.remote_memory(&key, start, len as u64) }?;
         Ok(Raw { worker, endpoint, memory, remote })
     }
 
-    /// Serves until the other process has measured: it receives messages of this size.
+    /// Progresses UCX until the other process has measured, and receives messages of this size.
     pub(crate) fn serve(&self, other: &Other, operation: Operation, size: u64) -> Result<()> {
         let mut receives = VecDeque::new();
         let receive = || -> Result<_> {
@@ -63,7 +61,7 @@ impl Raw {
         })
     }
 
-    /// Runs so many operations of a size, and waits for their end at the other side.
+    /// Runs `count` operations of a size, and waits for remote completion.
     pub(crate) fn batch(&self, operation: Operation, size: u64, count: u64) -> Result<Duration> {
         let part = || self.memory.share(0..size as usize).expect("the memory has so many bytes");
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! This process's side: its worker, its instance, and memory for both.
+//! This process's worker, RDMA instance and memory.
 
 use anyhow::{Context, Result};
 use rdma_host::{Rdma, RemoteMmap};
@@ -9,12 +9,11 @@ use crate::LIMIT;
 use crate::options::Options;
 use crate::other::Other;
 
-/// How much memory each side has.
+/// Size of each side's memory.
 pub(crate) const MEMORY: usize = 16 << 20;
 
 pub(crate) struct Side {
     pub(crate) rdma: Rdma,
-    /// Operations move its bytes, and those of the other side's.
     pub(crate) memory: Mmap,
     pub(crate) remote: RemoteMmap,
     _worker: Worker,
@@ -22,7 +21,6 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Starts a worker, and connects it to that of the other process.
     pub(crate) fn start(options: &Options, other: &Other) -> Result<Side> {
         let service = options.common.service().connect()?;
         let plugin = service.plugin::<rdma_host::Protocol>()?;

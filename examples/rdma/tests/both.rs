@@ -17,7 +17,6 @@ const OPERATIONS: [&str; 9] = [
     "compare and swap",
 ];
 
-/// The process that answers, and the one that asks.
 fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Running; 2]> {
     let place = free_place()?;
     let side = |rank| {
@@ -28,7 +27,7 @@ fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Running; 2]> 
     Ok([side("0")?, side("1")?])
 }
 
-/// What the process that asks printed, without UCX's lines.
+/// Returns the table, without UCX's log lines.
 fn table(plugins: &PluginDirectory, arguments: &[&str]) -> Result<Vec<String>> {
     let [answers, asks] = start(plugins, arguments)?;
     answers.end(LONG)?.succeeded();
@@ -63,7 +62,7 @@ fn each_size_of_each_operation_has_sound_figures() -> Result<()> {
     // Write, read and send, by latency and by bandwidth, in seven sizes.
     assert_eq!(figures.len(), 3 * 2 * 7, "{lines:#?}");
     for row in figures {
-        // But for the deviation of a single time.
+        // The deviation of a single time is zero.
         let sound = row.iter().filter(|figure| figure.is_finite() && **figure > 0.0).count();
         assert!(sound + 1 >= row.len(), "{row:?}");
     }
@@ -74,7 +73,7 @@ fn each_size_of_each_operation_has_sound_figures() -> Result<()> {
 fn a_process_whose_other_one_is_killed_ends_with_a_reason() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdma"])?;
     let [answers, mut asks] = start(&plugins, &["--perf", "--time", "60000"])?;
-    // Behind the table of operations it measures for minutes.
+    // After the table of operations, the measurement takes minutes.
     asks.prints("compare and swap")?;
     answers.signal(Signal::KILL)?;
     asks.end(LONG)?.failed_saying("rdma, rank 1: ");

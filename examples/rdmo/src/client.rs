@@ -1,4 +1,4 @@
-//! The client: an initiator. It uses UCX and the messages of the data path, and nothing of UROM.
+//! The client, an initiator: uses UCX and the messages of the data path, without UROM.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::side::SideChannel;
 use crate::{BYTES, PARTS, perf, ucx_worker};
 
-/// What the sample calls its flushes.
+/// The sample's id of its flushes.
 const FLUSH: u64 = 0xbeef;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -62,21 +62,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// An endpoint to the plugin, and the names of the memory that the plugin changes.
 pub(crate) struct Initiator {
     endpoint: Endpoint,
-    /// The last flush that was answered.
     answer: Rc<Cell<Option<u64>>>,
     pub(crate) rkey: u64,
-    /// Where the memory begins, with a pointer.
+    /// Address of the memory, which begins with a pointer.
     pub(crate) queue: u64,
 }
 
 impl Initiator {
     fn connect(ucx: &Worker, dev: &[u8]) -> Result<Initiator> {
-        // SAFETY: the server, which is this program too, sent the address of its plugin's worker.
+        // SAFETY: the address is from the server, which runs this program.
         let address = unsafe { WorkerAddress::from_raw(dev) }?;
-        // The plugin makes its endpoint without error handling, and UCX connects only equal modes.
+        // As the plugin's endpoint: both modes must be equal.
         let endpoint = ucx.endpoint().error_mode(ErrorMode::None).connect(&address)?;
         let answer = Rc::new(Cell::new(None));
         let answered = Rc::clone(&answer);
@@ -93,14 +91,13 @@ impl Initiator {
         self.endpoint.am_send_with(AM_ID, header, data, AmFlags::REPLY).detach();
     }
 
-    /// Appends by the pointer at the memory's beginning.
+    /// Appends at the pointer in the first word of the memory.
     pub(crate) fn append(&self, fence: bool, data: Vec<u8>) {
         let (pointer, rkey) = (self.queue, self.rkey);
         let append = Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey };
         self.request(fence, append, data);
     }
 
-    /// Waits for the answer to a flush.
     pub(crate) fn flushed(&self, side: &SideChannel<'_>) -> Result<u64> {
         side.until("a flush is not answered", || self.answer.take())
     }

@@ -1,8 +1,7 @@
-//! Two processes: a client appends to and scatters into the memory of a server, through the
-//! server's worker, which runs the RDMO plugin.
+//! A client changes a server's memory through the server's worker, which runs the RDMO plugin.
 //!
-//! This is DOCA's application `urom_rdmo` in Rust, with a measurement. The server is a host
-//! program; the client uses UCX and nothing of UROM. They exchange addresses over TCP:
+//! This is DOCA's application `urom_rdmo` in Rust, with a measurement. The server is a UROM host;
+//! the client uses only UCX. They exchange addresses over TCP:
 //!
 //! ```text
 //! rdmo --mode server &
@@ -24,13 +23,11 @@ use ucx::{Context, Features, Worker};
 
 use options::{Mode, Options};
 
-/// How long a step may take before the program gives up.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The bytes of an append, and of each part of a scatter: what the memory has then.
+/// The bytes of an append, and of each part of a scatter.
 const BYTES: [u8; 8] = [0x33; 8];
 
-/// How many parts a scatter has.
 const PARTS: usize = 16;
 
 fn main() -> ExitCode {
@@ -49,11 +46,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// A UCX worker as both ends need it.
 fn ucx_worker() -> ucx::Result<Worker> {
     let features = Features::AM | Features::RMA | Features::AMO64;
-    // UCX announces messages from some KiB on. Up to this length that takes several times as long
-    // as sending them.
+    // Below this length, a rendezvous is several times slower than sending directly.
     Context::builder(features)
         .config("TCP_PUT_ENABLE", "n")
         .config("RNDV_THRESH", "128k")

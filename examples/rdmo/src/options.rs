@@ -3,18 +3,17 @@
 use clap::{Parser, ValueEnum};
 use example_common::Common;
 
-/// What the sample uses.
+/// The sample's port.
 const PORT: u16 = 18515;
 
-/// Appends to and scatters into a server's memory through its worker. Start it twice: as the
-/// server, then as the client.
+/// Appends to and scatters into a server's memory. Start the server first, then the client.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) common: Common,
 
-    /// Which end this is. The client needs no service.
+    /// The role of this process. The client does not need a service.
     #[arg(short, long, value_enum)]
     pub(crate) mode: Mode,
 
@@ -22,29 +21,28 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "NAME", required_if_eq("mode", "client"))]
     pub(crate) server_name: Option<String>,
 
-    /// The server's TCP port. With 0 the system chooses one, which the server prints.
+    /// The server's TCP port. With 0 the system chooses a port, which the server prints.
     #[arg(short, long, value_name = "PORT", default_value_t = PORT)]
     pub(crate) port: u16,
 
-    /// The server registers its memory with UCX, as it does with NVIDIA's service, instead of
-    /// sharing it with the worker.
+    /// Registers the server's memory with UCX, as for NVIDIA's service, instead of sharing it.
     #[arg(long)]
     pub(crate) registered: bool,
 
-    /// Measures appends of several sizes after that. Give it to both ends.
+    /// Then measures appends of several sizes. Needed in both processes.
     #[arg(long)]
     pub(crate) perf: bool,
 
-    /// How long the client measures each size, in milliseconds.
+    /// Duration of the client's measurement of each size, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "500", requires = "perf")]
     pub(crate) time: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// Has the memory.
+    /// Provides the memory.
     Server,
-    /// Changes it.
+    /// Changes the memory.
     Client,
 }
 

@@ -1,4 +1,4 @@
-//! What is measured: appends of many sizes, flushed whenever the queue is full.
+//! Measures appends of many sizes, with a flush when the queue is full.
 
 use std::time::{Duration, Instant};
 
@@ -8,24 +8,22 @@ use rdmo_protocol::data::{Operation, Part};
 use crate::client::Initiator;
 use crate::side::SideChannel;
 
-/// The size of the queue, a pointer included.
+/// Size of the queue, including the pointer.
 pub(crate) const QUEUE: usize = 4 << 20;
 
-/// The sizes of appends.
 const SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
-/// The most appends between two flushes.
+/// Maximum of appends between two flushes.
 const BATCH: usize = 1024;
 
 const HEAD: [&str; 4] = ["bytes", "appends", "appends/s", "MB/s"];
 
-/// Measures each size for `time` milliseconds, and makes a table.
 pub(crate) fn measure(initiator: &Initiator, side: &SideChannel<'_>, time: u64) -> Result<String> {
     let time = Duration::from_millis(time);
     let mut rows = Vec::with_capacity(SIZES.len());
     for size in SIZES {
         let batch = BATCH.min((QUEUE - 8) / size);
-        // Opens connections and warms caches, which is not measured.
+        // Opens connections and warms caches.
         fill(initiator, side, size, batch)?;
         let (begin, mut appends) = (Instant::now(), 0);
         while appends == 0 || begin.elapsed() < time {
@@ -39,8 +37,7 @@ pub(crate) fn measure(initiator: &Initiator, side: &SideChannel<'_>, time: u64) 
     Ok(example_common::render(HEAD, &rows))
 }
 
-/// Sets the pointer back, appends `batch` times, and waits until the data is in the server's
-/// memory.
+/// Resets the pointer, appends `batch` times, and waits until the data is in the server's memory.
 fn fill(initiator: &Initiator, side: &SideChannel<'_>, size: usize, batch: usize) -> Result<()> {
     let Initiator { rkey, queue, .. } = *initiator;
     let mut back = Vec::new();

@@ -1,4 +1,4 @@
-//! The server's memory, and the bytes by which the plugin finds it.
+//! The server's memory, and its descriptions for the plugin.
 
 use std::sync::atomic::Ordering;
 
@@ -12,16 +12,14 @@ use crate::LIMIT;
 use crate::server::ADVICE;
 
 pub(crate) enum Queue {
-    /// Shared with the worker. This process need not progress for its writes.
+    /// Shared with the worker. The worker's writes do not need progress of this process.
     Shared(Mmap, MemoryShare),
-    /// Registered with UCX. This process has to progress its UCX worker for the plugin's writes,
-    /// unless an RDMA device does them.
+    /// Registered with UCX. Without an RDMA device, this process must progress its UCX worker.
     Registered(Memory),
 }
 
 impl Queue {
-    /// Memory that is shared, or registered with UCX: if `registered` is set, or if library or
-    /// service cannot share, as NVIDIA's.
+    /// Allocates shared memory, or registered memory if requested or sharing is not supported.
     pub(crate) fn new(
         len: usize,
         worker: &Worker,
@@ -50,10 +48,9 @@ impl Queue {
         }
     }
 
-    /// The remote key and the exported handle.
     pub(crate) fn packed(&self) -> Result<(Vec<u8>, Vec<u8>)> {
         match self {
-            // The plugin needs no key: it finds the memory by the export.
+            // The plugin finds shared memory by the export, without a key.
             Queue::Shared(memory, _) => Ok((Vec::new(), memory.export()?)),
             Queue::Registered(memory) => {
                 let exported = memory.export();
@@ -66,7 +63,6 @@ impl Queue {
         }
     }
 
-    /// Ends the share, and waits until the worker no longer uses the memory.
     pub(crate) fn end(self) -> Result<()> {
         if let Queue::Shared(_, shared) = self {
             block_on_for(LIMIT, shared.unshare())??;
@@ -74,12 +70,12 @@ impl Queue {
         Ok(())
     }
 
-    /// The word at `offset`. The plugin may change it meanwhile.
+    /// Returns the word at `offset`, which the plugin may change concurrently.
     pub(crate) fn get(&self, offset: u64) -> u64 {
         match self {
             Queue::Shared(memory, _) => {
                 let word = memory.view().atomic_u64(offset).expect("the queue has this word");
-                // Acquire: the data that a pointer covers is visible before the pointer.
+                // Acquire: the data of a pointer is visible before the pointer.
                 word.load(Ordering::Acquire)
             }
             Queue::Registered(memory) => {

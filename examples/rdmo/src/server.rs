@@ -1,4 +1,4 @@
-//! The server: a host program, whose memory the client changes.
+//! The server: a host program whose memory the client changes.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,14 +14,12 @@ use crate::queue::Queue;
 use crate::side::SideChannel;
 use crate::{BYTES, LIMIT, PARTS, perf, ucx_worker};
 
-/// The size of the queue, a pointer included.
+/// Size of the queue, including the pointer.
 pub(crate) const QUEUE: usize = 128 << 10;
 
-/// For memory that cannot be shared.
 pub(crate) const ADVICE: &str =
     "the server's memory cannot be shared with the plugin: start the server with --registered";
 
-/// The size of a pointer.
 const POINTER: u64 = 8;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -37,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let address = ucx.address()?;
     let address = address.raw_bytes();
     let client = drive(&ucx, rdmo.task_client_init(&worker, 0, address).submit()?)?;
-    // A reply's payload keeps the worker's task.
+    // The reply's payload borrows the worker's task.
     let dev = client.addr.to_vec();
     drop(client);
     let (host_len, dev_len) = (address.len(), dev.len());
@@ -61,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut queue = Queue::new(len, &worker, &ucx, options.registered)?;
     let mut registered = register(&queue);
     if let (Err(error), true) = (&registered, queue.is_shared()) {
-        // A plugin for DOCA's interface alone has no way to shared memory.
+        // A plugin with only DOCA's interface cannot access shared memory.
         warn!(
             "the plugin cannot use shared memory, so it is registered, as by --registered: {error:#}"
         );
@@ -88,11 +86,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(words().all(|at| queue.get(at) == bytes), "other bytes were scattered");
     println!("Scatter operation was finished successfully");
     if options.perf {
-        // What is measured overwrites what was checked.
+        // The measurement overwrites the checked memory.
         side.exchange(&[])?;
     }
 
-    // Not before the client has ended: its last flush, or its measurement, may be under way.
+    // After the client's end, because its last flush or measurement may still run.
     side.ended()?;
     drive(&ucx, rdmo.task_mr_dereg(&worker, rkey).submit()?)?;
     queue.end()?;
@@ -103,8 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Waits for an answer of the plugin. Progresses UCX meanwhile, because the plugin may read and
-/// write registered memory before it answers.
+/// Waits for an answer, and progresses UCX for the plugin's accesses to registered memory.
 fn drive<T>(ucx: &Worker, answer: impl Future<Output = urom_host::Result<T>>) -> Result<T> {
     let mut answer = pin!(answer);
     let poll = poll_fn(|cx| {

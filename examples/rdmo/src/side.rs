@@ -1,5 +1,4 @@
-//! The side channel: one TCP connection, by which the two processes tell each other addresses and
-//! wait for each other.
+//! The side channel: a TCP connection for addresses and synchronisation.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,21 +10,20 @@ use ucx::Worker;
 
 use crate::LIMIT;
 
-/// How long the server may take to listen, and how long the client waits between two looks.
+/// Timeout until the server listens, and the client's polling interval.
 const START: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The most bytes that an exchange carries.
+/// Limit of an exchange in bytes.
 const LONGEST: usize = 1024;
 
 pub(crate) struct SideChannel<'a> {
     stream: TcpStream,
-    /// Is progressed while this waits, because the plugin may need it.
+    /// Progressed during waits, because the plugin may need it.
     ucx: &'a Worker,
 }
 
 impl<'a> SideChannel<'a> {
-    /// Waits for the client.
     pub(crate) fn accept(port: u16, ucx: &'a Worker) -> Result<Self> {
         let listener =
             TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
@@ -36,7 +34,7 @@ impl<'a> SideChannel<'a> {
         Self::new(listener.accept()?.0, ucx)
     }
 
-    /// Connects to the server, which may be about to start.
+    /// Connects to the server, and retries while the server starts.
     pub(crate) fn connect(server: &str, port: u16, ucx: &'a Worker) -> Result<Self> {
         let begin = Instant::now();
         loop {
@@ -60,11 +58,10 @@ impl<'a> SideChannel<'a> {
         Ok(SideChannel { stream, ucx })
     }
 
-    /// Sends bytes, each end its own, and gives those of the other: a length in 64 bits, then so
-    /// many bytes.
+    /// Exchanges bytes with the other end. A message is its length in 64 bits, then the bytes.
     pub(crate) fn exchange(&mut self, own: &[u8]) -> Result<Vec<u8>> {
         let message = [&(own.len() as u64).to_ne_bytes()[..], own].concat();
-        // It fits into the system's buffer.
+        // The message fits into the system's buffer.
         self.stream.write_all(&message).context("the other process is lost")?;
         let mut len = [0; 8];
         self.read(&mut len)?;
@@ -78,7 +75,6 @@ impl<'a> SideChannel<'a> {
         Ok(theirs)
     }
 
-    /// Waits until the other end closes the connection.
     pub(crate) fn ended(&self) -> Result<()> {
         let mut byte = [0];
         self.wait("the other process does not end", |side| match (&side.stream).read(&mut byte) {
@@ -89,8 +85,7 @@ impl<'a> SideChannel<'a> {
         })
     }
 
-    /// Waits until `done` gives a value, which happens through UCX or in shared memory. Fails when
-    /// the other end closes before.
+    /// Waits until `done` returns a value. Fails if the other end closes first.
     pub(crate) fn until<T>(&self, what: &str, mut done: impl FnMut() -> Option<T>) -> Result<T> {
         let mut turns = 0_u32;
         self.wait(what, |side| {
@@ -98,7 +93,7 @@ impl<'a> SideChannel<'a> {
             if !turns.is_multiple_of(1024) {
                 return Ok(done());
             }
-            // Asked before `done`: what arrived before the other end closed still counts.
+            // Checked before `done`, so data that arrived before the close still counts.
             let lost = matches!(side.stream.peek(&mut [0]), Ok(0));
             match done() {
                 None if lost => bail!("{what}: the other process is lost"),

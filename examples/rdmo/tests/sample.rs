@@ -1,4 +1,4 @@
-//! Both ends, with what they print, on an embedded service and on `uromd`.
+//! Both ends and their output, on an embedded service and on `uromd`.
 
 use anyhow::Result;
 use urom_tests::program::{Ended, LONG, Running, program};
@@ -38,7 +38,6 @@ const CLIENT: [&str; 15] = [
     "Flush complete",
 ];
 
-/// A server that listens.
 struct Server {
     running: Running,
     port: String,
@@ -54,7 +53,7 @@ impl Server {
         Ok(Server { running, port })
     }
 
-    /// What the client printed, and how the server ended. The client gets no plugins.
+    /// Runs the client, without plugins, until both have ended.
     fn serves(self, arguments: &[&str]) -> Result<(Vec<String>, Ended)> {
         let mut command = program(PROGRAM, &PluginDirectory::with(&[])?);
         command.args(["-m", "client", "-s", "localhost", "-p", &self.port]).args(arguments);
@@ -63,7 +62,7 @@ impl Server {
     }
 }
 
-/// Whether a line is as expected: `N` is a number, `P` a pointer.
+/// Compares a line with a pattern: `N` is a number, `P` a pointer.
 fn is_like(line: &str, expected: &str) -> bool {
     let number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let mut words = line.split_whitespace();
@@ -97,13 +96,13 @@ fn both_ends_print_what_those_of_doca_do() -> Result<()> {
     for arguments in [&[][..], &on_daemon[..2], &on_daemon[2..], &on_daemon] {
         let (client, server) = Server::start(&plugins, arguments)?.serves(&[])?;
         are_like(&client, &CLIENT);
-        // The first two lines come before it listens.
+        // The first two lines precede the listening line.
         are_like(&server.succeeded(), &SERVER[2..]);
     }
     Ok(())
 }
 
-/// A plugin that has DOCA's interface alone, which shared memory is no part of.
+/// A plugin with only DOCA's interface, which lacks shared memory.
 #[test]
 fn a_plugin_without_shared_memory_has_the_server_register_it() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_rdmo"])?;

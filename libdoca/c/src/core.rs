@@ -1,4 +1,4 @@
-//! Functions of DOCA's core outside the tables: the end of tasks, the texts of errors, the release.
+//! DOCA core functions outside the tables: task release, error texts, version.
 
 use std::ffi::c_char;
 
@@ -7,8 +7,7 @@ use urom_abi::host::Task;
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
 
-/// Releases a task of any kind, also inside its callback. A task in flight stays, with a line in
-/// the log.
+/// Releases a task of any kind, also inside its callback. Logs an error for a task in flight.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     // SAFETY: the caller's task, or NULL.
@@ -19,14 +18,13 @@ pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
     }
 }
 
-/// The name of a code, such as `DOCA_ERROR_NOT_FOUND`; `DOCA_ERROR_UNRECOGNIZED` for an unlisted
-/// code. Static memory.
+/// Returns the name of a code, such as `DOCA_ERROR_NOT_FOUND`. Static memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_error_get_name(error: DocaError) -> *const c_char {
     error.c_name().as_ptr()
 }
 
-/// The meaning of a code; `unrecognized error code` for an unlisted code. Static memory.
+/// Returns the meaning of a code. Static memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_error_get_descr(error: DocaError) -> *const c_char {
     error.c_description().as_ptr()

@@ -1,4 +1,4 @@
-//! The functions are those that DOCA's headers declare for DOCA's core.
+//! Compares the functions with DOCA's headers for its core.
 
 use c_interface::{assert_functions, c_types, functions};
 
@@ -13,21 +13,19 @@ c_types! {
     GpuSyncEvent = "doca_gpu_dev_sync_event_t",
 }
 
-/// Those of the host table: urom-abi's tests hold its list against the headers.
+/// Names in the host table, which urom-abi's tests compare with the headers.
 macro_rules! of_table {
     (urom { $($urom:tt)* } core { $($(#[$doc:meta])* fn $name:ident($($arg:tt)*) $(-> $ret:ty)?;)* }) => {
         [$(stringify!($name)),*]
     };
 }
 
-/// `_`, for each argument.
 macro_rules! any {
     ($($token:tt)*) => {
         _
     };
 }
 
-/// The functions of a list, for [`assert_functions`].
 macro_rules! prototypes {
     ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
         Vec::from(functions![$($name($(any!($arg)),*) $(-> any!($ret))?),*])
@@ -74,7 +72,7 @@ fn the_functions_take_and_give_what_the_headers_say() {
     functions.extend(others);
     let is_own = |name: &str| {
         let of_others = ["doca_urom_", "doca_argp_", "urom_"];
-        // urom-log's tests compare `doca_log`, which is C.
+        // urom-log's tests compare `doca_log`, which is written in C.
         let is_elsewhere = of_table.contains(&name) || name == "doca_log";
         !is_elsewhere && !of_others.iter().any(|prefix| name.starts_with(prefix))
     };

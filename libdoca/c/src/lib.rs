@@ -1,9 +1,8 @@
 //! `liburom_doca.so`: DOCA's interface for UROM in C.
 //!
-//! It holds the functions of three libraries: `libdoca_common`, `libdoca_urom` and `libdoca_argp`.
-//! `cargo xtask install` makes a filter library for each of these names. A program is linked with
-//! the filters, and the loader takes their functions from here. No other library of a process
-//! exports these names.
+//! It contains `libdoca_common`, `libdoca_urom` and `libdoca_argp`. `cargo xtask install` creates a
+//! filter library for each name; programs link with the filters, and the loader resolves their
+//! functions here. No other library of a process exports these names.
 
 mod argp;
 mod core;

@@ -1,4 +1,4 @@
-//! `doca_log.h`: sources, backends and levels. What they mean is written at [`urom_log`].
+//! `doca_log.h`: sources, backends and levels. [`urom_log`] documents them.
 
 use std::ffi::c_int;
 
@@ -9,11 +9,9 @@ use urom_log::{Sink, guard, guard_or};
 
 urom_log::export_doca_log!();
 
-/// When the library is loaded, whatever function of it is called first then, what it has to say
-/// finds its way.
+/// Installs the log backends at load time, before any function of the library is called.
 #[used]
-// SAFETY: the section holds addresses of functions without arguments. This one needs only the
-// memory allocator.
+// SAFETY: the section contains functions without arguments; this one needs only the allocator.
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = {
     extern "C" fn on_load() {
@@ -22,10 +20,8 @@ static ON_LOAD: extern "C" fn() = {
     on_load
 };
 
-/// Makes a backend of a sink that is one, and tells its address.
-///
 /// # Safety
-/// `backend` is null or may be written.
+/// `backend` is null or writable.
 unsafe fn create(
     kind: BackendKind,
     sink: Option<Sink>,
@@ -35,7 +31,7 @@ unsafe fn create(
         return Err(DocaError::INVALID_VALUE);
     };
     let made = BACKENDS.create(kind, sink);
-    // SAFETY: not null, and the caller promises the place.
+    // SAFETY: not null, and writable by the caller's promise.
     unsafe { backend.write(made.cast_mut()) };
     Ok(())
 }
@@ -52,13 +48,13 @@ macro_rules! export {
 macro_rules! backends {
     ($($kind:ident: $with_file:ident, $with_fd:ident;)*) => { export! {$(
         fn $with_file(file: *mut libc::FILE, backend: *mut *mut Backend) {{
-            // SAFETY: the caller promises an open stream, or null.
+            // SAFETY: an open stream or null, by the caller's promise.
             let sink = unsafe { Sink::stream(file) };
-            // SAFETY: the caller promises the place, or null.
+            // SAFETY: writable or null, by the caller's promise.
             unsafe { create(BackendKind::$kind, sink, backend) }
         }}
         fn $with_fd(descriptor: c_int, backend: *mut *mut Backend) {
-            // SAFETY: the caller promises the place, or null.
+            // SAFETY: writable or null, by the caller's promise.
             unsafe { create(BackendKind::$kind, Sink::descriptor(descriptor), backend) }
         }
     )*} };

@@ -1,6 +1,5 @@
-//! The functions of the host table, this project's extensions, and those for memory, as C symbols.
-//!
-//! They are documented in [`urom_abi::host`], and guarded where they are defined.
+//! C symbols of the host table, this project's extensions and the memory functions.
+//! [`urom_abi::host`] documents them; their definitions guard against panics.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -11,7 +10,7 @@ use urom_abi::host::*;
 use urom_abi::host_memory::{MemoryCallback, OfferedMemory};
 use urom_abi::plugin::PluginInfo;
 
-/// Constants, so that each export below calls the function itself and not through a table.
+/// Constants, so that each export calls its function directly.
 const TABLE: Api = libdoca_host::API;
 const MEMORY: MemoryApi = libdoca_host::MEMORY;
 const EXTENSIONS: Extensions = TABLE.extensions;
@@ -22,7 +21,7 @@ macro_rules! export {
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($arg: $ty),*) $(-> $ret)? {
                 const FUNCTION: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)? = $found!($name);
-                // SAFETY: the caller's promises are the same.
+                // SAFETY: the function has the same contract as this one.
                 unsafe { FUNCTION($($arg),*) }
             }
         )*

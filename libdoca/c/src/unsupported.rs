@@ -1,9 +1,8 @@
-//! Functions that C programs link and this project does not have: representors, what only hardware
-//! has, data paths and sync events on a DPA or a GPU, log backends in memory or of the system's
-//! log, batches of tasks.
+//! C functions that this project does not support: representors, hardware queries, DPA and GPU data
+//! paths and sync events, log backends in memory or syslog, task batches.
 //!
-//! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`; or nothing, where it does
-//! not return a code. It reads and writes nothing behind its pointers.
+//! Each returns `INVALID_VALUE` for a NULL pointer, else `NOT_SUPPORTED`, or nothing if it does not
+//! return a code. It does not access memory through its pointers.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -13,7 +12,7 @@ use urom_abi::host::{
 };
 use urom_log::backend::Backend;
 
-// There never is one of these structures.
+// Structures that are never created.
 pub(crate) enum DevRep {}
 pub(crate) enum DevInfoRep {}
 pub(crate) enum GpuSyncEvent {}
@@ -23,7 +22,7 @@ pub(crate) type PciFuncType = c_uint;
 /// `log_flush_callback`.
 pub(crate) type Flush = Option<unsafe extern "C" fn(buffer: *mut c_char)>;
 
-/// An argument: only pointers can be missing.
+/// An argument. Only pointers can be missing.
 trait Argument {
     fn is_missing(&self) -> bool {
         false
@@ -162,7 +161,6 @@ macro_rules! unsupported {
 
 unsupported_functions!(unsupported);
 
-/// Functions whose answer is nothing: zero, or NULL.
 macro_rules! nothing {
     ($(fn $name:ident($argument:ty $(, $more:ty)*) $(-> $answer:ty)?;)*) => {
         $(

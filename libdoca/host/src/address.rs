@@ -18,31 +18,30 @@ pub(super) use self::refusal::is_of_this_process;
 use self::text::split;
 use crate::failure::failure;
 
-/// A daemon's address, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     host: String,
     port: u16,
     /// For messages: `from line 3 of FILE, named by DOCA_UROM_SERVICE_FILE`.
     origin: String,
-    /// The thing to correct: `the file`.
+    /// For messages, the item to correct: `the file`.
     remedy: &'static str,
     source: GivenBy,
 }
 
-/// The origin of an address, for advice.
+/// The source of an address, for advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GivenBy {
-    /// A user, in a call, an option or the service file.
+    /// The user: a call, an option or the service file.
     User,
-    /// The daemon itself, in its address file.
+    /// The daemon's address file.
     Daemon,
     /// The embedded service, which the user cannot start.
     Embedded,
 }
 
 impl Address {
-    /// Reads `host:port`, `[v6]:port`, `host` or `@file`, as given by a call.
+    /// Parses `host:port`, `[v6]:port`, `host` or `@file` from a call.
     pub(super) fn parse(text: &str, origin: Option<&str>) -> Result<Address, Failure> {
         let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
         if let Some(file) = text.strip_prefix('@') {
@@ -60,7 +59,6 @@ impl Address {
         Ok(Address { host, port, origin, remedy: "the address", source: GivenBy::User })
     }
 
-    /// A daemon of this process's own.
     pub(super) fn embedded(address: SocketAddr) -> Address {
         Address {
             host: address.ip().to_string(),
@@ -87,8 +85,8 @@ impl Address {
     }
 }
 
-/// The addresses of a host, of `localhost` those of both families: a system may know only one of
-/// them, and the daemon may listen on the other.
+/// Resolves a host. `localhost` includes IPv4 and IPv6: the resolver may return only one, and the
+/// daemon may listen on the other.
 fn with_loopback(
     host: &str,
     port: u16,

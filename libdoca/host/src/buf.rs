@@ -1,4 +1,4 @@
-//! `doca_buf`: the memory of a task's payload and response, and the two kinds of buffers.
+//! `doca_buf`: payload and response memory of tasks, and the two kinds of buffers.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -10,24 +10,21 @@ use crate::handle::{Opaque, Tag, borrow, object};
 use crate::map::descriptor::Descriptor;
 use crate::memory::{FixedMemory, copy};
 
-/// How many bytes of a response a host can always read: the fixed part of all known notifications.
+/// Minimum readable size of a response: the fixed part of all known notifications.
 const READABLE: usize = 64;
 
-/// A buffer as a host sees it: a head, a capacity, and the data within.
 #[repr(C)]
 pub(super) struct Buffer {
     tag: Tag,
     data: Cell<*mut u8>,
     len: Cell<usize>,
-    /// The error of the last `set_data`. Submit returns it, because hosts may ignore the result of
-    /// `set_data`.
+    /// The error of the last `set_data`. Submit returns it: hosts may ignore `set_data`'s result.
     refused: Cell<DocaError>,
-    /// The first byte that the host may use.
     head: Cell<*mut u8>,
     capacity: Cell<usize>,
     /// Bytes from the head to the end of the memory.
     space: Cell<usize>,
-    /// Bytes in front of the head that only the library writes.
+    /// Bytes before the head, reserved for the library's headers.
     room: usize,
     memory: RefCell<FixedMemory>,
 }
@@ -55,8 +52,7 @@ impl Opaque for Buf {
 }
 
 impl Buffer {
-    /// A buffer of `capacity` bytes with `room` bytes (a multiple of 8) in front. `None` when there
-    /// is no memory left.
+    /// Allocates `room` (a multiple of 8) and `capacity` bytes. `None` if out of memory.
     pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
         debug_assert!(room.is_multiple_of(8));
         let buffer = Buffer {
@@ -73,7 +69,7 @@ impl Buffer {
         buffer.renew(capacity).then_some(buffer)
     }
 
-    /// Makes it like a new one with this capacity. False when there is no memory left.
+    /// Reinitialises the buffer with this capacity. False if out of memory.
     #[must_use]
     pub(super) fn renew(&self, capacity: usize) -> bool {
         let memory = FixedMemory::new(self.room + capacity);
@@ -82,7 +78,7 @@ impl Buffer {
 
     fn move_to(&self, memory: FixedMemory, capacity: usize) {
         self.space.set(memory.len().saturating_sub(self.room));
-        // `room` bytes and the capacity are one allocation.
+        // Headroom and capacity are one allocation.
         self.head.set(memory.start().wrapping_add(self.room));
         self.capacity.set(capacity);
         drop(self.memory.replace(memory));
@@ -114,7 +110,6 @@ impl Buffer {
         self.capacity.get()
     }
 
-    /// Whether the data begins at the head, right behind the room.
     #[inline]
     pub(super) fn is_at_head(&self) -> bool {
         self.data.get() == self.head.get()
@@ -152,7 +147,7 @@ impl Buffer {
             self.refused.set(DocaError::TOO_BIG);
             return Err(DocaError::INVALID_VALUE);
         }
-        // Not the caller's pointer, which may have come from elsewhere.
+        // Derived from the head: the caller's pointer may have another provenance.
         self.data.set(self.head.get().wrapping_add(offset));
         self.len.set(len);
         self.refused.set(DocaError::SUCCESS);
@@ -167,49 +162,44 @@ impl Buffer {
         }
     }
 
-    /// Writes bytes that end `before` bytes before the head.
     #[inline]
     pub(super) fn write_room<const LEN: usize>(&self, bytes: &[u8; LEN], before: usize) {
         assert!(before + LEN <= self.room, "only a payload has room for a header");
         let room = self.head.get().wrapping_sub(before + LEN);
-        // SAFETY: the memory has these bytes of room, and only the library knows of them.
+        // SAFETY: the memory has these bytes before the head, and only the library uses them.
         unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), LEN) };
     }
 
-    /// The last `ahead` bytes of the room and the data behind them as one piece, for data at the
-    /// head.
+    /// Returns the last `ahead` bytes of headroom and the data as one range, for data at the head.
     #[inline]
     pub(super) fn whole(&self, ahead: usize) -> (*const u8, usize) {
         debug_assert!(self.is_at_head() && ahead <= self.room);
         (self.head.get().wrapping_sub(ahead), ahead + self.len.get())
     }
 
-    /// Runs `f` with the last `ahead` bytes of the room and the data behind them, for data at the
-    /// head.
+    /// Runs `f` with the range of [`whole`](Buffer::whole).
     ///
     /// # Safety
     /// As [`with_data`](Buffer::with_data).
     #[inline]
     pub(super) unsafe fn with_whole<R>(&self, ahead: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         let (start, len) = self.whole(ahead);
-        // SAFETY: the room and the data are one piece of the memory, which is initialised and does
-        // not go away in this call; the caller promises that nobody writes.
+        // SAFETY: headroom and data are one range of the memory, initialised and live during this
+        // call; the caller promises that no thread writes.
         f(unsafe { std::slice::from_raw_parts(start, len) })
     }
 
-    /// Runs `f` with the data.
-    ///
     /// # Safety
     /// The host does not write to the buffer meanwhile: true inside its call to submit.
     #[inline]
     pub(super) unsafe fn with_data<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: `set_data` keeps the range within the memory, which is initialised and does not
-        // go away in this call; the caller promises that nobody writes.
+        // SAFETY: `set_data` keeps the range within the memory, which is initialised and live
+        // during this call; the caller promises that no thread writes.
         f(unsafe { std::slice::from_raw_parts(self.data(), self.len.get()) })
     }
 
-    /// Copies a payload into the data, and grows if need be. False when there is no memory left.
-    /// Hosts read the first fields before they check the length, so missing ones are zero.
+    /// Copies a payload into the buffer, growing it if needed. False if out of memory. Zeroes
+    /// missing leading fields: hosts read them before they check the length.
     #[inline]
     #[must_use]
     pub(super) fn fill(&self, bytes: &[u8]) -> bool {
@@ -218,13 +208,10 @@ impl Buffer {
             return false;
         }
         let head = self.head.get();
-        // SAFETY: from the head on the memory has `space` bytes, which are `READABLE` at least:
-        // there were so many, or it grew.
+        // SAFETY: the head has `space` bytes behind it, at least `READABLE` after the growth.
         unsafe { head.write_bytes(0, READABLE) };
-        // SAFETY: in the same way it has `len` bytes, of which `bytes` are a part. It is
-        // initialised, and nobody else uses it while a task is in flight.
+        // SAFETY: likewise `len` initialised bytes, used only here while a task is in flight.
         copy(bytes, unsafe { std::slice::from_raw_parts_mut(head, bytes.len()) });
-        // No more than `space`.
         self.capacity.set(len);
         self.reset();
         true
@@ -270,10 +257,9 @@ mod tests {
     fn a_response_is_its_payload_and_the_fields_that_a_short_one_lacks_are_zero() {
         let buffer = Buffer::new(0, 0).unwrap();
         for len in [0, 64, 3, 5000, 8, 63] {
-            // Whatever was there before.
             assert!(buffer.fill(&[8; READABLE]) && buffer.fill(&[7; 5000][..len]));
             assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));
-            // SAFETY: a buffer that was filled has 64 bytes.
+            // SAFETY: a filled buffer has at least 64 bytes.
             let bytes = unsafe { std::slice::from_raw_parts(buffer.data(), READABLE.max(len)) };
             assert!(
                 bytes.iter().enumerate().all(|(at, byte)| *byte == if at < len { 7 } else { 0 })

@@ -1,14 +1,13 @@
-//! The channel numbers that distinguish the connections of a progress engine.
+//! The channel numbers of a progress engine's connections.
 
 use std::collections::VecDeque;
 
-/// Connections by channel number. A number is used again only after all others, so a late frame
-/// finds no connection rather than a wrong one. A worker that is stuck in a plugin may answer long
-/// after its host left.
+/// Connections by channel number. A number is reused only after all others, so that a late frame of
+/// a stuck worker does not reach another connection.
 pub(super) struct Channels<T> {
     all: Vec<Option<T>>,
     resting: VecDeque<u16>,
-    /// A number is a place in `all` with these bits changed, so that a stranger cannot guess one.
+    /// XORed with an index in `all` to make unpredictable channel numbers.
     mask: u16,
 }
 
@@ -17,7 +16,7 @@ impl<T: Clone> Channels<T> {
         Channels { all: Vec::new(), resting: VecDeque::new(), mask }
     }
 
-    /// Gives a new connection its number. `None` when all 65536 are taken.
+    /// Allocates a number for a new connection. `None` if all 65536 are in use.
     pub(super) fn open(&mut self, make: impl FnOnce(u16) -> T) -> Option<T> {
         let place = match u16::try_from(self.all.len()) {
             Ok(fresh) => {

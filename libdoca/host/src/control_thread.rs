@@ -1,5 +1,4 @@
-//! The control thread: it carries every control stream of the process, so that heartbeats do not
-//! depend on a host that progresses its engines.
+//! The control thread of all control streams: heartbeats do not depend on progress calls.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,7 +9,7 @@ use tokio::sync::oneshot;
 use urom_os::fork::PerProcess;
 use urom_os::signals;
 
-/// A thread with a runtime; it ends with the last handle.
+/// A thread with a runtime. It ends with the last handle.
 pub(super) struct ControlThread {
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
@@ -35,9 +34,9 @@ impl ControlThread {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let carry = move || {
-            // Also ends when the sender is dropped.
+            // A dropped sender also ends it.
             let _ = runtime.block_on(stopped);
-            // Does not wait for a name that is still being resolved.
+            // Does not wait for pending name resolution.
             runtime.shutdown_background();
         };
         let thread = signals::blocked(|| {
@@ -58,7 +57,7 @@ impl Drop for ControlThread {
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()
         {
-            // A panic there was reported when it happened.
+            // The panic was already reported.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The stream between a service context and its daemon.
+//! The control stream between a service context and its daemon.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,17 +24,16 @@ use crate::event::{Event, Mailbox};
 use crate::failure::{failure, stream_code};
 use crate::stream::DaemonStream;
 
-/// How long a daemon that refuses connections is tried again: scripts start it together with the
-/// program.
+/// How long to retry a refused connection: scripts start daemon and program together.
 const STARTING: Duration = Duration::from_secs(2);
 
-/// How long to wait after the first refusal; twice as long after each further one.
+/// The first retry delay. It doubles after each refusal.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Request {
-    /// Makes the message with the request's number.
+    /// Builds the message with the request's number.
     ask: Box<dyn FnOnce(u64) -> HostToDaemon + Send>,
-    /// Takes the answer. Dropped when the daemon is lost.
+    /// Receives the answer. Dropped if the daemon is lost.
     hear: Box<dyn FnOnce(Result<DaemonToHost, Failure>) + Send>,
 }
 
@@ -74,8 +73,7 @@ pub(super) struct Daemon {
     pub(super) patience: Patience,
 }
 
-/// Connects to a daemon, hands over its welcome, and relays requests and answers until the stream
-/// ends.
+/// Connects to a daemon, passes on its welcome, and relays requests until the stream ends.
 pub(super) async fn serve(
     to: Daemon,
     run: u64,
@@ -112,7 +110,8 @@ async fn connect(
         for candidate in address.resolve().await? {
             match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
                 Ok(stream) => match welcome(address, stream).await {
-                    // Without a key, the daemon may have hung up before it heard this host.
+                    // Without a key, the daemon may close the stream before it reads this host's
+                    // handshake.
                     Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
                         again = true;
                         cut_off = Some(failure);
@@ -120,7 +119,6 @@ async fn connect(
                     welcomed => return welcomed,
                 },
                 Err(error) => {
-                    // The port is closed, perhaps only for now.
                     again |= matches!(&error, StreamError::Io(error)
                         if error.kind() == io::ErrorKind::ConnectionRefused);
                     tried.push((candidate, error));
@@ -130,7 +128,7 @@ async fn connect(
         if !again || waited + pause > STARTING {
             return Err(cut_off.unwrap_or_else(|| address.refused(&tried)));
         }
-        // No event tells that a port of another machine is open.
+        // Polls: a remote port's opening does not cause an event.
         sleep(pause).await;
         waited += pause;
         pause *= 2;
@@ -164,7 +162,7 @@ pub(super) async fn welcome(
     }
 }
 
-/// Relays requests and answers. `None` when the context dropped its end.
+/// Relays requests and answers. `None` if the context closed its end.
 pub(super) async fn answer(
     mut stream: DaemonStream,
     mut requests: mpsc::UnboundedReceiver<Request>,
@@ -206,8 +204,7 @@ pub(super) async fn answer(
     }
 }
 
-/// How long a caller waits for the daemon's answer to a question: the deadline, and a margin for
-/// the control thread itself.
+/// Timeout of a caller's request: the daemon's deadline plus a margin for the control thread.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_millis(4500);
 
 #[cfg(test)]
@@ -225,13 +222,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_daemon_that_begins_to_listen_a_little_later_is_waited_for() {
-        // Bound and not listening: connections are refused.
+        // Bound but not listening, so connections are refused.
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let to = at(socket.local_addr().unwrap());
         let daemon = async {
             sleep(STARTING / 2).await;
-            // From here on there is real input and output to wait for.
+            // The test needs real I/O from here on.
             tokio::time::resume();
             let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
             greet(&mut host, Hello::new(Role::Daemon), Role::Host, None, Patience::default())

@@ -1,4 +1,4 @@
-//! Devices: those that can be opened, and those that are open.
+//! Available and opened devices.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::failure::refuse_if;
 use crate::handle::{Tag, as_c, object};
 use crate::service_file::long_pci;
 
-/// The variable that adds devices which do not exist: `NAME` or `NAME@PCI`, separated by commas.
+/// The variable that adds fake devices: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
 
-/// The PCI address that callers see of a device without one. It is never compared: such a device
-/// matches every line of the service file for this host.
+/// The PCI address shown for a device without one. It is never compared: such a device matches
+/// every line of the service file for this host.
 pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 
-/// The longest name that has room for its NUL.
+/// Without the NUL.
 const LONGEST_NAME: usize = IBDEV_NAME_SIZE - 1;
 
 const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
@@ -34,7 +34,7 @@ pub(super) struct DeviceInfo {
     pub(super) name: String,
     /// In the form `dddd:bb:dd.f`.
     pub(super) pci_address: Option<String>,
-    /// The network interface of the device: itself, or the one an RDMA device sends through.
+    /// The device itself, or the interface of an RDMA device.
     pub(super) interface: Option<String>,
 }
 
@@ -49,18 +49,16 @@ impl DeviceInfo {
         self.pci_address.as_deref().unwrap_or(NO_PCI_ADDRESS)
     }
 
-    /// Whether `text` is the address that callers see, in either form; `None` when it is no PCI
-    /// address.
+    /// Compares with the shown address, in either form. `None` if `text` is not a PCI address.
     pub(super) fn has_pci_address(&self, text: &str) -> Option<bool> {
         Some(long_pci(text)? == self.shown_pci_address())
     }
 
-    /// The network interface that has the addresses: `NOT_SUPPORTED` without one.
     fn with_addresses(&self) -> Result<&str, DocaError> {
         self.interface.as_deref().ok_or(DocaError::NOT_SUPPORTED)
     }
 
-    /// `NOT_SUPPORTED` for an address of another length, `NOT_FOUND` when the interface is gone.
+    /// `NOT_SUPPORTED` for an address of another length, `NOT_FOUND` for a vanished interface.
     pub(super) fn mac_address(&self) -> Result<[u8; 6], DocaError> {
         let file = Path::new("/sys/class/net").join(self.with_addresses()?).join("address");
         let text = fs::read_to_string(file).map_err(|_| DocaError::NOT_FOUND)?;
@@ -75,7 +73,7 @@ impl DeviceInfo {
         self.ip_address(|ip| if let IpAddr::V6(ip) = ip { Some(ip.octets()) } else { None })
     }
 
-    /// The first address of the interface of which `pick` has the bytes: `NOT_FOUND` without one.
+    /// Returns the interface's first address accepted by `pick`, or `NOT_FOUND`.
     fn ip_address<T>(&self, pick: impl Fn(IpAddr) -> Option<T>) -> Result<T, DocaError> {
         let name = self.with_addresses()?;
         let all = if_addrs::get_if_addrs().map_err(|error| {
@@ -87,7 +85,7 @@ impl DeviceInfo {
     }
 }
 
-/// RDMA devices where there are any, else network interfaces; then those of `UROM_DEVICE`.
+/// Lists RDMA devices, or else network interfaces; then the devices of `UROM_DEVICE`.
 pub(super) fn list() -> Vec<DeviceInfo> {
     let mut found = of_class(Path::new("/sys/class/infiniband"), interface_of_rdma);
     if found.is_empty() {
@@ -103,7 +101,7 @@ pub(super) fn list() -> Vec<DeviceInfo> {
     found
 }
 
-/// Adds the devices of the variable that do not exist. Returns what is wrong with the others.
+/// Adds the fake devices of the variable. Returns the errors of the others.
 fn add_named(found: &mut Vec<DeviceInfo>, list: &OsStr) -> Vec<String> {
     let Some(list) = list.to_str() else {
         return vec![format!("{VARIABLE} is left out: {list:?} is not UTF-8")];
@@ -140,7 +138,6 @@ fn named(entry: &str) -> Result<DeviceInfo, String> {
     Ok(DeviceInfo::new(name.to_owned(), pci.map(long).transpose()?, None))
 }
 
-/// The devices of a class, in the order of their names; none when the class does not exist.
 fn of_class(class: &Path, interface: impl Fn(&Path) -> Option<String>) -> Vec<DeviceInfo> {
     let entries = fs::read_dir(class).into_iter().flatten().flatten();
     let mut found: Vec<DeviceInfo> = entries
@@ -155,7 +152,6 @@ fn of_class(class: &Path, interface: impl Fn(&Path) -> Option<String>) -> Vec<De
     found
 }
 
-/// Six bytes, as the kernel writes them.
 fn mac_address(text: &str) -> Option<[u8; 6]> {
     let bytes: Result<Vec<u8>, _> =
         text.trim().split(':').map(|byte| u8::from_str_radix(byte, 16)).collect();
@@ -166,8 +162,7 @@ fn file_name(path: &Path) -> Option<String> {
     path.file_name()?.to_str().map(str::to_owned)
 }
 
-/// The network interface of an RDMA device's first port, else the first one of the function that
-/// both belong to.
+/// Returns the interface of an RDMA device's first port, else the first of its PCI function.
 fn interface_of_rdma(device: &Path) -> Option<String> {
     let of_port = fs::read_to_string(device.join("ports/1/gid_attrs/ndevs/0")).ok();
     of_port.map(|text| text.trim().to_owned()).filter(|name| !name.is_empty()).or_else(|| {
@@ -176,18 +171,17 @@ fn interface_of_rdma(device: &Path) -> Option<String> {
     })
 }
 
-/// The PCI address of the device behind a link, or of its parent.
+/// Returns the PCI address of the device behind a link, or of its nearest ancestor.
 fn pci_address(link: &Path) -> Option<String> {
     let path = fs::canonicalize(link).ok()?;
     path.ancestors().filter_map(Path::file_name).filter_map(OsStr::to_str).find_map(long_pci)
 }
 
-/// An opened device: `doca_dev`. The list below has a reference, and all that use the device.
+/// `doca_dev`. `OPEN` and all users of the device share it.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Device {
     tag: Tag,
-    /// Its description, for hosts while it is open.
     pub(super) info: DeviceInfo,
 }
 
@@ -206,7 +200,7 @@ impl Open {
 
 static OPEN: PerProcess<Mutex<Vec<Open>>> = PerProcess::new(Mutex::default);
 
-/// The code for a pointer that is no open device's: `BAD_STATE` for one from before a fork.
+/// Returns the code for an unknown device: `BAD_STATE` for a device from before a fork.
 fn unknown(pointer: *const Dev) -> DocaError {
     let has = |all: &Vec<Open>| all.iter().any(|open| open.is(pointer));
     if OPEN.held_before(has) { DocaError::BAD_STATE } else { DocaError::INVALID_VALUE }
@@ -225,7 +219,7 @@ impl Device {
         pointer
     }
 
-    /// Closes it once. `IN_USE` if this were the last close and a service uses the device.
+    /// Closes the device once. `IN_USE` at the last close while a service uses the device.
     pub(super) fn close(pointer: *const Dev) -> Result<(), DocaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let at = open.iter().position(|open| open.is(pointer));

@@ -1,4 +1,4 @@
-//! The door of a worker: a Unix socket where this host hands over its ring and its memory.
+//! A worker's door: a Unix socket for handing over rings and memory.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,14 +17,13 @@ use urom_wire::memory::{RING, Slip, hand_over, machine};
 use urom_wire::ring::{self, Ring};
 use urom_wire::ucx_context::may_share_memory;
 
-/// The timeout of one visit.
+/// Timeout of one visit.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// A worker's door, if it has one.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerDoor {
     path: Option<PathBuf>,
-    /// Whether the worker is on this machine, in whichever container.
+    /// Whether the worker is on this machine, in any container.
     pub(super) is_here: bool,
 }
 
@@ -34,10 +33,8 @@ impl WorkerDoor {
         WorkerDoor { path, is_here: theirs != 0 && theirs == machine() }
     }
 
-    /// Runs a visit within the time limit.
-    ///
     /// # Errors
-    /// The reason why the door cannot be used.
+    /// Why the door is not usable.
     pub(super) async fn visit<T>(
         &self,
         visit: impl AsyncFnOnce(&Path) -> io::Result<T>,
@@ -50,15 +47,15 @@ impl WorkerDoor {
         visited.map_err(|error| at_door(door, &error))
     }
 
-    /// Hands descriptors over, or this process alone.
+    /// Sends descriptors, or only this process's identity.
     ///
     /// # Errors
-    /// The reason why the door cannot be used.
+    /// Why the door is not usable.
     pub(super) async fn hand(&self, slip: Slip, fds: &[BorrowedFd<'_>]) -> Result<(), String> {
         self.visit(async |door| hand_over(door, slip, fds).await.map(drop)).await
     }
 
-    /// Makes a ring and hands it to the worker. `None` where the two do not share memory.
+    /// Creates a ring and sends it to the worker. `None` if they do not share memory.
     pub(super) async fn hand_ring(
         &self,
         worker: u64,
@@ -87,7 +84,6 @@ impl WorkerDoor {
     }
 }
 
-/// The reason for a failed visit to a door.
 fn at_door(door: &Path, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! The embedded service, where the feature `embedded` builds it into the program.
+//! The embedded service, built in by the feature `embedded`.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use urom_wire::control::Failure;
 use crate::address::FILE_VARIABLE;
 use crate::failure::failure;
 
-/// The service of this process for a plugin path and a message limit.
 #[cfg(feature = "embedded")]
 pub(crate) fn shared(path: Option<OsString>, max_message: usize) -> Result<Arc<Embedded>, Failure> {
     Embedded::shared(path, max_message).map_err(|error| {
@@ -25,7 +24,7 @@ pub(crate) fn shared(path: Option<OsString>, max_message: usize) -> Result<Arc<E
     })
 }
 
-/// No value: this program is built without the service.
+/// Uninhabited: this program is built without the service.
 #[cfg(not(feature = "embedded"))]
 pub(crate) enum Embedded {}
 

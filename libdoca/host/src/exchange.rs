@@ -1,10 +1,9 @@
-//! The out-of-band exchange of a domain that starts: all-gathers by the host's functions, of sizes,
-//! of blobs and of verdicts. A domain runs at all participants or at none.
+//! The out-of-band exchange of a starting domain: all-gathers of sizes, blobs and verdicts by the
+//! host's functions. A domain runs at all participants or at none.
 //!
-//! An all-gather waits for all participants, so a participant that fails must not just leave: it
-//! says so in the next round of sizes or verdicts. An exchange ends at once for errors that all
-//! participants see, and for those that keep this one from a round: a function that fails, and no
-//! memory for the others' blobs.
+//! A failing participant reports its failure in the next round of sizes or verdicts, because the
+//! others wait for it. The exchange ends at once only for errors that all participants see, a
+//! failed host function, or a lack of memory for the blobs.
 
 use std::ffi::c_void;
 use std::mem;
@@ -19,23 +18,22 @@ use urom_wire::plain::Plain;
 use crate::failure::{fail_if, failure};
 use crate::memory::FixedMemory;
 
-/// The most memory the second round may take, in bytes: the longest blob for every participant.
+/// Maximum memory of the second round in bytes: the longest blob times the participants.
 const MAX_PADDED: u64 = 256 << 20;
 
-/// The host's functions, none of them NULL.
+/// The host's functions, all non-NULL.
 #[derive(Clone, Copy)]
 pub(super) struct Oob {
     allgather: OobAllgatherFn,
     test: OobReqTestFn,
     free: OobReqFreeFn,
     info: *mut c_void,
-    /// The number of participants, and the index of this one.
     count: usize,
     index: usize,
 }
 
 impl Oob {
-    /// `INVALID_VALUE` for a structure that is incomplete or contradictory.
+    /// Returns `INVALID_VALUE` for an incomplete or contradictory structure.
     pub(super) fn new(oob: &OobColl) -> Result<Oob, Failure> {
         let (count, index) = (oob.n_oob_indexes as usize, oob.oob_index as usize);
         let (Some(allgather), Some(test), Some(free)) = (oob.allgather, oob.req_test, oob.req_free)
@@ -62,11 +60,11 @@ struct Gather {
     send: FixedMemory,
     receive: FixedMemory,
     block: usize,
-    /// Whether the host's functions are done with the memory, and the request is freed.
+    /// Whether the host's functions no longer use the memory and the request is freed.
     done: bool,
 }
 
-/// Gathers blocks of `block` bytes. This participant's block is `own`, followed by zeros.
+/// Gathers blocks of `block` bytes. This participant's block is `own`, padded with zeros.
 async fn gather(
     oob: Oob,
     round: &'static str,
@@ -81,13 +79,13 @@ async fn gather(
     unsafe { send.start().copy_from_nonoverlapping(own.as_ptr(), own.len().min(block)) };
     let mut request = std::ptr::null_mut();
     let (from, to) = (send.start().cast(), receive.start().cast());
-    // SAFETY: the host's function, with memory as it asks for, and what the host gave for it.
+    // SAFETY: the host's function, with memory of the agreed sizes and the host's own `info`.
     let code = unsafe { (oob.allgather)(from, to, block, oob.info, &mut request) };
     code.check().map_err(|code| refused("allgather", round, code))?;
     let mut gather = Gather { oob, request, round, send, receive, block, done: false };
     loop {
         yield_now().await;
-        // SAFETY: the host's function, with the request it made, which is not freed.
+        // SAFETY: the host's function, with its request, which is not freed.
         match unsafe { (oob.test)(request) } {
             DocaError::IN_PROGRESS => {}
             DocaError::SUCCESS => break,
@@ -95,18 +93,17 @@ async fn gather(
         }
     }
     gather.done = true;
-    // SAFETY: the host's function, with the request it made; `done` sees to it that this is once.
+    // SAFETY: the host's function, with its request; `done` ensures that it is freed once.
     let code = unsafe { (oob.free)(request) };
     code.check().map_err(|code| refused("req_free", round, code))?;
     Ok(gather)
 }
 
 impl Gather {
-    /// The block of each participant.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         let start = self.receive.start().cast_const();
-        // SAFETY: the memory has so many bytes, zero at first, and the host's functions are done
-        // with it: `gather` gives it away only then.
+        // SAFETY: the memory has this size, initially zero, and the host's functions no longer use
+        // it: `gather` returns only then.
         let blocks = unsafe { std::slice::from_raw_parts(start, self.block * self.oob.count) };
         blocks.chunks_exact(self.block.max(1))
     }
@@ -117,10 +114,10 @@ impl Drop for Gather {
         if self.done {
             return;
         }
-        // SAFETY: the host's function, with the request it made, which is not freed.
+        // SAFETY: the host's function, with its request, which is not freed.
         let code = unsafe { (self.oob.free)(self.request) };
         log!(debug, "an all-gather of {} was given up: {code}", self.round);
-        // The transport may still write to the memory, which is never freed.
+        // The transport may still write to the memory, so it is leaked.
         for memory in [&mut self.send, &mut self.receive] {
             mem::replace(memory, FixedMemory::none()).keep();
         }
@@ -134,19 +131,18 @@ fn refused(function: &str, round: &str, code: DocaError) -> Failure {
     )
 }
 
-/// The exchange of a start: `blob` is this participant's, or the reason why there is none.
-/// `deliver` gives the table of all blobs to the workers of this process. Succeeds when the workers
-/// of all participants have it.
+/// Runs the exchange of a start. `blob` is this participant's blob or failure. `deliver` sends all
+/// blobs to this process's workers. Succeeds when all participants' workers have the blobs.
 ///
-/// Each poll is a step: it calls one function of the host's, and `req_free` when that is due, and
-/// nothing wakes it. The host may stop the domain between steps; dropping the exchange gives it up.
+/// Each poll calls one host function, plus `req_free` when due. Nothing wakes it. The host may stop
+/// the domain between steps, which drops and cancels the exchange.
 pub(super) async fn exchange(
     oob: Oob,
     blob: Result<Vec<u8>, Failure>,
     deliver: impl AsyncFnOnce(Vec<u8>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let sizes = verdicts(oob, "sizes", blob.as_ref().map(Vec::len)).await;
-    // The own failure says more than what the others say.
+    // This participant's own failure is more specific.
     let blob = blob?;
     let sizes = checked(sizes?)?;
     yield_now().await;
@@ -166,8 +162,7 @@ pub(super) async fn exchange(
     delivered.and(heard.map(drop))
 }
 
-/// Tells the others how it went here, with a length, and hears the lengths of all. Fails when any
-/// participant did.
+/// Gathers the lengths or failures of all participants. Fails if any participant failed.
 async fn verdicts(
     oob: Oob,
     round: &'static str,
@@ -193,7 +188,7 @@ fn not_sent(number: usize) -> Failure {
     )
 }
 
-/// The lengths of the blobs, if they are allowed. All participants see the same errors.
+/// Validates the blob lengths. All participants see the same errors.
 fn checked(sizes: Vec<u64>) -> Result<Vec<usize>, Failure> {
     let mut total = 0_u64;
     for (number, size) in sizes.iter().enumerate() {

@@ -1,12 +1,10 @@
-//! Failures inside the library: the code the caller gets, and the sentence `urom_ctx_get_failure`
-//! gives.
+//! Internal failures: the caller's error code and the text for `urom_ctx_get_failure`.
 
 use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::stream::StreamError;
 
-/// A [`Failure`]: the name of a code, or `code = expression`, and a
-/// formatted sentence.
+/// Builds a [`Failure`] from a code's name or `code = expression`, and a format string.
 macro_rules! failure {
     (code = $code:expr, $($text:tt)+) => {
         ::urom_wire::control::Failure::new($code, format!($($text)+))
@@ -17,7 +15,6 @@ macro_rules! failure {
 }
 pub(super) use failure;
 
-/// Returns a [`failure!`] if a condition holds.
 macro_rules! fail_if {
     ($condition:expr, $($failure:tt)+) => {
         if $condition {
@@ -27,18 +24,15 @@ macro_rules! fail_if {
 }
 pub(super) use fail_if;
 
-/// The code as an error if a condition holds.
 #[inline]
 pub(super) fn refuse_if(condition: bool, code: DocaError) -> Result<(), DocaError> {
     if condition { Err(code) } else { Ok(()) }
 }
 
-/// Refuses a UCX that is too old to be called.
 pub(super) fn require_ucx() -> Result<(), Failure> {
     ucx::require_version().map_err(|error| failure!(UNSUPPORTED_VERSION, "{error}"))
 }
 
-/// Which code the end of a control stream stands for.
 pub(super) fn stream_code(error: &StreamError) -> DocaError {
     match error {
         StreamError::Silent(_) => DocaError::TIME_OUT,

@@ -1,10 +1,6 @@
-//! Converts between C's pointers and this library's objects.
-//!
-//! Every object that C has a pointer to begins with a [`Tag`]. A call with NULL or with an object
-//! of another kind gives `INVALID_VALUE`. Destroying an object frees it.
-//!
-//! An object from before a fork is refused with `BAD_STATE` and stays untouched: its connections
-//! and threads are the parent's.
+//! Conversions between C pointers and this library's objects. Each object begins with a [`Tag`].
+//! NULL and other kinds give `INVALID_VALUE`; an object from before a fork gives `BAD_STATE`: its
+//! connections and threads are the parent's.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -13,7 +9,7 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_os::fork::{Inherited, Maker};
 
-/// The kinds of objects. Other memory hardly begins with the first value.
+/// The kinds of objects. Unrelated memory rarely starts with the first value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum ObjectKind {
@@ -35,7 +31,7 @@ pub(super) enum ObjectKind {
     RemoteNet,
 }
 
-/// The first word of an object: its kind, and the process that made it.
+/// The first word of an object: its kind and the process that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Tag(u64);
@@ -49,8 +45,6 @@ impl Tag {
         Maker::from_bits((self.0 >> 32) as u32)
     }
 
-    /// The tag of an object.
-    ///
     /// # Safety
     /// `pointer` is NULL, or points to at least 8 readable bytes.
     #[inline]
@@ -60,40 +54,35 @@ impl Tag {
     }
 }
 
-/// An object that C has a pointer to.
-///
 /// # Safety
-/// The type is `repr(C)`, its first field is `Tag::of::<Self>()`, and no other type has its kind.
+/// The type is `repr(C)`, its first field is `Tag::of::<Self>()`, and its kind is unique.
 pub(super) unsafe trait Object {
     const KIND: ObjectKind;
 }
 
-/// A type of C whose pointers stand for objects of this library, or for texts.
+/// A C type whose pointers denote objects of this library or texts.
 pub(super) trait Opaque {
     type Found<'a>;
 
-    /// The object of a pointer.
-    ///
     /// # Safety
     /// As [`borrow`].
     unsafe fn find<'a>(pointer: *const Self) -> Result<Self::Found<'a>, DocaError>;
 }
 
-/// A text, or `None` for NULL. The host keeps it unchanged during the call.
+/// A C string that the host keeps unchanged during the call; `None` for NULL.
 impl Opaque for c_char {
     type Found<'a> = Option<&'a CStr>;
 
     unsafe fn find<'a>(pointer: *const c_char) -> Result<Self::Found<'a>, DocaError> {
-        // SAFETY: not NULL, and DOCA demands a C string of the host.
+        // SAFETY: not NULL, and a C string by DOCA's contract.
         Ok((!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }))
     }
 }
 
-/// Implements [`Object`] for a type, and [`Opaque`] for its structure of C.
+/// Implements [`Object`] for a type and [`Opaque`] for its C type.
 macro_rules! object {
     ($type:ty, $kind:ident $(, $opaque:ty)?) => {
-        // SAFETY: `repr(C)` with its tag in front, as the definition above shows; `ObjectKind`
-        // lists each kind with its one type.
+        // SAFETY: the type is `repr(C)` with its tag first, and `ObjectKind` has one kind per type.
         unsafe impl $crate::handle::Object for $type {
             const KIND: $crate::handle::ObjectKind = $crate::handle::ObjectKind::$kind;
         }
@@ -119,16 +108,16 @@ pub(super) fn as_c<T: Object, C>(object: &T) -> *mut C {
     ptr::from_ref(object).cast_mut().cast()
 }
 
-/// Gives C a reference to an object, until [`withdraw`].
+/// Returns a C pointer that owns a reference, until [`withdraw`].
 pub(super) fn publish<T: Object, C>(object: Rc<T>) -> *mut C {
     Rc::into_raw(object).cast_mut().cast()
 }
 
-/// The object behind a pointer of C.
+/// Returns the object behind a C pointer.
 ///
 /// # Safety
-/// The pointer is NULL or came from this library, and its object is not destroyed while the result
-/// is used. DOCA demands both of the host, and one thread at a time for each object.
+/// The pointer is NULL or from this library, its object lives as long as the result, and only one
+/// thread uses it at a time. DOCA demands this of the host.
 #[inline]
 pub(super) unsafe fn borrow<'a, T: Object, C>(pointer: *const C) -> Result<&'a T, DocaError> {
     // SAFETY: all objects of this library begin with a tag.
@@ -139,8 +128,7 @@ pub(super) unsafe fn borrow<'a, T: Object, C>(pointer: *const C) -> Result<&'a T
     Ok(unsafe { &*pointer.cast::<T>() })
 }
 
-/// A reference of the library's own to a published object: for calls that keep it, or run the
-/// host's functions, which may destroy it.
+/// Returns an owned reference, for calls that store it or run host functions.
 ///
 /// # Safety
 /// As [`borrow`]; the object came from [`publish`].
@@ -150,11 +138,11 @@ pub(super) unsafe fn share<T: Object, C>(pointer: *const C) -> Result<Rc<T>, Doc
     let object = pointer.cast::<T>();
     // SAFETY: `publish` made the pointer with `Rc::into_raw`, and the host's reference exists.
     unsafe { Rc::increment_strong_count(object) };
-    // SAFETY: the reference that the line above counted.
+    // SAFETY: the line above counted this reference.
     Ok(unsafe { Rc::from_raw(object) })
 }
 
-/// Takes the host's reference to a published object back.
+/// Takes back the host's reference to a published object.
 ///
 /// # Safety
 /// As [`share`]; the host does not use the pointer again, which DOCA demands of it.
@@ -165,7 +153,7 @@ pub(super) unsafe fn withdraw<T: Object, C>(pointer: *const C) -> Result<Rc<T>, 
     Ok(unsafe { Rc::from_raw(pointer.cast::<T>()) })
 }
 
-/// Takes the host's reference to a published object back, if `may_go` agrees.
+/// Takes back the host's reference if `may_go` succeeds.
 ///
 /// # Safety
 /// As [`withdraw`].
@@ -179,8 +167,7 @@ pub(super) unsafe fn destroy<T: Object, C>(
     unsafe { withdraw(pointer) }
 }
 
-/// Writes a text about an object, or why it is refused if it was made before a fork; the whole
-/// length.
+/// Writes a text about an object, or an explanation if it is from before a fork.
 ///
 /// # Safety
 /// As [`borrow`] for the object, and [`put_text`] for the place.
@@ -204,25 +191,24 @@ pub(super) unsafe fn put_text_of<C: Opaque>(
     text.map_or(0, |text| unsafe { put_text(&text, place, capacity) })
 }
 
-/// Writes a result.
 ///
 /// # Safety
-/// `place` is NULL or can be written to.
+/// `place` is NULL or writable.
 #[inline]
 pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {
     present(place)?;
-    // SAFETY: not NULL, and the caller promises the rest.
+    // SAFETY: not NULL, and writable by the caller's promise.
     unsafe { place.write(value) };
     Ok(())
 }
 
-/// `INVALID_VALUE` for NULL. Checks places of results before anything is made that would be lost.
+/// Returns `INVALID_VALUE` for NULL. Called before creating an object that would leak.
 #[inline]
 pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
     if place.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }
 }
 
-/// Writes as much of a text as fits to the caller's place, without a NUL; its whole length.
+/// Writes as much of a text as fits, without a NUL. Returns the full length.
 ///
 /// # Safety
 /// `place` is NULL or has `capacity` bytes, and the text is not in it.
@@ -250,7 +236,7 @@ mod tests {
         let pointer: *mut u8 = publish(object);
         // SAFETY: a published object.
         let shared: Rc<Sample> = unsafe { share(pointer) }.unwrap();
-        // SAFETY: as above; not used again.
+        // SAFETY: a published object, not used again.
         drop(unsafe { withdraw::<Sample, _>(pointer) }.unwrap());
         assert_eq!(as_c(&*shared), pointer);
         drop(shared);

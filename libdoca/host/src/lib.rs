@@ -1,8 +1,8 @@
-//! The host library: DOCA's C interface over this project's service, as the table [`api`].
+//! The host library: DOCA's C interface as the table [`api`].
 //!
-//! A progress engine (`pe`) with its contexts and tasks belongs to one thread at a time and holds
-//! no lock. One control thread for the process carries the streams to daemons and workers, and
-//! their heartbeats. They share nothing but a mailbox for each engine.
+//! A progress engine (`pe`) with its contexts and tasks belongs to one thread at a time and does
+//! not hold locks. The process's control thread serves all streams to daemons and workers, with
+//! their heartbeats. Threads share only a mailbox for each engine.
 
 /// Logs a line at a level, such as `warn`, for the backends of `doca_log`.
 macro_rules! log {

@@ -1,33 +1,32 @@
-//! FixedMemory whose address C code gets.
+//! Memory with a stable address for C code.
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use urom_os::fork::PerProcess;
 
-/// FixedMemory that is never freed, because it may still be in use. Leak checkers find it here.
+/// Memory that is leaked because it may still be in use. Leak checkers find it here.
 static KEPT: PerProcess<Mutex<Vec<FixedMemory>>> = PerProcess::new(Mutex::default);
 
-/// Zeroed memory, 8-aligned, that never moves. Those who have its address read and write it.
+/// Zeroed memory, 8-aligned, never moved. Owners of its address read and write it.
 #[derive(Debug)]
 pub(super) struct FixedMemory(Vec<Cell<u64>>);
 
 impl FixedMemory {
     pub(super) fn new(len: usize) -> Option<FixedMemory> {
         let mut words = Vec::new();
-        // Never zero bytes: the host can read at any pointer that it is given.
+        // At least one word: hosts may read at any pointer they get.
         let count = len.div_ceil(8).max(1);
         words.try_reserve_exact(count).ok()?;
         words.resize(count, Cell::new(0));
         Some(FixedMemory(words))
     }
 
-    /// No memory; nothing may be read or written.
     pub(super) const fn none() -> FixedMemory {
         FixedMemory(Vec::new())
     }
 
-    /// Leaves it as it is until the process ends.
+    /// Leaks the memory.
     pub(super) fn keep(self) {
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.try_reserve(1).is_ok() {
@@ -37,7 +36,7 @@ impl FixedMemory {
         }
     }
 
-    /// How long it is, in bytes: at least what was asked for.
+    /// Returns the length in bytes, at least the requested length.
     pub(super) fn len(&self) -> usize {
         self.0.len() * 8
     }
@@ -47,12 +46,11 @@ impl FixedMemory {
     }
 }
 
-/// Copies bytes to a place of their length: short ones, as nearly all commands and notifications
-/// are, without a call.
+/// Copies bytes; short copies (nearly all commands and notifications) are inlined.
 #[inline]
 pub(super) fn copy(bytes: &[u8], place: &mut [u8]) {
     let len = bytes.len().min(place.len());
-    // SAFETY: both have that many bytes, and one of them is borrowed exclusively.
+    // SAFETY: both have `len` bytes, and `place` is borrowed exclusively.
     unsafe { urom_abi::copy(bytes.as_ptr(), place.as_mut_ptr(), len) };
 }
 
@@ -65,7 +63,7 @@ mod tests {
         let memory = FixedMemory::new(100).unwrap();
         let start = memory.start();
         memory.keep();
-        // SAFETY: it has a hundred bytes, and is never given back.
+        // SAFETY: it has 100 bytes and is never freed.
         unsafe { start.write_bytes(7, 100) };
         assert!(KEPT.lock().unwrap().iter().any(|kept| kept.start() == start));
     }

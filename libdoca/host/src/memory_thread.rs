@@ -1,5 +1,5 @@
-//! The memory thread: it answers workers' questions about this program's memory over UCX, so that
-//! no program runs a UCX worker of its own for that. It sleeps while nobody asks.
+//! The memory thread serves workers' accesses to this program's memory over UCX. It sleeps while
+//! idle, and saves programs a UCX worker of their own.
 
 pub(crate) mod answers;
 #[cfg(test)]
@@ -19,10 +19,9 @@ use urom_wire::mailbox::Mailbox;
 use self::answers::Answers;
 use crate::failure::failure;
 
-/// Memory that a worker may ask about. It stays where it is until it is forgotten.
+/// Memory that a worker may access. Valid until `forget`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Served {
-    /// The ticket of the stream to the worker.
     pub(super) ticket: u128,
     pub(super) share: u64,
     pub(super) address: u64,
@@ -30,17 +29,15 @@ pub(super) struct Served {
     pub(super) access: u32,
 }
 
-/// What to do afterwards.
 pub(super) type Then = Box<dyn FnOnce() + Send>;
 
 enum Job {
     Run(Box<dyn FnOnce(&mut Answers) + Send>),
-    /// Something that a worker waits for has happened.
+    /// A worker's wait condition may be met.
     Look,
     End,
 }
 
-/// Has the thread look.
 struct LookBell(Weak<Mailbox<Job>>);
 
 impl Wake for LookBell {
@@ -51,10 +48,10 @@ impl Wake for LookBell {
     }
 }
 
-/// A thread with a UCX worker; it ends with the last handle.
+/// A thread with a UCX worker. It ends with the last handle.
 pub(super) struct MemoryThread {
     mailbox: Arc<Mailbox<Job>>,
-    /// The address of its UCX worker, or why there is none.
+    /// The address of its UCX worker, or the failure.
     opening: watch::Receiver<Option<Result<Vec<u8>, String>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -62,7 +59,6 @@ pub(super) struct MemoryThread {
 static SHARED: PerProcess<Mutex<Weak<MemoryThread>>> = PerProcess::new(Mutex::default);
 
 impl MemoryThread {
-    /// The thread of this process, started if there is none that reads its orders.
     pub(super) fn shared() -> Result<Arc<MemoryThread>, Failure> {
         MemoryThread::shared_at(&SHARED)
     }
@@ -83,7 +79,7 @@ impl MemoryThread {
         let mailbox = Arc::new(Mailbox::new().map_err(broken)?);
         let (orders, (opened, opening)) = (Arc::clone(&mailbox), watch::channel(None));
         let run = move || {
-            // Before the answers, so that UCX is gone when those who wait for orders are told.
+            // Before the answers, so that UCX is closed before waiting threads are notified.
             let orders = Reader(orders);
             let bell = Arc::new(LookBell(Arc::downgrade(&orders.0)));
             match Answers::new(bell.into()) {
@@ -94,7 +90,7 @@ impl MemoryThread {
                 Err(error) => drop(opened.send_replace(Some(Err(error.to_string())))),
             }
         };
-        // UCX starts a thread of its own.
+        // UCX starts a thread.
         let thread =
             signals::blocked(|| thread::Builder::new().name("urom-memory".to_owned()).spawn(run));
         Ok(MemoryThread {
@@ -104,7 +100,6 @@ impl MemoryThread {
         })
     }
 
-    /// The address of its UCX worker, once there is one.
     pub(super) async fn address(&self) -> Result<Vec<u8>, Failure> {
         let mut opening = self.opening.clone();
         match opening.wait_for(Option::is_some).await.as_deref() {
@@ -118,13 +113,10 @@ impl MemoryThread {
         self.mailbox.post(Job::Run(Box::new(order)));
     }
 
-    /// Lets the worker of a stream ask about this memory.
     pub(super) fn serve(&self, served: Served) {
         self.run(move |answers| answers.serve(served));
     }
 
-    /// Names the UCX worker that asks about the memory of a stream, and does something when it is
-    /// answered.
     pub(super) fn connect(&self, ticket: u128, address: Vec<u8>, then: Then) {
         self.run(move |answers| {
             answers.connect(ticket, &address);
@@ -132,13 +124,12 @@ impl MemoryThread {
         });
     }
 
-    /// Forgets a share, and does something when nothing uses its memory any more. A thread that
-    /// ends drops it, after its UCX.
+    /// Forgets a share. Runs `then` once its memory is unused, or drops it after UCX's end.
     pub(super) fn forget(&self, ticket: u128, share: u64, then: Option<Then>) {
         self.run(move |answers| answers.forget(ticket, share, then));
     }
 
-    /// Forgets a stream, and says so when nothing uses its memory any more.
+    /// Forgets a stream and notifies `done` once its memory is unused.
     pub(super) fn leave(&self, ticket: u128, done: oneshot::Sender<()>) {
         self.run(move |answers| answers.leave(ticket, done));
     }
@@ -150,14 +141,13 @@ impl Drop for MemoryThread {
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()
         {
-            // A panic there was reported when it happened.
+            // The panic was already reported.
             let _ = thread.join();
         }
     }
 }
 
-/// The thread's end of the mailbox. However the thread ends, orders that it has not carried out are
-/// dropped, and with them what those who wait would be told by.
+/// The thread's end of the mailbox. Its drop drops all pending orders, so waiting threads wake.
 struct Reader(Arc<Mailbox<Job>>);
 
 impl Drop for Reader {
@@ -170,9 +160,8 @@ fn broken(why: impl std::fmt::Display) -> Failure {
     failure!(INITIALIZATION, "memory cannot be shared over a network: {why}")
 }
 
-/// Answers until it is told to end.
 fn serve(answers: Answers, mailbox: &Mailbox<Job>) {
-    // In this order: after a panic, UCX is gone when the orders that are left are dropped.
+    // In this order: after a panic, UCX closes before the remaining orders are dropped.
     let mut orders;
     let mut answers = answers;
     loop {
@@ -193,7 +182,7 @@ fn serve(answers: Answers, mailbox: &Mailbox<Job>) {
                 let mut watched: Vec<PollFd<'_>> = ucx.into_iter().map(watch).collect();
                 watched.push(PollFd::new(mailbox.wake(), PollFlags::IN));
                 let longest = answers.pause().and_then(|pause| Timespec::try_from(pause).ok());
-                // An interrupted sleep is a short one.
+                // An interrupted sleep only ends early.
                 let _ = poll(&mut watched, longest.as_ref());
             }
             Ok(None) => {}

@@ -1,8 +1,6 @@
-//! The progress engine.
-//!
-//! A call of `doca_pe_progress` delivers the oldest event that is ready. If there is none, it
-//! advances everything and then delivers at most one event. So a host gets one callback a call, in
-//! the order in which responses arrived, and 0 when nothing happened that it can see.
+//! The progress engine. `doca_pe_progress` delivers the oldest ready event. If none is ready, it
+//! advances all work and then delivers at most one event. A host gets at most one callback per
+//! call, in order of arrival, and 0 if it cannot see a change.
 
 pub(crate) mod any_task;
 mod contexts;
@@ -46,18 +44,16 @@ use crate::pe::sleep::{HostBell, Nap};
 use urom_log::LineBudget;
 use urom_wire::envelope::first_channel;
 
-/// How many commands one call of `progress_many` completes at most: a host checks the time between
-/// calls.
+/// Maximum commands completed by one `progress_many`: hosts check the time between calls.
 const MOST_AT_ONCE: u32 = 64;
 
-/// How often such a call progresses UCX while nothing comes. A host that waits pays for one call
-/// instead of so many.
+/// UCX progress calls of an idle `progress_many`, to save the caller's overhead.
 const LOOKS: u32 = 16;
 
-/// The descriptors of an engine without UCX, and some spare ones.
+/// Descriptors of an engine without UCX, and spare ones.
 const DESCRIPTORS: usize = 8;
 
-/// A progress engine. It belongs to one thread at a time; only its mailbox is shared.
+/// A progress engine, used by one thread at a time. Only its mailbox is shared.
 #[repr(C)]
 pub(super) struct Pe {
     tag: Tag,
@@ -69,34 +65,33 @@ pub(super) struct Pe {
     rings: Rings,
     ucx: OnceCell<Worker>,
     ready: ReadyQueue,
-    /// Runs that have frames to send, sends under way, or a broken endpoint.
+    /// Runs with frames to send, pending sends, or a broken endpoint.
     to_tend: RefCell<Vec<Rc<Run>>>,
-    /// Domains that start, which wakes nobody.
+    /// Starting domains, which must be polled.
     exchanging: RefCell<Vec<Rc<Context>>>,
     waiting: RefCell<Vec<Rc<LocalTask>>>,
-    /// What a change of these counters calls, once the host sleeps.
+    /// Called by counter changes while the host sleeps.
     waker: OnceCell<Waker>,
-    /// The tasks that instances of graphs submitted, each with its instance and node.
+    /// Tasks submitted by graph instances, each with its instance and node.
     nodes: RefCell<BTreeMap<*mut Task, (Rc<Instance>, usize)>>,
-    /// How many graphs belong to this engine.
     graphs: Cell<usize>,
-    /// Whether one of the first three lists may have an entry, or something is ready that is no
-    /// command. If not, progress handles commands only.
+    /// Whether one of the first three lists may have an entry, or an event other than a command is
+    /// ready. If false, progress handles only commands.
     chores: Cell<bool>,
     contexts: RefCell<Vec<Weak<Context>>>,
     channels: RefCell<Channels<Rc<Run>>>,
     busy: Cell<bool>,
-    /// Whether the connection of the last answer has further commands in flight.
+    /// Whether the last answer's connection has further commands in flight.
     owed: Cell<bool>,
-    /// The limit on log lines about messages that cannot be read.
+    /// Limits log lines about unreadable messages.
     unreadable: RefCell<LineBudget>,
-    /// The limit on log lines about UCX's descriptor, or the timer, when it cannot be armed.
+    /// Limits log lines about failures to arm UCX's descriptor or the timer.
     unarmed: RefCell<LineBudget>,
 }
 
 object!(Pe, Pe, urom_abi::host::Pe);
 
-/// While it lives, progress does nothing. Then all is as before.
+/// Blocks progress while it lives, then restores the previous state.
 struct Busy<'a>(&'a Cell<bool>, bool);
 
 impl Drop for Busy<'_> {
@@ -114,7 +109,6 @@ impl Pe {
         let sources =
             [mailbox.wake().as_fd(), bell.wake.as_fd(), nap.timer.as_fd(), rings.bell.as_fd()];
         for source in sources {
-            // The host asks whether there is anything, not what.
             epoll::add(&epoll, source, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         }
         Ok(Rc::new_cyclic(|me| Pe {
@@ -147,7 +141,7 @@ impl Pe {
         self.me.upgrade().ok_or(DocaError::INVALID_VALUE)
     }
 
-    /// A channel number for a run of a worker. `None` when all are taken.
+    /// Allocates a channel number for a run. `None` if all are in use.
     pub(super) fn open_channel(&self, make: impl FnOnce(u16) -> Rc<Run>) -> Option<Rc<Run>> {
         self.channels.borrow_mut().open(make)
     }
@@ -186,7 +180,7 @@ impl Pe {
         self.to_tend.borrow_mut().push(run);
     }
 
-    /// Runs a callback of the host outside of progress, as if inside: its progress does nothing.
+    /// Runs a host callback outside of progress. Progress calls in it do nothing.
     pub(super) fn call_back<R>(&self, callback: impl FnOnce() -> R) -> R {
         let _busy = Busy(&self.busy, self.busy.replace(true));
         callback()
@@ -201,7 +195,7 @@ impl Pe {
         self.step(1)
     }
 
-    /// Delivers the oldest event. If none is ready, looks for answers up to `looks` times.
+    /// Delivers the oldest event. If none is ready, polls for answers up to `looks` times.
     #[inline(always)]
     fn step(&self, looks: u32) -> u8 {
         if let Some(task) = self.ready.pop_command() {
@@ -233,7 +227,6 @@ impl Pe {
         self.chores.get() || self.mailbox.has_post()
     }
 
-    /// The rest of a progress that has looked for answers.
     #[cold]
     fn progress_rest(&self) -> u8 {
         self.read_all();
@@ -247,7 +240,7 @@ impl Pe {
         }
         let _busy = Busy(&self.busy, false);
         let mut count = u32::from(self.step(LOOKS));
-        // Without a further command in flight there is nothing to look for.
+        // Without further commands in flight, polling is useless.
         while count != 0
             && count < MOST_AT_ONCE
             && self.owed.get()
@@ -258,14 +251,13 @@ impl Pe {
         count
     }
 
-    /// The next answer, where no other event is ready.
+    /// Takes the next answer if other events are not ready.
     #[inline]
     fn rest_of_answers(&self) -> Option<CmdTaskRef> {
         if self.is_called() { None } else { self.rings.take(1) }
     }
 
-    /// [`progress`](Pe::progress) where there may be more to do than commands; `advanced` if all
-    /// that is done.
+    /// [`progress`](Pe::progress) with all kinds of work; `advanced` if that work is already done.
     #[inline(never)]
     fn progress_all(&self, mut advanced: bool) -> u8 {
         loop {
@@ -286,7 +278,6 @@ impl Pe {
         }
     }
 
-    /// Advances everything. The host sees nothing of it.
     fn advance(&self) {
         self.flush();
         self.rings.drain(|task| self.push_command(task));
@@ -307,7 +298,7 @@ impl Pe {
 
     #[inline(never)]
     fn flush(&self) {
-        // Runs that need tending again go to the end of the list, which keeps its memory.
+        // Runs that need it again go to the end of the list, which keeps its allocation.
         let count = self.to_tend.borrow().len();
         for at in 0..count {
             let run = self.to_tend.borrow().get(at).cloned();
@@ -334,8 +325,7 @@ impl Pe {
         }
     }
 
-    /// Whether the host saw something that counts (1), or a callback ran that does not (0). `None`
-    /// for an event that no longer applies, or for which the host has no use.
+    /// Returns 1 for a visible event, 0 for an uncounted callback, `None` for an obsolete event.
     fn deliver(&self, other: Other) -> Option<u8> {
         match other {
             Other::Group(task) => {
@@ -352,8 +342,8 @@ impl Pe {
             }
             Other::State(ctx, next) => {
                 let told = ctx.state_changed.get().is_some();
-                // A host with tasks in flight takes the next event that counts for the end of one
-                // of them. The loss of something else must not count.
+                // Hosts with tasks in flight take a 1 as a completion, so other losses must not
+                // count.
                 let aside = next == CtxState::STOPPING || (ctx.lost.get() && self.in_flight() != 0);
                 match ctx.arrive(self, next) {
                     true if !aside => Some(1),
@@ -368,7 +358,7 @@ impl Pe {
     fn complete_command(&self, task: CmdTaskRef) -> u8 {
         let mut ctx_data = task.head.user_data.get();
         if let Some(run) = task.run() {
-            // The late answer counts for a command that was given up.
+            // A cancelled command counts at its late answer.
             if task.end.get().given_up == 0 {
                 run.flight.completed();
             }

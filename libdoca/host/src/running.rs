@@ -1,4 +1,4 @@
-//! What a running service shares with its worker contexts, which may belong to other threads.
+//! State shared by a running service and its worker contexts, possibly on other threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,12 +10,10 @@ use crate::control_thread::ControlThread;
 use crate::daemon_link::{Request, Welcome};
 use crate::embedded::Embedded;
 
-/// A service context as its workers see it, for as long as it exists. Each worker context that was
-/// given this service and is not destroyed has a handle.
+/// A service context, shared with each configured and not yet destroyed worker context.
 #[derive(Default)]
 pub(super) struct SharedService {
     running: Mutex<Option<Arc<RunningService>>>,
-    /// Each place has a handle.
     places: Arc<()>,
 }
 
@@ -26,20 +24,19 @@ pub(super) struct RunningService {
     pub(super) max_workers: Option<u32>,
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
-    // Dropped in this order: tasks on the thread talk to the service.
+    // Dropped in this order: tasks on the thread use the service.
     pub(super) control: Arc<ControlThread>,
     pub(super) _embedded: Option<Arc<Embedded>>,
 }
 
-/// A worker context that is not idle: it counts against the limit, and keeps the running service.
+/// A non-idle worker context. It counts against the limit and keeps the service running.
 pub(super) struct WorkerPlace {
     place: Option<Arc<()>>,
-    // What the running service holds must outlive the worker: control thread and embedded service.
+    // The control thread and embedded service must outlive the worker.
     _running: Arc<RunningService>,
 }
 
 impl WorkerPlace {
-    /// Counts against the limit no more.
     pub(super) fn leave(&mut self) {
         self.place = None;
     }
@@ -56,7 +53,7 @@ impl SharedService {
 
     pub(super) fn set_running(&self, running: Option<Arc<RunningService>>) {
         let previous = std::mem::replace(&mut *self.lock(), running);
-        // Outside of the lock: this may end the control thread and an embedded service.
+        // Outside the lock: this may end the control thread and an embedded service.
         drop(previous);
     }
 
@@ -64,7 +61,7 @@ impl SharedService {
         Arc::strong_count(&self.places) - 1
     }
 
-    /// A place for one more worker that is not idle. `None` at the limit.
+    /// Reserves a worker's place. `None` at the limit.
     pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<WorkerPlace> {
         let _one_at_a_time = self.lock();
         let limit = running.max_workers.map_or(usize::MAX, |limit| limit as usize);

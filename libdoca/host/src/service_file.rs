@@ -1,9 +1,9 @@
-//! The file that `DOCA_UROM_SERVICE_FILE` names: which daemon serves which host and device.
+//! The file in `DOCA_UROM_SERVICE_FILE`: the daemon of each host and device.
 //!
-//! One entry a line, five fields with white space between them: `<app_hostname> <service_type>
-//! <dev_hostname> <dev_pci_addr> <net,devs>`. Blank lines, and everything from a field that begins
-//! with `#` on, are ignored. Names compare without regard to case, and a short name equals a
-//! qualified one that begins with it.
+//! Each line has five fields separated by white space: `<app_hostname> <service_type>
+//! <dev_hostname> <dev_pci_addr> <net,devs>`. Blank lines are ignored, as is the rest of a line
+//! from a field that begins with `#`. Names are case-insensitive, and a short name equals a
+//! qualified name that begins with it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use urom_abi::Quantity;
 pub(super) struct ServiceLine {
     pub(super) line: usize,
     app_host: String,
-    /// Where the daemon runs: a name or an address.
+    /// The daemon's host name or address.
     pub(super) device_host: String,
     pci_address: String,
 }
@@ -26,7 +26,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// The host name and the addresses of all interfaces; none when the system does not tell.
+    /// Returns the host name and all interface addresses; empty if the system does not report them.
     pub(super) fn of_this_machine() -> Local {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
@@ -59,7 +59,7 @@ impl fmt::Display for Local {
     }
 }
 
-/// Whether two names mean one host: equal, or one is the other's first part.
+/// Equal, or one is the first part of the other.
 fn same_host(a: &str, b: &str) -> bool {
     let (a, b) = (
         a.trim_end_matches('.').to_ascii_lowercase(),
@@ -72,15 +72,14 @@ fn same_host(a: &str, b: &str) -> bool {
 }
 
 impl ServiceLine {
-    /// Whether the line is for this machine and, when one is given, this device.
+    /// Returns whether the line is for this machine and, if given, this device.
     pub(super) fn matches(&self, local: &Local, pci_address: Option<&str>) -> bool {
         local.is_called(&self.app_host)
             && pci_address.is_none_or(|wanted| long_pci(wanted).as_ref() == Some(&self.pci_address))
     }
 }
 
-/// A PCI address in the form `dddd:bb:dd.f`, lower case. `bb:dd.f` is taken, too. `None` for
-/// anything else.
+/// Converts `dddd:bb:dd.f` or `bb:dd.f` to lower-case `dddd:bb:dd.f`. `None` for other text.
 pub(super) fn long_pci(text: &str) -> Option<String> {
     let hex = |part: &str, len: usize| {
         part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -97,7 +96,7 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
     (valid && long.ends_with(&text.to_ascii_lowercase())).then_some(long)
 }
 
-/// Reads a file's text. An error is the number of a line, from 1, and what is wrong with it.
+/// Parses a file. An error has the line number, from 1, and a text.
 pub(super) fn parse(text: &str) -> Result<Vec<ServiceLine>, (usize, String)> {
     let mut entries = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -136,18 +135,16 @@ fn entry(line: usize, fields: &[&str]) -> Result<ServiceLine, String> {
             "`{device}` in `{devices}` is no network device: write `name` or `name:port`"
         ));
     }
-    // Brackets around an IPv6 address, which it has beside a port, are allowed here.
+    // Brackets around an IPv6 address are allowed here without a port.
     let (app_host, device_host) = (bare(app_host).to_owned(), bare(device_host).to_owned());
     Ok(ServiceLine { line, app_host, device_host, pci_address })
 }
 
-/// An IPv6 address without the brackets that it has beside a port; any other text as it is.
 pub(super) fn bare(text: &str) -> &str {
     let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inside.filter(|inside| inside.contains(':')).unwrap_or(text)
 }
 
-/// Host and port of a text that has a port.
 fn with_port(text: &str) -> Option<(&str, &str)> {
     let (host, port) = text.rsplit_once(':')?;
     let is_host = !host.contains(':') || host.ends_with(']');

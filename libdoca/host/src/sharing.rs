@@ -1,8 +1,6 @@
-//! Sharing memory with a worker: the path of each share, and its waiters.
-//!
-//! A descriptor is handed over at the worker's door. For memory without one, this process shows
-//! itself there, and the kernel may let the worker copy. Where a worker cannot do either, the
-//! memory thread answers the worker's questions over UCX.
+//! Sharing memory with a worker: the path of each share, and its callbacks. The host sends a
+//! memory's descriptor to the worker's door. Without a descriptor, this process connects there, and
+//! the kernel may let the worker copy. As a fallback, the memory thread serves the worker over UCX.
 
 mod lease;
 mod ready;
@@ -27,57 +25,49 @@ use crate::door::WorkerDoor;
 use crate::memory_thread::MemoryThread;
 use crate::stream::WorkerStream;
 
-/// How many offers are made ready, or wait for the worker's answer, at a time: fewer than the
-/// worker keeps at its door.
+/// Maximum concurrent offers, below the limit of the worker's door.
 const AT_ONCE: usize = 32;
 
-/// Memory that the host wants to share.
 pub(super) struct Offered {
     pub(super) memory: u64,
     pub(super) address: u64,
     pub(super) len: u64,
     pub(super) access: u32,
-    /// A descriptor of it, and where it begins there.
+    /// Descriptor and offset.
     pub(super) fd: Option<(OwnedFd, u64)>,
     /// The first path to try.
     pub(super) path: MemoryPath,
     pub(super) told: Told,
 }
 
-/// The memory of this program that one worker has.
 pub(super) struct Sharing {
-    /// The worker's name in log lines.
     worker: String,
     ticket: u128,
     door: WorkerDoor,
-    /// The last line about a path that is slower than it could be.
+    /// The last logged warning about a slow path.
     slow: String,
-    /// From the first memory on that goes by the door.
+    /// Set by the first share with a door.
     lease: Arc<OnceCell<Lease>>,
-    /// The number of the last share.
     last: u64,
-    /// Shares whose turn has not come.
+    /// Shares that are not offered yet.
     waiting: VecDeque<(u64, Offered)>,
-    /// Offers that are made ready.
     ready: JoinSet<Made>,
     /// By number, from the host's call to the end.
     shares: HashMap<u64, Share>,
-    /// The share of each memory, unless its end was asked for.
+    /// The share of each memory, until its end is requested.
     known: HashMap<u64, u64>,
-    /// Whether the kernel may copy memory of this process for the worker.
+    /// Whether the kernel may copy this process's memory for the worker.
     is_copied: bool,
-    /// Whether the worker may map memory of this process.
     is_mapped: bool,
     thread: Option<Arc<MemoryThread>>,
 }
 
-/// One share of a memory.
 struct Share {
     memory: u64,
     is_offered: bool,
-    /// From the offer to the worker's answer: the waiter for the begin, and the path's reason.
+    /// From the offer to the worker's answer: the callback and the path's reason.
     asked: Option<(Told, Reason)>,
-    /// The waiter for the end, and after how many commands it comes.
+    /// The command count after which the share ends, and the callback.
     ending: Option<(u64, Told)>,
 }
 
@@ -100,7 +90,6 @@ impl Sharing {
         }
     }
 
-    /// Begins to share memory.
     pub(super) fn share(&mut self, offered: Offered) {
         let memory = offered.memory;
         if self.known.contains_key(&memory) {
@@ -115,7 +104,6 @@ impl Sharing {
         self.begin();
     }
 
-    /// Makes offers ready, up to the limit.
     fn begin(&mut self) {
         let asked = self.shares.values().filter(|share| share.asked.is_some()).count();
         while self.ready.len() + asked < AT_ONCE
@@ -131,7 +119,6 @@ impl Sharing {
         }
     }
 
-    /// Begins to end that.
     pub(super) async fn unshare(
         &mut self,
         stream: &WorkerStream,
@@ -150,13 +137,13 @@ impl Sharing {
         }
     }
 
-    /// The next offer that is ready, and its end if that was asked for. Never ready without one.
+    /// Returns the next ready offer, and its end if requested. Pending without prepared offers.
     pub(super) async fn next_offer(&mut self) -> Vec<MemoryWord> {
         let Some(made) = self.ready.join_next().await else {
             return std::future::pending().await;
         };
         let mut words = Vec::new();
-        // An error is a panic, which was reported. The host was told as its callback was dropped.
+        // The panic was already reported, and the dropped callback notified the host.
         if let Ok(Made { share, told, offer }) = made
             && let Some(entry) = self.shares.get_mut(&share)
         {
@@ -183,7 +170,6 @@ impl Sharing {
         words
     }
 
-    /// Hears the worker.
     pub(super) fn hear(&mut self, answer: MemoryAnswer) {
         match answer {
             MemoryAnswer::Shared { share, result } => {
@@ -194,8 +180,8 @@ impl Sharing {
                     self.note_path(MemoryPath(by.path), reason);
                 }
                 match (result, &self.thread) {
-                    // Told when the worker's questions are answered: the first question may be
-                    // there at once.
+                    // Notify after the memory thread accepts questions: the host may cause one at
+                    // once.
                     (Ok(SharedBy { path, ucx_address }), Some(thread))
                         if !ucx_address.is_empty() =>
                     {
@@ -224,7 +210,7 @@ impl Sharing {
         self.begin();
     }
 
-    /// Logs that a path is slower than this machine allows: each line once, until another differs.
+    /// Logs that a path is slower than possible on this machine, once per distinct line.
     fn note_path(&mut self, path: MemoryPath, Reason { best, door }: Reason) {
         if !self.door.is_here || path.0 <= best.0 {
             return;
@@ -242,15 +228,15 @@ impl Sharing {
         }
     }
 
-    /// Has the worker, which is about to be left, end all shares.
+    /// Ends all shares at the worker before this host leaves it.
     pub(super) async fn leave(&mut self, stream: &WorkerStream) {
         if self.is_copied {
             stream.send(HostToWorker::Memory(MemoryWord::Leave)).await;
         }
     }
 
-    /// Forgets a share that the worker does not have, or has ended. The callback for its end runs
-    /// when this process does not use the memory for the worker any more.
+    /// Removes a share that the worker refused or ended. Runs the end callback when this process no
+    /// longer uses the memory for the worker.
     fn drop_share(&mut self, share: u64) {
         let Some(Share { memory, ending, .. }) = self.shares.remove(&share) else { return };
         let Some((_, told)) = ending else {
@@ -259,13 +245,13 @@ impl Sharing {
         };
         let ended = told.ended();
         if let Some(thread) = &self.thread {
-            // A thread that has ended drops this, and its UCX uses nothing then.
+            // A thread that ends closes UCX and then drops this.
             thread.forget(self.ticket, share, Some(Box::new(move || drop(ended))));
         }
     }
 
-    /// Ends all: the worker is lost, or left. Returns when nothing but mappings of the worker uses
-    /// the memory any more. The callbacks of `late` follow once the mappings are gone.
+    /// Ends all shares of a lost or left worker. Returns when only the worker's mappings use the
+    /// memory; `late` runs its callbacks after their end.
     pub(super) async fn end(mut self, late: Arc<Late>) {
         self.ready.abort_all();
         while let Some(made) = self.ready.join_next().await {
@@ -276,7 +262,7 @@ impl Sharing {
         if let Some(thread) = &self.thread {
             let (done, over) = oneshot::channel();
             thread.leave(self.ticket, done);
-            // An error is the end of the thread, which uses nothing then.
+            // An error means that the thread has ended and does not use the memory.
             let _ = over.await;
         }
         let ending = self.shares.into_values().filter_map(|share| share.ending);

@@ -1,4 +1,4 @@
-//! One control stream of a host: opened, greeted, and carried by a task of its own.
+//! A host's control stream, served by its own task after the handshake.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use urom_wire::stream::{StreamError, greet, prepare};
 
 const IN_TURN: usize = 4;
 
-/// How long to wait before a service that hung up is tried again, and before the last attempt.
+/// First and last delay of the reconnects after the service closed the connection.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_millis(800);
 
@@ -40,8 +40,8 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects, greets, and proves to hold the secret. A service that hung up in the middle of
-    /// this was too busy, and is tried again.
+    /// Connects and performs the handshake, with proof of the secret. Retries if the service is too
+    /// busy and closes the connection meanwhile.
     pub(super) async fn open(
         address: SocketAddr,
         expected: Role,
@@ -73,7 +73,6 @@ where
         Ok(Stream::carry(tcp, peer, patience))
     }
 
-    /// Takes over a stream whose ends have greeted each other.
     pub(super) fn carry<S>(stream: S, peer: SocketAddr, patience: Patience) -> Stream<In, Out>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -87,20 +86,19 @@ where
         Stream { incoming, outgoing, carrier, peer }
     }
 
-    /// Sends a message. [`next`](Stream::next) tells when the stream has ended.
     pub(super) async fn send(&self, message: Out) {
-        // An error is the end of the carrier, which the next `next` reports.
+        // Ignores the error, which the next `next` reports.
         let _ = self.outgoing.send(message).await;
     }
 
-    /// The same, once nearly all earlier messages have left: for many long messages.
+    /// Sends after nearly all earlier messages have left, for many long messages.
     pub(super) async fn send_in_turn(&self, message: Out) {
-        // The places are given back at once; an error is the end of the carrier.
+        // Releases the permits at once. Ignores the error, as `send` does.
         drop(self.outgoing.reserve_many(BACKLOG - IN_TURN).await);
         self.send(message).await;
     }
 
-    /// The next message other than a heartbeat. The future may be dropped at any time.
+    /// Returns the next message other than a heartbeat. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<In, StreamError> {
         match self.incoming.recv().await {
             Some(message) => Ok(message),
@@ -108,7 +106,7 @@ where
         }
     }
 
-    /// Ends the stream and waits for the peer to notice, or for a short time.
+    /// Ends the stream and waits briefly for the peer.
     pub(super) async fn close(mut self) {
         drop(self.outgoing);
         while self.incoming.recv().await.is_some() {}

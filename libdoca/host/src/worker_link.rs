@@ -1,5 +1,4 @@
-//! The stream between a worker context and its worker: attaching to it, watching it, and the orders
-//! of domains to it.
+//! The stream between a worker context and its worker: attaching, monitoring, and domain orders.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -31,14 +30,14 @@ use crate::failure::{fail_if, failure, stream_code};
 use crate::sharing::{Late, Offered, Sharing, Told};
 use crate::stream::WorkerStream;
 
-/// How long a worker's greeting over UCX may take once the control stream works.
+/// Timeout of the worker's handshake over UCX after the control stream is up.
 const GREET_DEADLINE: Duration = Duration::from_secs(5);
 
 pub(super) struct Visit {
     pub(super) worker: StartWorker,
     /// Without the ticket.
     pub(super) attach: Attach,
-    /// By this the worker ends the host's sleep.
+    /// The worker wakes the host by this.
     pub(super) bell: EventFd,
     pub(super) key: Option<Key>,
     pub(super) patience: Patience,
@@ -48,8 +47,7 @@ pub(super) struct Visit {
     pub(super) plugins: Vec<PluginEntry>,
 }
 
-/// Asks the daemon for a worker, attaches to it, and watches it until it is lost or the senders of
-/// orders are gone.
+/// Starts a worker by the daemon, attaches, and monitors it until it is lost or `orders` closes.
 pub(super) async fn serve(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
@@ -116,7 +114,7 @@ async fn enter(
     let wanted = visit.worker.plugins;
     let (answer, answered) = oneshot::channel();
     let ask = |request| HostToDaemon::Start { request, worker: visit.worker };
-    // A start that was given up finishes by itself.
+    // A cancelled start finishes in the background.
     let hear = |said| drop(answer.send(said));
     requests.send(Request::new(ask, hear)).map_err(|_| gone())?;
     drop(requests);
@@ -138,7 +136,7 @@ async fn enter(
                     "this program and worker {} at {address} do not let each other in: {error}",
                     WorkerId(id)
                 ),
-                // Nor this one.
+                // Likewise.
                 StreamError::Io(error) if is_of_this_process(&error) => failure!(
                     NOT_CONNECTED,
                     "this process cannot connect to worker {} at {address}: {error}",
@@ -174,8 +172,7 @@ pub(super) fn program() -> String {
     name + &process
 }
 
-/// A refusal because UCX does not connect the two: the worker's error lists the variables of one
-/// side alone.
+/// Adds this side's UCX variables to a failed connection: the worker's error lists only its own.
 fn with_own_variables(mut failure: Failure) -> Failure {
     let own = ucx::variables();
     if failure.code() == DocaError::NOT_CONNECTED && !failure.text.contains(&own) {
@@ -184,8 +181,7 @@ fn with_own_variables(mut failure: Failure) -> Failure {
     failure
 }
 
-/// The worker's first message: it lets the host in, with messages of at most `max_message` bytes,
-/// or says why not.
+/// Receives the worker's acceptance, with messages of at most `max_message` bytes, or its refusal.
 pub(super) async fn admission(
     stream: &mut WorkerStream,
     id: u64,
@@ -205,8 +201,8 @@ pub(super) async fn admission(
     }
 }
 
-/// Checks that a worker loaded the builds that the daemon listed: a file may have been replaced
-/// before the worker started, or since, if the worker ran already.
+/// Checks that a worker loaded the builds in the daemon's list: a file may have been replaced
+/// before or after the worker's start.
 fn same_builds<'a>(
     id: u64,
     listed: impl Iterator<Item = &'a PluginEntry>,
@@ -235,7 +231,7 @@ fn no_answer(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failur
 
 fn no_way(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
     let mut failure = no_answer(id, address, code, why);
-    // On one machine, no firewall is between the two.
+    // On one machine a firewall is not the cause.
     if !address.ip().is_loopback() {
         failure.text += "; open that port on the way";
     }
@@ -251,8 +247,7 @@ pub(super) struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Carries out orders until the worker is lost, or (`None`) until the senders of orders are
-    /// gone.
+    /// Executes orders until the worker is lost, or until all senders are dropped (`None`).
     pub(super) async fn watch(
         self,
         stream: &mut WorkerStream,
@@ -295,7 +290,7 @@ impl Watched<'_> {
                     Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
                     Ok(WorkerToHost::Memory(answer)) => sharing.hear(answer),
                     Ok(WorkerToHost::DomainStarted { domain, result }) => {
-                        // A domain that was stopped does not wait for it.
+                        // A stopped domain no longer waits for it.
                         starting.remove(&domain).map(|answer| answer.send(result));
                     }
                     Ok(WorkerToHost::DomainEnded { domain }) => drop(ending.remove(&domain)),
@@ -314,8 +309,8 @@ impl Watched<'_> {
     }
 }
 
-/// Sends a domain's table in pieces, only as fast as the worker reads. The next order may be
-/// another domain's table: the worker must not wait for the rest of one that is over.
+/// Sends a domain's table in pieces, at the worker's pace. Stops when the domain is over, because
+/// another table may follow.
 async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: impl Fn() -> bool) {
     let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
     say(DomainWord::Start { len: table.len() as u64 }).await;
@@ -327,33 +322,30 @@ async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: i
     }
 }
 
-/// What is asked of the task that carries a worker's stream.
 pub(super) enum WorkerOrder {
     Start {
         domain: u64,
         table: Arc<Vec<u8>>,
-        /// For the worker's answer. Dropped when there will be none.
+        /// Receives the worker's answer. Dropped if it will not come.
         answer: oneshot::Sender<Result<(), Failure>>,
     },
-    /// End a domain at the worker.
     End {
         domain: u64,
-        /// Dropped when the worker is done, or lost.
+        /// Dropped when the worker has ended the domain or is lost.
         done: std_mpsc::Sender<()>,
     },
-    /// Frames take UCX.
     Reach(Reach),
     Share(Offered),
     Unshare {
-        /// How many commands were submitted before.
+        /// Number of commands submitted before.
         after: u64,
         memory: u64,
         told: Told,
     },
 }
 
-/// The health of a worker's plugins: the last report and its time. The task of the stream writes
-/// it, and the program reads it. A worker that has reported nothing is well.
+/// The last report of a worker's stuck plugins and its time, written by the stream's task. A worker
+/// without a report is healthy.
 #[derive(Debug, Default)]
 pub(super) struct Health(Mutex<Option<(Stuck, Instant)>>);
 
@@ -363,7 +355,7 @@ impl Health {
             stuck.map(|stuck| (stuck, Instant::now()));
     }
 
-    /// The call that does not return, with its duration until now.
+    /// Returns the stuck call with its duration until now.
     pub(super) fn stuck(&self) -> Option<Stuck> {
         let (mut stuck, heard) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let since = u32::try_from(heard.elapsed().as_secs()).unwrap_or(u32::MAX);

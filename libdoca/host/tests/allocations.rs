@@ -1,4 +1,4 @@
-//! The host library allocates nothing on the Rust heap for a command, once it runs.
+//! A running host library does not allocate on the Rust heap for commands.
 
 #[path = "../../../urom-service/tests/plugins/compile.rs"]
 mod compile;
@@ -35,8 +35,7 @@ unsafe extern "C" fn count_and_release(task: *mut CmdTask, _: Data, _: Data) {
     COMPLETED.set(COMPLETED.get() + 1);
 }
 
-/// Sends commands, as many in flight as can be, until `count` have completed.
-/// Each command has `limit` nanoseconds.
+/// Sends commands with a deadline (`limit` nanoseconds) until `count` have completed.
 fn run(engine: &Engine, worker: &TestWorker, payload: &[u8], limit: u64, count: u64) {
     let (goal, mut to_send) = (COMPLETED.get() + count, count);
     while COMPLETED.get() < goal {
@@ -60,7 +59,7 @@ fn assert_no_allocations(max_inflight: u32, payload: &[u8], limit: u64) {
         let before = calls();
         run(engine, worker, payload, limit, 20_000);
         assert_eq!(calls() - before, 0);
-        // An allocator that does not count would show the same.
+        // Checks the counting allocator itself.
         drop(black_box(Box::new(0_u8)));
         assert_ne!(calls() - before, 0);
     });

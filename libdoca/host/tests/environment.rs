@@ -1,4 +1,4 @@
-//! The service that the environment names. One test: a process has one environment.
+//! The service in the environment. One test, because a process has one environment.
 
 #[path = "../../../urom-service/tests/plugins/compile.rs"]
 mod compile;
@@ -20,7 +20,7 @@ use support::{At, Engine, TestService, TestWorker, failed_start};
 use urom_abi::DocaError;
 
 fn set(name: &str, value: impl AsRef<std::ffi::OsStr>) {
-    // SAFETY: the only test of this process; what else runs does not read the environment now.
+    // SAFETY: the only test of this process; other threads do not read the environment now.
     unsafe { std::env::set_var(name, value) };
 }
 
@@ -38,11 +38,11 @@ fn the_environment_names_the_service() {
     let file: &Path = &directory.path().join("services");
     let shown = file.display().to_string();
 
-    // Nothing is named: the embedded service, with the plugins of the variable.
+    // Without variables: the embedded service, with the plugins of the variable.
     set("UROM_PLUGIN_PATH", plugins.path());
     one_command();
 
-    // A file that is not there, one that is wrong, one that names others.
+    // A missing file, a wrong file, a file for other hosts.
     set("DOCA_UROM_SERVICE_FILE", file);
     let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::NOT_FOUND && text.contains(&shown), "{text}");
@@ -56,7 +56,7 @@ fn the_environment_names_the_service() {
     let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::NOT_FOUND && text.contains("DOCA_UROM_SERVICE_FILE"), "{text}");
 
-    // What is not a file, or too long for one.
+    // A pipe and an endless device.
     let pipe = directory.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for other in [&*pipe, Path::new("/dev/zero")] {
@@ -72,7 +72,6 @@ fn the_environment_names_the_service() {
     assert!(code == DocaError::IO_FAILED && text.contains(&shown), "{text}");
     assert!(text.contains("more than 1048576 bytes"), "{text}");
 
-    // A daemon.
     let uromd = Uromd::start(&plugins);
     std::fs::write(
         file,
@@ -82,7 +81,7 @@ fn the_environment_names_the_service() {
     set("UROM_SERVICE_PORT", uromd.address.port().to_string());
     one_command();
 
-    // A key, which a daemon without one is not shown, and which has to be one.
+    // A key is ignored with a keyless daemon, but must be valid.
     let key = directory.path().join("key");
     std::fs::write(&key, [7; 32]).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -92,14 +91,14 @@ fn the_environment_names_the_service() {
     set("UROM_KEY_FILE", directory.path());
     let (code, text) = failed_start(&At::Environment);
     assert!(code == DocaError::BAD_CONFIG && text.ends_with("(named by UROM_KEY_FILE)"), "{text}");
-    // A service in this process needs none.
+    // The embedded service does not need a key.
     set("DOCA_UROM_SERVICE_FILE", "");
     one_command();
     set("DOCA_UROM_SERVICE_FILE", file);
     set("UROM_KEY_FILE", "");
     one_command();
 
-    // A daemon that is gone, and a port that is none.
+    // A terminated daemon and an invalid port.
     let address = uromd.address;
     drop(uromd);
     let (_, text) = failed_start(&At::Environment);

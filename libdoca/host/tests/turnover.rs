@@ -1,4 +1,4 @@
-//! Objects that a host creates and destroys are freed: the heap of its thread does not grow.
+//! Created and destroyed objects are freed: the heap of the thread does not grow.
 
 #[path = "../../../urom-service/tests/plugins/compile.rs"]
 mod compile;
@@ -30,15 +30,13 @@ const LIMIT: usize = 64 << 10;
 
 const NO_DATA: Data = Data { u64: 0 };
 
-/// Calls a function that only C programs call.
 macro_rules! m {
     ($name:ident($($arg:expr),* $(,)?)) => {
-        // SAFETY: the tests give live objects and places, or null.
+        // SAFETY: the tests pass live objects and pointers, or null.
         unsafe { (MEMORY.$name)($($arg),*) }
     };
 }
 
-/// Makes an object with a function whose last argument is its place.
 macro_rules! make {
     ($call:ident!($name:ident($($arg:expr),*))) => {{
         let mut object = null_mut();
@@ -48,7 +46,6 @@ macro_rules! make {
 }
 
 fn repeat(what: &str, turn: impl Fn()) {
-    // Things that a process makes once do not count.
     turn();
     println!("{what}");
     within(LIMIT, || (0..TIMES).for_each(|_| turn()));
@@ -60,7 +57,6 @@ fn device_list() -> *mut *mut DevInfo {
     list
 }
 
-/// A device of this machine, or of `UROM_DEVICE`.
 fn device() -> *mut Dev {
     let list = device_list();
     // SAFETY: a list has an entry.
@@ -184,7 +180,6 @@ fn commands_queries_and_runs_of_workers_are_freed() {
         worker.end(&engine);
     };
     run();
-    // A run has 256 KiB of tasks. A few KiB of it count although they are freed, by the control
-    // thread.
+    // A run has 256 KiB of tasks. A few KiB count although the control thread frees them.
     within(200 * (16 << 10), || (0..200).for_each(|_| run()));
 }

@@ -1,5 +1,4 @@
-//! Lets every program and library of this package find UCX at run time where it was found at build
-//! time.
+//! Sets the run-time path of UCX in the package's programs and libraries.
 
 fn main() {
     ucx_probe::emit_rpath();

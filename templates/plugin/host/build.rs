@@ -1,4 +1,4 @@
-//! Lets the programs of this package find the UCX of the build at run time.
+//! Sets the run path of this package's programs to the UCX of the build.
 
 fn main() {
     ucx_probe::emit_rpath();

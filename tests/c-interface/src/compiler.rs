@@ -1,10 +1,10 @@
-//! The C and C++ compilers, as the `cc` crate finds them.
+//! Runs the C and C++ compilers that the `cc` crate finds.
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What to read a text as.
+/// Language and standard of a source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// `-std=c11`.
@@ -14,7 +14,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Those whose compilers the set-up brings: C++ on the machine it is made for, C everywhere.
+    /// Languages whose compilers are installed: C++ only on x86-64, C everywhere.
     pub const ALL: &[Language] = if cfg!(target_arch = "x86_64") {
         &[Language::C11, Language::Cxx17]
     } else {
@@ -22,7 +22,6 @@ impl Language {
     };
 }
 
-/// The compiler for the machine this test was compiled for, strict about warnings.
 fn compiler(language: Language) -> Command {
     let compiler = cc::Build::new()
         .cargo_metadata(false)
@@ -41,27 +40,25 @@ fn compiler(language: Language) -> Command {
     command
 }
 
-/// `code` with all includes and macros expanded.
 pub(crate) fn preprocessed(include: &Path, code: &str) -> String {
     let mut command = compiler(Language::C11);
     command.arg("-E").arg("-I").arg(include).arg("-").stdout(Stdio::piped());
     feed(&mut command, code).unwrap_or_else(|complaints| panic!("the headers: {complaints}"))
 }
 
-/// Compiles `code` without making anything of it; gives the compiler's complaints when it refuses.
+/// Checks the syntax of `code`; returns the compiler's messages if it fails.
 pub fn check(language: Language, include: &Path, code: &str) -> Result<(), String> {
     let mut command = compiler(language);
     feed(command.arg("-fsyntax-only").arg("-I").arg(include).arg("-"), code).map(drop)
 }
 
-/// Makes the C program `program` of `code`.
+/// Compiles and links `code` as the C program `program`.
 pub fn build(include: &Path, code: &str, program: &Path) -> Result<(), String> {
     let mut command = compiler(Language::C11);
     feed(command.arg("-I").arg(include).arg("-").arg("-o").arg(program), code).map(drop)
 }
 
-/// Runs a program that was built here, behind cargo's runner when there is one, and gives what it
-/// printed.
+/// Runs a program made by `build`, under cargo's runner if one is set; returns its output.
 pub fn run(program: &Path, arguments: &[&str]) -> String {
     let variable = format!(
         "CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER",
@@ -76,7 +73,6 @@ pub fn run(program: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Runs a compiler on `code` and gives what it prints, or its complaints.
 fn feed(command: &mut Command, code: &str) -> Result<String, String> {
     let mut compiling =
         command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! The headers, and the functions that they declare.
+//! The C headers and the functions they declare.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::compiler::preprocessed;
 
-/// Where the headers lie.
+/// Directory of the headers.
 #[must_use]
 pub fn include() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../urom-abi/include")
 }
 
-/// Their names, sorted.
+/// Names of the headers, sorted.
 ///
 /// # Panics
-/// When they cannot be listed.
+/// If the directory cannot be read.
 #[must_use]
 pub fn names() -> Vec<String> {
     let entries = fs::read_dir(include()).expect("the headers");
@@ -27,7 +27,7 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// The functions of DOCA's and of the kit's names that they declare, inline ones aside.
+/// Functions that the headers declare with DOCA's or the kit's prefix, except inline functions.
 #[must_use]
 pub fn declared() -> BTreeSet<String> {
     let includes: String = names().iter().map(|name| format!("#include <{name}>\n")).collect();
@@ -37,8 +37,6 @@ pub fn declared() -> BTreeSet<String> {
     text.split([';', '{', '}']).filter_map(function).map(str::to_owned).collect()
 }
 
-/// The function that a declaration is of: the first of DOCA's or of the kit's names before a
-/// parenthesis.
 fn function(declaration: &str) -> Option<&str> {
     let is_excluded = declaration.contains("typedef") || declaration.contains("static");
     let parts = declaration.match_indices('(').map(|(at, _)| declaration[..at].trim_end());

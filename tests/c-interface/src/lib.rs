@@ -1,7 +1,7 @@
-//! Rust's functions and structures against the C headers in `urom-abi/include`.
+//! Compares Rust's functions and structures with the C headers in `urom-abi/include`.
 //!
-//! [`CType`] writes a Rust type as C does. A prototype made of it stands behind an include of all
-//! headers, so the C compiler reports every function that it declares otherwise.
+//! [`CType`] writes a Rust type as C. The generated prototypes follow an include of all headers, so
+//! the C compiler reports conflicting declarations.
 
 mod compiler;
 mod headers;
@@ -13,23 +13,22 @@ pub use types::{CType, Function, prototype_of, type_of};
 
 use std::collections::BTreeSet;
 
-/// What differs between the headers and what `code` says of them in C.
+/// Compiles `code` after all headers.
 ///
 /// # Errors
-/// The compiler's complaints.
+/// The compiler's messages if the declarations conflict.
 pub fn agree(code: &str) -> Result<(), String> {
     let includes: String = names().iter().map(|name| format!("#include <{name}>\n")).collect();
-    // Structures end in flexible arrays and lie in each other, as DOCA's do; ISO C has no such
-    // thing.
+    // DOCA's structures end in flexible arrays and contain each other, which ISO C forbids.
     let head = "#define DOCA_ALLOW_EXPERIMENTAL_API\n#pragma GCC diagnostic ignored \"-Wpedantic\"";
     check(Language::C11, &include(), &format!("{head}\n#include <stdio.h>\n{includes}{code}"))
 }
 
-/// Checks that `functions` (a name and its prototype each) are those that the headers declare with
-/// names for which `is_own` holds, with the same types.
+/// Checks that the headers declare exactly `functions` (name and prototype), with the same types;
+/// ignores functions that `is_own` excludes.
 ///
 /// # Panics
-/// When they are not: with the names or the compiler's complaints.
+/// If they differ, with the names or the compiler's messages.
 pub fn assert_functions(functions: &[(&str, String)], is_own: impl Fn(&str) -> bool) {
     let defined: BTreeSet<&str> = functions.iter().map(|(name, _)| *name).collect();
     let declared = declared();
@@ -42,8 +41,8 @@ pub fn assert_functions(functions: &[(&str, String)], is_own: impl Fn(&str) -> b
     }
 }
 
-/// The name and the prototype of each function: `functions![f(_, _) -> _, g() -> _]`, where a `_`
-/// stands for each argument.
+/// Name and prototype of each function: `functions![f(_, _) -> _, g() -> _]`, one `_` for each
+/// argument.
 #[macro_export]
 macro_rules! functions {
     ($($name:ident($($argument:ty),*) $(-> $returned:ty)?),* $(,)?) => {
@@ -54,7 +53,7 @@ macro_rules! functions {
     };
 }
 
-/// `_Static_assert`s that a structure of Rust has C's size, alignment, offsets and types of fields:
+/// `_Static_assert`s that a Rust structure has C's size, alignment, offsets and field types:
 /// `structure!(Rust = "struct c" { field, other = "member", .. })`, with every field.
 #[macro_export]
 macro_rules! structure {

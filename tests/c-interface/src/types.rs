@@ -1,4 +1,4 @@
-//! Rust's types as C writes them.
+//! Writes Rust types as C types.
 
 use std::ffi::c_void;
 
@@ -21,13 +21,13 @@ use urom_abi::plugin::{
 use urom_abi::worker_log::WorkerLog;
 use urom_log::backend::Backend;
 
-/// A type that both languages have.
+/// A type with a C equivalent.
 pub trait CType {
-    /// How C writes it, in front of a name.
+    /// The type in C, as written before a name.
     fn c() -> String;
 }
 
-/// Gives Rust's types their names in C.
+/// Maps Rust types to C types.
 #[macro_export]
 macro_rules! c_types {
     ($($rust:ty = $c:literal,)*) => {
@@ -102,11 +102,11 @@ impl<F: Function> CType for Option<F> {
 
 /// A function that C can call.
 pub trait Function: Sized {
-    /// What it returns, in C.
+    /// The return type in C.
     fn returns() -> String;
-    /// The types of its arguments, in C.
+    /// The argument types in C.
     fn arguments() -> String;
-    /// C's declaration of such a function under a name.
+    /// Declares the function in C as `name`.
     fn prototype(name: &str) -> String {
         format!("{} {name}({});\n", Self::returns(), Self::arguments())
     }
@@ -136,12 +136,12 @@ functions!(A B C D E);
 functions!(A B C D E F);
 functions!(A B C D E F G);
 
-/// The C type of a field, by a closure that borrows it.
+/// The C type of a field; the closure borrows the field.
 pub fn type_of<S, F: CType>(_: fn(&S) -> &F) -> String {
     F::c()
 }
 
-/// C's declaration of a function under a name.
+/// Declares a function in C as `name`.
 pub fn prototype_of<F: Function>(_: F, name: &str) -> String {
     F::prototype(name)
 }

@@ -1,17 +1,17 @@
-//! The system's allocator with counters for each thread: for tests that limit allocations.
+//! The system allocator with counters for each thread, for tests that limit allocations.
 //!
-//! The implementation is `urom-wire`'s, whose published `fuzzing` feature cannot depend on a crate
-//! that is not published.
+//! The implementation is in `urom-wire`: its published `fuzzing` feature cannot depend on this
+//! unpublished crate.
 
 #[path = "../../../urom-wire/src/fuzzing/memory.rs"]
 pub mod memory;
 
 pub use memory::{Counting as CountingAllocator, within};
 
-/// How many times `work` takes memory on this thread.
+/// Counts the allocations of `work` on this thread.
 ///
 /// # Panics
-/// When [`CountingAllocator`] is not the program's allocator.
+/// If [`CountingAllocator`] is not the program's allocator.
 pub fn allocations_of(work: impl FnOnce()) -> usize {
     let before = memory::calls();
     drop(std::hint::black_box(Box::new(0_u8)));
@@ -21,7 +21,6 @@ pub fn allocations_of(work: impl FnOnce()) -> usize {
     memory::calls() - before
 }
 
-/// Nothing is made once for a thread here.
 fn prepare() {}
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Keeps a virtual machine's timers going while a suite runs, and measures how late they are.
+//! Keeps a virtual machine's timers running during a suite, and measures their delay.
 //!
-//! An idle processor of some virtual machines misses its timer, and a process that sleeps there
-//! wakes seconds late, as if it had been stopped. A thread on each processor that wakes a hundred
-//! times a second prevents that.
+//! On some virtual machines an idle processor misses its timer, and a sleeping process wakes
+//! seconds late. A thread on each processor that wakes a hundred times a second prevents that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +13,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const NAP: Duration = Duration::from_millis(10);
 
-/// The threads, until they are [ended](Awake::end) or dropped.
 #[derive(Debug)]
 pub(crate) struct Awake {
     shared: Arc<Shared>,
@@ -24,7 +22,7 @@ pub(crate) struct Awake {
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
-    /// The longest oversleep, in nanoseconds.
+    /// Longest oversleep, in nanoseconds.
     late: AtomicU64,
 }
 
@@ -43,7 +41,7 @@ impl Awake {
         Ok(awake)
     }
 
-    /// Ends them; how late the latest of them got up.
+    /// Ends the threads; returns the longest oversleep.
     pub(crate) fn end(mut self) -> Duration {
         self.join();
         Duration::from_nanos(self.shared.late.load(Ordering::Relaxed))

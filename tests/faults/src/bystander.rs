@@ -1,4 +1,4 @@
-//! A host that nothing is done to: its answers come nearly as quickly while others are broken.
+//! A host outside the fault: its answers come nearly as quickly as without the fault.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,18 +14,15 @@ const USUAL: Duration = Duration::from_secs(1);
 const A_FEW: u64 = 200;
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The longest that an answer may take.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The time to wake a load that sleeps. Whether it sleeps or polls depends on the machine's other
-/// work, so half of its answers take 2 us or 60 us.
+/// Time to wake a sleeping load. The machine's other work decides whether the load sleeps or polls,
+/// so half of its answers take 2 us or 60 us.
 const WOKEN: Duration = Duration::from_micros(60);
 
-/// How often a fault is played before the bystander counts as kept waiting: the machine's other
-/// work may slow it down once.
+/// Attempts before the bystander counts as delayed: the machine's other work may slow it down once.
 pub(crate) const TRIES: u32 = 3;
 
-/// How often faults were played again in a run of a suite.
 #[derive(Debug)]
 pub(crate) struct Repeats {
     most: u32,
@@ -64,7 +61,6 @@ impl fmt::Display for Repeats {
     }
 }
 
-/// A bystander's pace before a fault and beside it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paces {
     pub(crate) before: Pace,
@@ -82,7 +78,7 @@ pub(crate) fn usual_pace(bystander: &mut HostProcess, worker: u64) -> Result<Pac
     pace_until(bystander, worker, Instant::now() + USUAL)
 }
 
-/// Gets answers until a moment; how quickly they came since the pace was asked for the last time.
+/// Gets answers until a moment; returns the pace since the previous request.
 pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant) -> Result<Pace> {
     while Instant::now() < end {
         bystander.pass_within(LIMIT, worker, A_FEW)?;
@@ -91,7 +87,8 @@ pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant)
 }
 
 impl Paces {
-    /// Checks the median against `factor` times the one before, the rate, and the longest answer.
+    /// Checks the median against `factor` times the earlier median, the rate, and the longest
+    /// answer.
     pub(crate) fn check(&self, factor: u32) -> Result<()> {
         let Paces { before, beside } = self;
         let usual = before.median.max(WOKEN);

@@ -1,4 +1,4 @@
-//! Many hosts as the daemon sees them: control connections that stay, played by one thread.
+//! Many hosts from the daemon's view: lasting control connections, played by one thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,17 +15,16 @@ use urom_wire::key::Key;
 use urom_wire::patience::Patience;
 use urom_wire::stream;
 
-/// The hosts of a crowd, which stay until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     runtime: Runtime,
-    /// What becomes of each: an error, once it has been welcomed.
+    /// One task for each host; it ends with an error when its connection ends.
     ends: JoinSet<Result<()>>,
 }
 
 impl Crowd {
-    /// Has `count` hosts come to a daemon at the same time. `meanwhile` runs once all of them are
-    /// connected, and before they are waited for. How long it took until the last one was welcomed.
+    /// Connects `count` hosts to a daemon at the same time. `meanwhile` runs once all are
+    /// connected, before their handshakes are awaited. Returns the time until the last handshake.
     pub(crate) fn come(
         daemon: SocketAddr,
         key: Option<&Key>,

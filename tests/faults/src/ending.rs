@@ -1,4 +1,4 @@
-//! How processes end, and when.
+//! Waits for the ends of processes.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use crate::vitals::{LOOK_AGAIN, until};
 
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// How long the kernel may take over a process that is dying: minutes under load, when it reports
-/// `workqueue lockup` or `kthread starved`.
+/// Time for the kernel to end a dying process: minutes under load, when it reports `workqueue
+/// lockup` or `kthread starved`.
 const KERNEL: Duration = Duration::from_secs(180);
 
-/// Waits for the end of a process, which need not be a child. It must be dying within the limit;
-/// the rest of the kernel's time is printed.
+/// Waits for the end of a process, which need not be a child. The process must be dying within the
+/// limit; the kernel's additional time is printed.
 pub(crate) fn wait_for_end(pid: Pid, limit: Duration, what: &str) -> Result<()> {
     if ends(pid, limit)? {
         return Ok(());
@@ -52,7 +52,7 @@ fn is_dying(pid: Pid) -> Result<bool> {
     Ok(true)
 }
 
-/// What the kernel says, if the process or thread is still there.
+/// Maps a missing process or thread to `None`.
 fn if_there<T>(said: ProcResult<T>) -> Result<Option<T>> {
     match said {
         Err(ProcError::NotFound(_)) => Ok(None),
@@ -63,7 +63,6 @@ fn if_there<T>(said: ProcResult<T>) -> Result<Option<T>> {
 fn ends(pid: Pid, limit: Duration) -> Result<bool> {
     let process = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(process) => process,
-        // It is gone and taken back already.
         Err(Errno::SRCH) => return Ok(true),
         Err(error) => return Err(error).context("opening a process"),
     };
@@ -71,7 +70,7 @@ fn ends(pid: Pid, limit: Duration) -> Result<bool> {
     Ok(poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout))? != 0)
 }
 
-/// Crashes a process with SIGSEGV. The first one only makes Rust's handler give way.
+/// Crashes a process with SIGSEGV. The first signal only resets Rust's handler.
 pub(crate) fn crash(pid: Pid) -> Result<()> {
     loop {
         kill_process(pid, Signal::SEGV)?;

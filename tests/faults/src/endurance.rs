@@ -1,5 +1,5 @@
-//! A hundred million loopbacks in one run: every value comes back, and nobody needs more memory at
-//! the end than soon after the beginning.
+//! A hundred million loopbacks in one run: every value comes back, and memory stays constant after
+//! the warm-up.
 
 use std::time::{Duration, Instant};
 
@@ -18,14 +18,13 @@ const PLUGIN: &str = "worker_graph";
 
 const IN_FLIGHT: u32 = 64;
 
-/// How long a hundredth of a run may take on a machine that has other things to do.
 const MARK_LIMIT: Duration = Duration::from_secs(300);
 
-/// In so many hundredths everybody makes what is made at the first use.
+/// Hundredths of the run in which first-use allocations happen.
 const WARM_UP: usize = 10;
 
-/// By how much a process may be larger afterwards than it ever was in the warm-up, in KiB. With a
-/// byte lost for each command a full run would show 90 MiB.
+/// Allowed growth above the peak of the warm-up, in KiB. A leak of one byte a command would add 90
+/// MiB in a full run.
 const TOLERANCE: u64 = 1024;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -75,7 +74,6 @@ fn endure(commands: u64, seed: u64, logs: &Logs) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// A process, and what it had in memory at each mark.
 #[derive(Debug)]
 struct Watched {
     name: &'static str,
@@ -93,7 +91,7 @@ impl Watched {
         Ok(())
     }
 
-    /// By how much it was larger after the warm-up than ever in it, in KiB.
+    /// Growth above the peak of the warm-up, in KiB.
     fn growth(&self) -> u64 {
         let (warm_up, later) = self.samples.split_at(WARM_UP.min(self.samples.len()));
         let most = |samples: &[u64]| samples.iter().copied().max().unwrap_or_default();

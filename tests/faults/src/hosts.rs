@@ -1,5 +1,5 @@
-//! Hosts that flood, or stop reading: they are thrown out or left waiting, and those who share a
-//! worker or a daemon with them go on.
+//! Hosts that flood or stop reading: they are disconnected or left waiting, and other hosts of the
+//! same worker or daemon go on.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -22,49 +22,45 @@ use crate::vitals::{Vitals, peak, returns, unsent, vitals, watch_peak};
 
 const WORKER: u64 = 1;
 
-/// A worker that the other host starts beside a rude one.
+/// Worker that the other host starts meanwhile.
 const ANOTHER: u64 = 2;
 
-/// How long that start may take.
 const STARTS: Duration = Duration::from_secs(3);
 
-/// Within which time a host that floods a worker has to be thrown out.
+/// Time limit for disconnecting a host that floods a worker.
 const BUDGET: Duration = Duration::from_secs(5);
 
-/// How many answers show that the other host goes on.
 const A_FEW: u64 = 500;
 
-/// How long the other host is watched beside a rude one, which goes on after it was thrown out.
+/// Observation time of the other host; the rude host goes on after its disconnect.
 const BESIDE: Duration = Duration::from_secs(1);
 
-/// How many times as long its answers may take: both hosts use the same worker, and the three busy
-/// processes may have two processors.
+/// Allowed slowdown of the other host: both hosts use the same worker, and the three busy processes
+/// may have two processors.
 const SLOWER: u32 = 20;
 
-/// By how much one may grow meanwhile, in KiB: floods are of hundreds of MiB.
+/// Allowed growth of worker or daemon meanwhile, in KiB: floods are hundreds of MiB.
 const HIGH_WATER: u64 = 32 * 1024;
 
-/// The bytes of answers that a host may leave unread: all those of one that stops reading.
+/// `--max-unread` in bytes: enough for all answers to `Manner::StopsReading`.
 const LIMIT: &str = "16777216";
 
-/// By how much it may be larger afterwards, in KiB: the C library gives memory back as it likes.
+/// Allowed growth afterwards, in KiB: the C library returns memory late.
 const TOLERANCE: u64 = 3 * 1024;
 
-/// The least bytes of unread answers in the kernel.
 const FULL: u32 = 256 * 1024;
 
-/// The least that a worker keeps of the answers that a ring has no room for, in KiB.
+/// Least expected memory for answers beyond the ring's capacity, in KiB.
 const KEPT: u64 = 4 * 1024;
 
 const ROOM: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
 
-/// How many bytes a host of [`hoard`] may leave unread. Its answers take some 11 MiB.
+/// `--max-unread` in [`hoard`], in bytes. The answers take about 11 MiB.
 const UNREAD: u64 = 2 << 20;
 
-/// By how much a worker may be larger for each of them, in KiB.
+/// Allowed growth of a worker for each host of `hoard`, in KiB.
 const HOARD: u64 = 3 * 1024;
 
-/// How often a run may play a manner again.
 const REPEATS: u32 = 4;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -74,7 +70,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     for transports in [Transports::All, Transports::Tcp] {
         let mut scene = Scene::new(transports)?;
         for _ in 0..rounds {
-            // The daemon's streams are the same whatever UCX carries commands with.
+            // The daemon's streams do not depend on UCX's transports.
             let daemons = |manner: &&Manner| **manner == Manner::AsksWithoutReading;
             let manners = Manner::value_variants().iter();
             for manner in manners.filter(|manner| transports == Transports::Tcp || !daemons(manner))
@@ -102,8 +98,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     Ok(Outcome::Passed { done: format!("{played} rude hosts, {repeats}"), figures })
 }
 
-/// Has two hosts read nothing at the same time, and leave more unread than they may: they are
-/// thrown out, and what a worker had for them is given back. By how many KiB it was larger.
+/// Starts two hosts that exceed `--max-unread`: the worker disconnects them and frees their
+/// answers. Returns the worker's growth in KiB.
 fn hoard() -> Result<u64> {
     let limit = UNREAD.to_string();
     let mut scene = Scene::with(Transports::Tcp, &["--max-unread", &limit])?;
@@ -139,11 +135,11 @@ fn name(manner: Manner) -> String {
     manner.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// What is said to a host that behaves so; nothing is when that is no offence.
+/// Expected reasons for the disconnect; `None` if the manner is allowed.
 fn verdict(manner: Manner) -> Option<&'static [&'static str]> {
     match manner {
         Manner::Beyond => Some(&["task slot 64 is beyond the 64 it asked for"]),
-        // The reason depends on how quick the plugin is.
+        // The reason depends on the speed of the plugin.
         Manner::Floods | Manner::SendsWithoutReading => {
             Some(&["already has a command in flight", "the host has not read 16 MiB"])
         }
@@ -152,17 +148,16 @@ fn verdict(manner: Manner) -> Option<&'static [&'static str]> {
     }
 }
 
-/// A daemon, a worker, and a host that uses it and goes on.
 struct Scene {
-    // In this order: what is started later goes first.
+    // Drop order: later processes end first.
     good: HostProcess,
     worker: Pid,
     service: Service,
     transports: Transports,
     logs: Logs,
-    /// What worker and daemon had before anybody was rude.
+    /// Resources of worker and daemon before any misbehaviour.
     before: Vec<Vitals>,
-    /// How often a rude host was not thrown out, because it could send no more before.
+    /// Number of rude hosts that stalled before they could be disconnected.
     stuck: u32,
 }
 
@@ -186,10 +181,10 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The good host is at work, and all is made for the second host before anything is compared.
+    /// Plays two manners, so that first-use allocations precede the comparison.
     fn settle(&mut self) -> Result<()> {
         self.before.clear();
-        // Over TCP UCX keeps its pool of requests, one for each message that a host left unread.
+        // Over TCP UCX keeps its request pool, with one request for each unread message.
         self.attend(Manner::SendsWithoutReading)?;
         self.attend(Manner::StopsReading)?;
         self.before =
@@ -201,7 +196,8 @@ impl Scene {
         [("the worker", self.worker), ("the daemon", self.service.pid())]
     }
 
-    /// Lets a host be rude; the time until it was thrown out or the other host had its answers.
+    /// Plays a manner; returns the time until the disconnect, or until the other host had its
+    /// answers.
     fn play(&mut self, manner: Manner, repeats: &mut Repeats) -> Result<Duration> {
         for tries in 1.. {
             let (took, paces) = self.attend(manner)?;
@@ -240,7 +236,7 @@ impl Scene {
         self.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;
         if let Some(texts) = verdict(manner) {
             let why = rude.thrown_out(BUDGET)?;
-            // Who cannot send any more does no harm.
+            // A host that cannot send is harmless.
             let harmless = why.is_none() && manner == Manner::SendsWithoutReading;
             let named = why.as_ref().is_some_and(|why| texts.iter().any(|text| why.contains(text)));
             ensure!(harmless || named, "not thrown out, or for another reason: {why:?}");
@@ -286,11 +282,9 @@ impl Scene {
     }
 }
 
-/// A rude host.
 struct Rude(Program);
 
 impl Rude {
-    /// Starts one, and waits until it is let in.
     fn start(address: &str, manner: Manner, transports: Transports, log: File) -> Result<Rude> {
         let mut rude = Rude(Program::start(&[], transports, log, |command| {
             command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
@@ -307,7 +301,7 @@ impl Rude {
         heard.with_context(|| format!("the rude host says nothing within {limit:?}"))
     }
 
-    /// Why it was thrown out, unless it is stuck.
+    /// Returns the reason of the disconnect, or `None` if the host is stuck.
     fn thrown_out(&mut self, limit: Duration) -> Result<Option<String>> {
         match self.hear(limit)? {
             Outcry::ThrownOut(why) => Ok(Some(why)),

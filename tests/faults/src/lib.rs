@@ -1,9 +1,9 @@
-//! Faults: real processes and links of a running service are broken, and everybody else is watched.
+//! Breaks real processes and links of a running service, and checks all other processes.
 //!
-//! A *suite* is one way of breaking things ([`SUITES`]). It starts its own daemons, and hosts that
-//! are processes of this package's program ([`host`]), breaks something at a moment that its seed
-//! chose, and fails when anybody hangs, gets an answer twice or a wrong one, an error that does not
-//! say what happened, or does not get back to where it was.
+//! A *suite* is one kind of fault ([`SUITES`]). It starts its own daemons, and hosts that are
+//! processes of this package's program ([`host`]). It breaks something at a seeded moment, and
+//! fails on a hang, a double or wrong answer, an error without its cause, or resources that are not
+//! released.
 
 mod awake;
 mod bystander;

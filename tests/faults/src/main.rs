@@ -1,5 +1,5 @@
-//! `urom-faults [--rounds N] [--commands N] [--seed N] [--json FILE] [SUITE..]`: runs the suites,
-//! or those that are named. `urom-faults host` and `urom-faults rude` are what they start.
+//! `urom-faults [--rounds N] [--commands N] [--seed N] [--json FILE] [SUITE..]`: runs the given
+//! suites, or all. `urom-faults host` and `urom-faults rude` are its child processes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,42 +12,42 @@ use time::OffsetDateTime;
 use urom_faults::rude::{self, Manner};
 use urom_faults::{Extent, Length, Outcome, SUITES, Suite, host, seed_from};
 
-/// The exit code when something was noticed too late, and nothing else went wrong.
+/// Exit code when only time limits were exceeded.
 const LATE: u8 = 3;
 
-/// Breaks processes and links of a running service, and checks what everybody else makes of it.
-/// Ends with 3 when all that went wrong is that something was noticed too late.
+/// Breaks processes and links of a running service, and checks all other processes. Exits with 3 if
+/// only time limits were exceeded.
 #[derive(Debug, Parser)]
 #[command(name = "urom-faults", args_conflicts_with_subcommands = true, after_help = suites())]
 struct Cli {
     #[command(subcommand)]
     role: Option<Role>,
-    /// How many rounds, for suites that have rounds.
+    /// Number of rounds, for suites with rounds.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// How many loopbacks, for the suite `endurance`.
+    /// Number of loopbacks, for the suite `endurance`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     commands: Option<u64>,
-    /// Where everything that is random comes from; a new one if not given.
+    /// Seed of all random choices; a new seed by default.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The short form, as the tests run it.
+    /// Run the short form, as the tests do.
     #[arg(long)]
     short: bool,
-    /// Where to write what was measured: one JSON array of figures, as the benchmark reads them.
+    /// File for the measurements: one JSON array of figures, as the benchmark reads them.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// These suites only.
+    /// Suites to run; all by default.
     #[arg(value_name = "SUITE", value_parser = suite)]
     suites: Vec<Suite>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Role {
-    /// A host, which obeys orders on its standard input.
+    /// A host that obeys orders on its standard input.
     #[command(hide = true)]
     Host,
-    /// A host that is rude to the service at an address, and to a worker.
+    /// A host that misbehaves at an address and a worker.
     #[command(hide = true)]
     Rude { address: SocketAddr, worker: u64, manner: Manner },
 }

@@ -1,4 +1,4 @@
-//! Times that are compared between processes, and the worst of them.
+//! Times comparable between processes, and their maxima.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,19 +7,17 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::suite::Figure;
 
-/// A moment, in nanoseconds of the clock that all processes of a machine share (`CLOCK_MONOTONIC`).
+/// Current time, in nanoseconds of the machine's `CLOCK_MONOTONIC`.
 pub(crate) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
-    // Neither is ever negative.
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// From one moment to another that is not earlier.
+/// Returns the time between two moments; zero if `end` is earlier.
 pub(crate) fn between(begin: u64, end: u64) -> Duration {
     Duration::from_nanos(end.saturating_sub(begin))
 }
 
-/// How long things took, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Times(BTreeMap<(String, Option<Duration>), Vec<Duration>>);
 

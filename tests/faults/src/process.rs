@@ -1,4 +1,4 @@
-//! The processes of this package's own program: hosts that obey orders, and others.
+//! Child processes of this package's program: hosts, and others.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,17 +16,17 @@ use urom_tests::profile_directory;
 use crate::host::{Call, Kind, Order, Pace, Said, Tally, Trouble, Word};
 use crate::transports::Transports;
 
-/// How long a process may take to end, or to release what it no longer needs.
+/// Time limit for a process to end, or to release resources.
 pub(crate) const END: Duration = Duration::from_secs(10);
 
-/// How long anything may take that nobody broke.
+/// Time limit for any intact operation.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn signal(pid: Pid, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signalling process {pid:?}"))
 }
 
-/// A process of this package's program, which prints lines of JSON. Dropping it kills it.
+/// A process of this package's program, which prints lines of JSON; killed on drop.
 #[derive(Debug)]
 pub(crate) struct Program {
     child: Child,
@@ -34,7 +34,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Starts it with `launcher` before it, after `set` has added arguments and variables.
+    /// Starts the program under `launcher`, after `set` has added arguments and variables.
     pub(crate) fn start(
         launcher: &[&str],
         transports: Transports,
@@ -60,7 +60,7 @@ impl Program {
         Pid::from_child(&self.child)
     }
 
-    /// The next word; `None` when there is none within `limit`.
+    /// Returns the next word, or `None` after `limit`.
     pub(crate) fn hear<W: DeserializeOwned>(&mut self, limit: Duration) -> Result<Option<W>> {
         match self.lines.recv_timeout(limit) {
             Ok(line) => Ok(Some(serde_json::from_str(&line).context(line)?)),
@@ -72,13 +72,13 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended already; either way nothing of it is left.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Nothing was said in time, and nothing that must never be.
+/// A timeout without a violation.
 #[derive(Debug)]
 struct NotYet(String);
 
@@ -90,7 +90,7 @@ impl fmt::Display for NotYet {
 
 impl std::error::Error for NotYet {}
 
-/// What was said, if it was said in time. Anything else that went wrong is still an error.
+/// Maps a timeout to `None`; other errors stay errors.
 pub(crate) fn in_time<T>(heard: Result<T>) -> Result<Option<T>> {
     match heard {
         Err(error) if error.is::<NotYet>() => Ok(None),
@@ -98,18 +98,16 @@ pub(crate) fn in_time<T>(heard: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// A host.
 #[derive(Debug)]
 pub(crate) struct HostProcess {
     name: String,
     program: Program,
     orders: ChildStdin,
-    /// What was said and nobody asked for yet.
+    /// Words received before a request for them.
     said: Vec<Word>,
 }
 
 impl HostProcess {
-    /// Starts a host as a [`Program`].
     pub(crate) fn start(
         name: &str,
         launcher: &[&str],
@@ -133,7 +131,7 @@ impl HostProcess {
             .with_context(|| format!("{} does not listen to {line}", self.name))
     }
 
-    /// The first word that `pick` takes, within `limit`; others are kept for later.
+    /// Returns the first word that `pick` accepts, within `limit`; keeps the others for later.
     pub(crate) fn hear<T>(
         &mut self,
         limit: Duration,
@@ -166,7 +164,6 @@ impl HostProcess {
         }
     }
 
-    /// The first word about a worker that `pick` takes.
     pub(crate) fn hear_of<T>(
         &mut self,
         worker: u64,
@@ -180,7 +177,6 @@ impl HostProcess {
         })
     }
 
-    /// Connects; what went wrong if it did.
     pub(crate) fn try_connect(&mut self, address: &str) -> Result<Result<(), Trouble>> {
         self.tell(&Order::Connect { address: address.to_owned() })?;
         self.connected()
@@ -199,12 +195,11 @@ impl HostProcess {
         })
     }
 
-    /// Starts or joins a worker; its process, or what went wrong.
     pub(crate) fn try_start(&mut self, worker: u64) -> Result<Result<Pid, Trouble>> {
         self.try_start_with(worker, &[], &[])
     }
 
-    /// The same, with more plugins than the faulty one, and with variables.
+    /// Like `try_start`, with additional plugins and variables.
     pub(crate) fn try_start_with(
         &mut self,
         worker: u64,
@@ -215,7 +210,6 @@ impl HostProcess {
         self.started(PATIENCE, worker)
     }
 
-    /// Has a worker started or joined, with more plugins than the faulty one, and with variables.
     pub(crate) fn ask_for_worker(
         &mut self,
         worker: u64,
@@ -253,7 +247,6 @@ impl HostProcess {
         self.tell(&Order::Load { worker, kind, in_flight, seed })
     }
 
-    /// Waits until so many more commands of a load were answered.
     pub(crate) fn pass(&mut self, worker: u64, commands: u64) -> Result<()> {
         self.pass_within(PATIENCE, worker, commands)
     }
@@ -268,7 +261,7 @@ impl HostProcess {
         self.passed(limit, worker, commands)
     }
 
-    /// Counts this number of further answers, for [`Self::passed`].
+    /// Counts further answers, for [`Self::passed`].
     pub(crate) fn mark(&mut self, worker: u64, commands: u64) -> Result<()> {
         self.tell(&Order::Mark { worker, commands })
     }
@@ -280,7 +273,7 @@ impl HostProcess {
         })
     }
 
-    /// How quickly a load's commands were answered since this was asked the last time.
+    /// Returns the response times of a load since the last request.
     pub(crate) fn pace(&mut self, worker: u64) -> Result<Pace> {
         self.tell(&Order::Pace { worker })?;
         self.hear_of(worker, PATIENCE, "pace", |said| match said {
@@ -303,7 +296,7 @@ impl HostProcess {
         self.without_violations(worker, tally)
     }
 
-    /// Ends a load that nothing happened to: every task has its value.
+    /// Ends an undisturbed load: every task has its value.
     pub(crate) fn halt(&mut self, worker: u64) -> Result<u64> {
         self.tell(&Order::Halt { worker })?;
         let tally = self.over(worker, PATIENCE)?;
@@ -311,7 +304,6 @@ impl HostProcess {
         Ok(tally.values)
     }
 
-    /// Has one command run; how it ended, and after which time.
     pub(crate) fn call(
         &mut self,
         worker: u64,
@@ -345,7 +337,7 @@ impl HostProcess {
         })
     }
 
-    /// What it said and nobody asked for: nothing, when all went as it should.
+    /// Checks that every received word was requested.
     pub(crate) fn is_quiet(&self) -> Result<()> {
         ensure!(self.said.is_empty(), "{} said {:?}", self.name, self.said);
         Ok(())

@@ -1,11 +1,11 @@
-//! As many workers on one daemon, plugins in one worker and hosts of one daemon as there may be:
-//! all of them used at the same time, then stopped, and nothing of them is left.
+//! The maximum of workers on one daemon, of plugins in one worker and of hosts of one daemon: all
+//! are used at the same time and then stopped, and all resources are released.
 //!
-//! The workers come and go in ten rounds, and the daemon's memory must reach a plateau. While a
-//! worker exists, the daemon's heap has about 13 KiB for it: the future of its supervisor, a queue
-//! and two timers. Between rounds `mallinfo2` counts 0.25 to 0.35 MiB in use. The C library returns
-//! only memory above everything in use, so the rest of the peak stays in the process as holes,
-//! which the next round fills.
+//! The workers come and go in ten rounds, and the daemon's memory must reach a plateau. For each
+//! worker, the daemon's heap has about 13 KiB: the future of its supervisor, a queue and two
+//! timers. Between rounds `mallinfo2` counts 0.25 to 0.35 MiB in use. The C library returns only
+//! memory above everything in use, so the rest of the peak stays in the process as holes, which the
+//! next round fills.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -24,29 +24,26 @@ use crate::suite::{Extent, Figure, Outcome};
 use crate::transports::Transports;
 use crate::vitals::{descriptors, returns, until, vitals};
 
-/// How long any of it may take on a machine that has other things to do.
+/// Time limit for any step on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 const LOOPBACK: u64 = 0;
 
-/// How many answers show that a worker works.
 const A_FEW: u64 = 20;
 
 const MANY: u64 = 50_000;
 
-/// How many hosts the workers are shared out to.
 pub(crate) const HOSTS: u64 = 4;
 
-/// How many rounds of workers the daemon sees.
 const ROUNDS: usize = 10;
 
-/// In so many rounds everything is allocated that is allocated once.
+/// Rounds in which one-time allocations happen.
 const SETTLED: usize = 3;
 
-/// What the daemon may have in later rounds above those, in KiB: holes in the heap.
+/// Allowed growth of the daemon in later rounds, in KiB: holes in the heap.
 const PLATEAU: u64 = 512;
 
-/// What the daemon may keep of all of them, in KiB: the heap shrinks as it likes.
+/// Allowed growth of the daemon over all rounds, in KiB: the heap shrinks late.
 const TOLERANCE: u64 = 4 * 1024;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -66,8 +63,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     Ok(Outcome::Passed { done, figures })
 }
 
-/// A host that is connected, and has seen a worker come and go, so that everybody has what is made
-/// for the first one.
+/// Connects a host that has already started and left a worker, so that one-time allocations are
+/// done.
 fn host(name: &str, service: &Service) -> Result<HostProcess> {
     let mut host = service.host(name)?;
     let worker = host.start_worker(0)?;
@@ -76,7 +73,7 @@ fn host(name: &str, service: &Service) -> Result<HostProcess> {
     Ok(host)
 }
 
-/// So many workers of one daemon, shared out to some hosts, round after round.
+/// Runs rounds of `count` workers of one daemon, shared among some hosts.
 fn workers(count: u64, logs: &Logs) -> Result<[Figure; 2]> {
     let service = Service::start(Transports::All, logs)?;
     let mut hosts = (0..HOSTS)
@@ -116,7 +113,6 @@ fn workers(count: u64, logs: &Logs) -> Result<[Figure; 2]> {
     ])
 }
 
-/// The workers start, work and end; how long it took to start them.
 fn round_of_workers(count: u64, hosts: &mut [HostProcess]) -> Result<Duration> {
     let begin = Instant::now();
     let of = |worker: u64| (worker % HOSTS) as usize;
@@ -150,7 +146,8 @@ fn round_of_workers(count: u64, hosts: &mut [HostProcess]) -> Result<Duration> {
     Ok(took)
 }
 
-/// As many plugins as there are ids in one worker: one in C under many names, and the faulty one.
+/// Loads as many plugins as there are ids into one worker: one C plugin under many names, and the
+/// faulty plugin.
 fn plugins(logs: &Logs) -> Result<Figure> {
     let libraries = prefix()?.lib();
     let plugin = Source::new("graph_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
@@ -159,7 +156,7 @@ fn plugins(logs: &Logs) -> Result<Figure> {
     let names: Vec<String> =
         (1..MAX_PLUGINS).map(|number| format!("worker_graph_{number:02}")).collect();
     for name in &names {
-        // A copy each: a link to a library that is loaded already would be that library again.
+        // Copies: the loader treats a link to a loaded library as the same library.
         fs::copy(&plugin, directory.path().join(format!("{name}.so")))?;
     }
     let service = Service::with(directory, Transports::All, logs, |command| command)?;
@@ -184,7 +181,7 @@ fn plugins(logs: &Logs) -> Result<Figure> {
     Ok(Figure::new("scale/plugins-in-one-worker", "", (names.len() + 1) as f64, note))
 }
 
-/// So many hosts of one daemon, all of them at one worker, and at one of their own.
+/// `count` hosts of one daemon, all at one shared worker, and each at its own.
 fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     const SHARED: u64 = 1;
     let service = Service::start(Transports::All, logs)?;
@@ -230,8 +227,8 @@ fn hosts(count: u64, logs: &Logs) -> Result<Figure> {
     Ok(Figure::new("scale/hosts-on-one-daemon", "", count as f64, note))
 }
 
-/// So many hosts at one worker. First one of them alone has a command in flight, then some do at
-/// the same time, who share the worker's one receive queue and the machine's processors.
+/// `count` hosts at one worker. First a single host has a command in flight, then several at the
+/// same time, which share the worker's receive queue and the machine's processors.
 fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>> {
     const SHARED: u64 = 1;
     let service = Service::start(Transports::All, logs)?;
@@ -279,7 +276,7 @@ fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>>
     Ok(figures)
 }
 
-/// How quickly commands of these hosts are answered that send at the same time.
+/// Returns the response times of hosts that send at the same time.
 fn pace(hosts: &mut [HostProcess], worker: u64, commands: u64) -> Result<Vec<Pace>> {
     for (seed, host) in (0..).zip(hosts.iter_mut()) {
         host.load(worker, Kind::Busy, 1, seed)?;

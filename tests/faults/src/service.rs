@@ -1,4 +1,4 @@
-//! A daemon with its plugins, and what it and its hosts log.
+//! A daemon with its plugins, and the logs of daemon and hosts.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,10 +14,9 @@ use urom_tests::{PluginDirectory, Uromd};
 use crate::process::HostProcess;
 use crate::transports::{Transports, set_up_daemon};
 
-/// The plugin that every worker has.
+/// The plugin of every worker.
 pub(crate) const FAULTY: &str = "worker_faulty";
 
-/// A daemon with its plugins.
 pub(crate) struct Service {
     pub(crate) daemon: Uromd,
     _plugins: PluginDirectory,
@@ -26,12 +25,11 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// A service with the faulty plugin.
     pub(crate) fn start(transports: Transports, logs: &Logs) -> Result<Service> {
         Service::with(PluginDirectory::with(&[FAULTY])?, transports, logs, |command| command)
     }
 
-    /// The same, after `set` has added arguments and variables.
+    /// Like `start`, after `set` has added arguments and variables.
     pub(crate) fn start_with(
         logs: &Logs,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -39,7 +37,6 @@ impl Service {
         Service::with(PluginDirectory::with(&[FAULTY])?, Transports::All, logs, set)
     }
 
-    /// A service with these plugins.
     pub(crate) fn with(
         plugins: PluginDirectory,
         transports: Transports,
@@ -53,12 +50,11 @@ impl Service {
         Ok(Service { daemon, _plugins: plugins, transports, logs: logs.clone() })
     }
 
-    /// A new host that is connected.
     pub(crate) fn host(&self, name: &str) -> Result<HostProcess> {
         self.host_with(name, |command| command)
     }
 
-    /// The same, after `set` has added variables.
+    /// Like `host`, after `set` has added variables.
     pub(crate) fn host_with(
         &self,
         name: &str,
@@ -86,7 +82,6 @@ impl Service {
     }
 }
 
-/// Writes a key file.
 pub(crate) fn key_file(directory: &TempDir) -> Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let file = directory.path().join("key");
@@ -95,7 +90,7 @@ pub(crate) fn key_file(directory: &TempDir) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Where the processes of a suite write what they log.
+/// Directory for the logs of a suite's processes.
 #[derive(Debug, Clone)]
 pub(crate) struct Logs {
     directory: Arc<TempDir>,
@@ -110,19 +105,17 @@ impl Logs {
         self.directory.path().join(name)
     }
 
-    /// A file for the log of one process, opened to append.
     pub(crate) fn file(&self, name: &str) -> Result<File> {
         Ok(File::options().create(true).append(true).open(self.path(name))?)
     }
 
-    /// How many lines of one log have these words.
     pub(crate) fn count(&self, name: &str, words: &str) -> Result<usize> {
         let text =
             std::fs::read(self.path(name)).with_context(|| format!("reading the log of {name}"))?;
         Ok(String::from_utf8_lossy(&text).lines().filter(|line| line.contains(words)).count())
     }
 
-    /// The longest turn of a daemon's loop, from the last lines of its log.
+    /// Returns the longest turn of a daemon's loop, from the end of its log.
     pub(crate) fn longest_turn(&self, name: &str) -> Result<Duration> {
         let text = std::fs::read_to_string(self.path(name))?;
         let told = text.lines().rev().find_map(|line| {
@@ -133,7 +126,6 @@ impl Logs {
         Ok(Duration::from_micros(longest))
     }
 
-    /// The last lines of every log, for the message about a failure.
     pub(crate) fn tails(&self) -> String {
         const LINES: usize = 40;
         let files = std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! What every suite is given and gives.
+//! Inputs and results of every suite.
 
 use std::fmt;
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
-/// Runs so many lanes of a suite at the same time.
+/// Runs `count` lanes of a suite at the same time.
 pub(crate) fn in_lanes<T: Send>(
     count: usize,
     lane: impl Fn(usize) -> Result<T> + Sync,
@@ -21,30 +21,30 @@ pub(crate) fn in_lanes<T: Send>(
     })
 }
 
-/// How much of a suite is run.
+/// Length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// What belongs among the tests: a minute for all suites together.
+    /// For the tests: a minute for all suites together.
     Short,
-    /// Everything.
+    /// The complete run.
     Full,
 }
 
-/// What a suite is told.
+/// Parameters of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
-    /// How much.
+    /// Short or full.
     pub length: Length,
-    /// How many rounds, for suites that have rounds; as the length says if not given.
+    /// Number of rounds, for suites with rounds; by default from the length.
     pub rounds: Option<u32>,
-    /// How many commands, for the suite that counts them; as the length says if not given.
+    /// Number of commands, for suites that count them; by default from the length.
     pub commands: Option<u64>,
-    /// Where everything that is random comes from.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
 impl Extent {
-    /// One of two values, by length.
+    /// Selects one of two values, by length.
     pub(crate) fn pick<T>(&self, short: T, full: T) -> T {
         match self.length {
             Length::Short => short,
@@ -53,22 +53,22 @@ impl Extent {
     }
 }
 
-/// What a suite found out.
+/// Result of a suite.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It ran, and everything held, but for times that may be [late](Outcome::late).
+    /// The suite passed, except for [late](Outcome::late) figures.
     Passed {
-        /// How much of what it did, in a few words.
+        /// Summary of the work.
         done: String,
-        /// What was measured.
+        /// Measurements.
         figures: Vec<Figure>,
     },
-    /// This machine cannot run it, for this reason.
+    /// This machine cannot run the suite, for this reason.
     LeftOut(String),
 }
 
 impl Outcome {
-    /// How much of what was done.
+    /// Returns the summary of the work; empty if left out.
     pub fn done(&self) -> &str {
         match self {
             Outcome::Passed { done, .. } => done,
@@ -76,7 +76,7 @@ impl Outcome {
         }
     }
 
-    /// What took longer than it may.
+    /// Returns the figures above their budgets.
     pub fn late(&self) -> Vec<&Figure> {
         match self {
             Outcome::Passed { figures, .. } => {
@@ -86,7 +86,7 @@ impl Outcome {
         }
     }
 
-    /// Whether everything was in time, and a suite may be left out here: not in CI.
+    /// Fails on a late figure, and in CI on a left-out suite.
     pub fn check(&self, suite: &str) -> Result<()> {
         let late: Vec<String> = self.late().into_iter().map(Figure::to_string).collect();
         ensure!(late.is_empty(), "noticed too late:\n{}", late.join("\n"));
@@ -100,24 +100,24 @@ impl Outcome {
     }
 }
 
-/// What was measured. As JSON (`urom-faults --json`) it is a figure of the benchmark.
+/// A measurement. Its JSON (`urom-faults --json`) is a figure of the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it is: `losses/killed/worker`.
+    /// Name, such as `losses/killed/worker`.
     pub name: String,
-    /// Of the value; empty for a count.
+    /// Unit of the value; empty for a count.
     pub unit: &'static str,
     /// The value.
     pub value: f64,
-    /// What a reader has to know to understand it.
+    /// Explanation for the reader.
     pub note: String,
-    /// The most it may be.
+    /// Upper limit of the value.
     #[serde(skip)]
     pub budget: Option<f64>,
 }
 
 impl Figure {
-    /// A count, or whatever has no budget.
+    /// Creates a figure without a budget.
     pub(crate) fn new(
         name: impl Into<String>,
         unit: &'static str,
@@ -127,7 +127,7 @@ impl Figure {
         Figure { name: name.into(), unit, value, note: note.into(), budget: None }
     }
 
-    /// The same with a limit.
+    /// Sets the budget.
     pub(crate) fn at_most(self, budget: f64) -> Figure {
         Figure { budget: Some(budget), ..self }
     }
@@ -150,13 +150,13 @@ impl fmt::Display for Figure {
     }
 }
 
-/// The variable that sets the seed where no argument can.
+/// Variable with the seed, for runs without arguments.
 const SEED_VARIABLE: &str = "UROM_FAULTS_SEED";
 
-/// The seed that was given, that of `UROM_FAULTS_SEED`, or a new one; printed to be repeated.
+/// Returns the given seed, the seed in `UROM_FAULTS_SEED`, or a new seed, and prints it.
 ///
-/// The plan of a run follows from it: what is broken and after how many commands. The processes'
-/// timing does not.
+/// The plan of a run depends only on the seed: the faults and the number of commands before them.
+/// The timing of the processes does not.
 pub fn seed_from(given: Option<u64>) -> Result<u64> {
     let seed = match (given, std::env::var(SEED_VARIABLE)) {
         (Some(seed), _) => seed,

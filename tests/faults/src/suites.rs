@@ -6,19 +6,18 @@ use crate::awake::Awake;
 use crate::suite::{Extent, Figure, Outcome};
 use crate::{chaos, endurance, hosts, network, plugins, scale, stalls, throng, turnover};
 
-/// One way of breaking things.
+/// One kind of fault.
 #[derive(Debug, Clone, Copy)]
 pub struct Suite {
-    /// How it is named on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Description in one line.
     pub about: &'static str,
-    /// Carries it out.
     body: fn(&Extent) -> Result<Outcome>,
 }
 
 impl Suite {
-    /// Runs it, on a machine that is kept awake.
+    /// Runs the suite, with the machine kept awake.
     pub fn run(&self, extent: &Extent) -> Result<Outcome> {
         let awake = Awake::begin()?;
         let outcome = (self.body)(extent);
@@ -50,7 +49,7 @@ const fn suite(
     Suite { name, about, body }
 }
 
-/// All of them, in the order in which they run.
+/// All suites, in running order.
 pub const SUITES: &[Suite] = &[
     suite("chaos", "kills, crashes and stops workers, daemons and hosts under load", chaos::run),
     suite(

@@ -1,6 +1,6 @@
-//! A thousand hosts that come to one daemon within a second and stay, beside 256 workers and hosts
-//! that send commands all the time. Control connections are what they cost the daemon, so few
-//! processes play them.
+//! A thousand hosts connect to one daemon within a second and stay, beside 256 workers and hosts
+//! that always send commands. They cost the daemon only control connections, so few processes play
+//! them.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,12 @@ use crate::service::{Logs, Service, key_file};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::vitals::vitals;
 
-/// How long a command of a host that is there may take.
+/// Time limit for a command of a connected host, in seconds.
 const COMMAND: f64 = 1.0;
 
-/// How long a turn of the daemon's loop may take, in milliseconds.
+/// Time limit for a turn of the daemon's loop, in milliseconds.
 const TURN: f64 = 50.0;
 
-/// Runs the suite, with a key and without.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let logs = Logs::new()?;
     let (many, workers, busy) = (extent.pick(250, 1000), extent.pick(4, 256), extent.pick(2, 32));
@@ -39,7 +38,7 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let keys = TempDir::new()?;
     let file = key_file(&keys)?;
     let service = Service::start_with(logs, |command| {
-        // The daemon logs the turns of its loop at this level.
+        // At this level the daemon logs the turns of its loop.
         command.args(["--log-level", "60", "--max-hosts", "2048"]);
         if keyed { command.arg("--key-file").arg(&file) } else { command }
     })?;
@@ -72,7 +71,7 @@ fn throng(many: usize, workers: u64, busy: u64, keyed: bool, logs: &Logs) -> Res
     let before_crowd = vitals(daemon)?;
     let begin = Instant::now();
     let (mut crowd, took) = Crowd::come(service.address().parse()?, key.as_ref(), many, || Ok(()))?;
-    // They stay for longer than anybody's patience with one that is silent.
+    // They stay for longer than the timeout for a silent peer.
     while begin.elapsed() < Duration::from_millis(4500) {
         for (number, host) in (0..).zip(&mut hosts) {
             host.pass_within(LONG, 10_000 + number, 10)?;

@@ -1,5 +1,5 @@
-//! One host after the other dies at a worker that goes on, and one worker after the other under a
-//! host that does: nobody needs more memory for the next one.
+//! Hosts die one by one at a lasting worker, and workers under a lasting host; the survivors do not
+//! grow.
 
 mod workers;
 
@@ -18,20 +18,19 @@ const WORKER: u64 = 1;
 
 const IN_FLIGHT: u32 = 32;
 
-/// How many answers show that the host that stays goes on.
 const A_FEW: u64 = 500;
 
-/// In so many losses everything is allocated that is allocated once.
+/// Losses in which one-time allocations happen.
 const WARM_UP: u64 = 16;
 
-/// How many hosts die one after the other over each transport, in the short form and in full.
+/// Number of hosts that die over each transport, in the short and the full form.
 const HOSTS: [u32; 2] = [64, 200];
 
-/// What a worker may keep of each host, and a host of each worker, in KiB: UCX itself keeps up to
+/// Allowed growth of a worker for each host, and of a host for each worker, in KiB: UCX keeps up to
 /// 0.15 KiB of each peer.
 const EACH: u64 = 1;
 
-/// What may come to that, in KiB: holes in the heap.
+/// Additional allowed growth, in KiB: holes in the heap.
 const HOLES: u64 = 256;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
@@ -61,7 +60,7 @@ fn turn_over(
 ) -> Result<[Figure; 2]> {
     let mut scene = Scene::new(transports, logs)?;
     for host in 1..=hosts {
-        // One in two dies while its commands are on their way.
+        // Every other host dies with commands in flight.
         scene
             .lose(random.u64(1..300), host % 2 == 0)
             .with_context(|| format!("host {host} of {hosts}"))?;
@@ -69,9 +68,8 @@ fn turn_over(
     scene.end()
 }
 
-/// A daemon, a worker, and the host that stays.
 struct Scene {
-    // In this order: what is started later goes first.
+    // Drop order: later processes end first.
     stays: HostProcess,
     service: Service,
     worker: Grown,
@@ -95,7 +93,8 @@ impl Scene {
         self.stays.pass(WORKER, A_FEW)
     }
 
-    /// A host comes and dies after so many answers; if `idle`, it waits for the others first.
+    /// Connects a host that dies after `after` answers; if `idle`, it waits for its other answers
+    /// first.
     fn lose(&mut self, after: u64, idle: bool) -> Result<()> {
         let mut host = self.service.host("host")?;
         ensure!(
@@ -112,7 +111,7 @@ impl Scene {
         let before = descriptors()?;
         let its = rings(host.pid())?;
         let shared = rings(self.worker.pid)?.intersection(&its).count();
-        // Without a ring there would be nothing to unmap.
+        // Without a ring the test of the unmapping would prove nothing.
         ensure!(
             shared == usize::from(self.transports == Transports::All) && shared == its.len(),
             "host and worker share {shared} rings, and the host has {its:?}"
@@ -146,19 +145,16 @@ impl Scene {
     }
 }
 
-/// A process, and by how much it grew with the hosts or workers that it lost.
 #[derive(Debug)]
 struct Grown {
     name: &'static str,
-    /// Whom it loses.
     lost: &'static str,
-    /// What it may keep of each, in KiB.
     each: u64,
     pid: Pid,
     losses: u64,
-    /// The most it ever had in the warm-up, in KiB.
+    /// Peak during the warm-up, in KiB.
     first: u64,
-    /// By how much it is above that.
+    /// Growth above the peak, in KiB.
     by: u64,
 }
 
@@ -200,7 +196,7 @@ impl Grown {
 mod tests {
     use super::*;
 
-    /// After how many hosts a process is found out that keeps so many KiB of each.
+    /// Number of hosts after which a leak of `keeps` KiB each is detected.
     fn found_out(keeps: u64) -> Option<u32> {
         let mut grown = Grown::new("worker", "hosts", EACH, rustix::process::getpid());
         (1..=HOSTS[1]).find(|host| grown.sees(1000 + keeps * u64::from(*host)).is_err())

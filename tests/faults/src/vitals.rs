@@ -1,4 +1,4 @@
-//! What a process holds, as the kernel counts it.
+//! Resources of a process, as counted by the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,13 +9,13 @@ use procfs::net::{TcpNetEntry, tcp};
 use procfs::process::{ClearRefs, FDTarget, MMapPath, Process, Status};
 use rustix::process::Pid;
 
-/// How often the kernel is asked: it tells nobody when a process opens or closes something.
+/// Poll interval: the kernel sends no event when a process opens or closes something.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Vitals {
     pub(crate) descriptors: usize,
-    /// Memory of its own in KiB (`RssAnon`: neither files nor what it shares with others).
+    /// Private memory in KiB (`RssAnon`: without files and shared memory).
     pub(crate) memory: u64,
 }
 
@@ -29,7 +29,7 @@ fn process(pid: Pid) -> Result<Process> {
     Process::new(pid.as_raw_nonzero().get()).with_context(|| format!("process {pid:?}"))
 }
 
-/// A size of memory in KiB, which a process that has ended does not have.
+/// Returns a memory size in KiB; fails if the process has ended.
 fn memory(pid: Pid, pick: impl Fn(Status) -> Option<u64>) -> Result<u64> {
     pick(process(pid)?.status()?).with_context(|| format!("process {pid:?} has ended"))
 }
@@ -38,23 +38,23 @@ pub(crate) fn vitals(pid: Pid) -> Result<Vitals> {
     Ok(Vitals { descriptors: descriptors(pid)?, memory: memory(pid, |status| status.rssanon)? })
 }
 
-/// What a process has in memory that is no file, in KiB: `RssAnon` and `RssShmem`.
+/// Returns the memory without files, in KiB: `RssAnon` and `RssShmem`.
 pub(crate) fn resident(pid: Pid) -> Result<u64> {
     memory(pid, |status| Some(status.rssanon? + status.rssshmem?))
 }
 
-/// Begins to watch for a process's peak of memory; what it has now, in KiB, files and all.
+/// Resets the peak of a process's memory; returns the current memory with files, in KiB.
 pub(crate) fn watch_peak(pid: Pid) -> Result<u64> {
     process(pid)?.clear_refs(ClearRefs::PeakRSS)?;
     peak(pid)
 }
 
-/// The most it had since (`VmHWM`), in KiB.
+/// Returns the peak since `watch_peak` (`VmHWM`), in KiB.
 pub(crate) fn peak(pid: Pid) -> Result<u64> {
     memory(pid, |status| status.vmhwm)
 }
 
-/// Waits until what was opened since `before` is closed, and checks the growth, in KiB.
+/// Waits until files opened since `before` are closed, and checks the growth, in KiB.
 pub(crate) fn returns(
     pid: Pid,
     name: &str,
@@ -72,14 +72,14 @@ pub(crate) fn returns(
     Ok(())
 }
 
-/// The inodes of the rings that a process has mapped. Host and worker map the same.
+/// Returns the inodes of a process's mapped rings. Host and worker map the same rings.
 pub(crate) fn rings(pid: Pid) -> Result<BTreeSet<u64>> {
     let is_ring = |path: &MMapPath| matches!(path, MMapPath::Path(file) if file.to_string_lossy().starts_with("/memfd:urom-ring"));
     let maps = process(pid)?.maps()?.0.into_iter();
     Ok(maps.filter(|map| is_ring(&map.pathname)).map(|map| map.inode).collect())
 }
 
-/// The rings that a process has mapped, and no other of the living.
+/// Returns a process's mapped rings that the other living processes have not mapped.
 pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<u64>> {
     let mut own = rings(pid)?;
     for other in living.iter().filter(|other| **other != pid) {
@@ -89,17 +89,16 @@ pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<u64>> {
     Ok(own.into_iter().collect())
 }
 
-/// What a process has open; what is closed meanwhile is left out.
+/// Lists the open files; skips files that are closed meanwhile.
 fn open(pid: Pid) -> Result<impl Iterator<Item = FDTarget>> {
     Ok(process(pid)?.fd()?.filter_map(|fd| Some(fd.ok()?.target)))
 }
 
-/// How many descriptors a process has open.
 pub(crate) fn descriptors(pid: Pid) -> Result<usize> {
     Ok(process(pid)?.fd_count()?)
 }
 
-/// What they are, without the numbers that tell one from the other, and how many of each.
+/// Counts the open files by kind, without their distinguishing numbers.
 pub(crate) fn kinds(pid: Pid) -> Result<BTreeMap<String, usize>> {
     let mut kinds = BTreeMap::new();
     for target in open(pid)? {
@@ -110,12 +109,11 @@ pub(crate) fn kinds(pid: Pid) -> Result<BTreeMap<String, usize>> {
     Ok(kinds)
 }
 
-/// The most unsent bytes of a process's TCP connections (IPv4): the other end has no room.
+/// Returns the most unsent bytes of a process's TCP connections (IPv4): the peer's buffer is full.
 pub(crate) fn unsent(pid: Pid) -> Result<u32> {
     Ok(connections(pid)?.iter().map(|socket| socket.tx_queue).max().unwrap_or(0))
 }
 
-/// A process's TCP sockets (IPv4).
 pub(crate) fn connections(pid: Pid) -> Result<Vec<TcpNetEntry>> {
     let own: BTreeSet<u64> = open(pid)?
         .filter_map(|target| if let FDTarget::Socket(inode) = target { Some(inode) } else { None })
@@ -123,7 +121,7 @@ pub(crate) fn connections(pid: Pid) -> Result<Vec<TcpNetEntry>> {
     Ok(tcp()?.into_iter().filter(|socket| own.contains(&socket.inode)).collect())
 }
 
-/// Waits until something about a process holds; the time that took.
+/// Waits until a condition on a process holds; returns the elapsed time.
 pub(crate) fn until(
     limit: Duration,
     what: &str,

@@ -1,4 +1,4 @@
-//! The short form of every suite.
+//! Runs the short form of every suite.
 
 use anyhow::Result;
 use urom_faults::{Extent, Length, SUITES, seed_from};

@@ -1,1 +1,1 @@
-//! Tests of the parts that plugins with peers share: see `tests/`.
+//! Tests for plugins with peers: see `tests/`.

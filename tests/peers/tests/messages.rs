@@ -1,4 +1,4 @@
-//! Typed messages between plugins: good ones and malformed ones.
+//! Typed messages between plugins: valid and malformed messages.
 
 mod noting;
 
@@ -24,7 +24,7 @@ fn every_kind_of_message_arrives_with_its_data() {
     assert_eq!((first.call(Noted {}).unwrap().last), 4);
 }
 
-/// Sends a header as an active message to member 1, and a good message behind it: only that one is
+/// Sends a header as an active message to member 1, then a valid message: only the second is
 /// handled.
 fn refused(header: &[u8]) {
     let (domain, [_first, second]) = domain();
@@ -36,7 +36,7 @@ fn refused(header: &[u8]) {
     let endpoint = worker.endpoint().connect_peer(&address).unwrap();
     endpoint.am_send(0x75, header, ()).detach();
     let before = second.call(Noted {}).unwrap();
-    // Messages of one sender without data arrive in order.
+    // Messages of one sender without data keep their order.
     let mut good = 1_u64.to_le_bytes().to_vec();
     let mut message = [0; 64];
     let len = noting::Message::Note { number: 77 }.encode(&mut message).unwrap();
@@ -62,14 +62,13 @@ fn messages_that_are_cut_of_another_version_or_kind_are_refused() {
         // Without a version.
         vec![],
         vec![1; 7],
-        // Of another version.
+        // Wrong version.
         with(2, &note[..len]),
         with(u64::MAX, &note[..len]),
-        // Cut and lengthened.
+        // Truncated and extended.
         with(1, &[]),
         with(1, &note[..len - 1]),
         with(1, &[&note[..len], &[0]].concat()),
-        // Of an unknown kind.
         with(1, &[0xff; 64]),
     ] {
         refused(&header);
@@ -97,7 +96,7 @@ fn a_handler_that_fails_or_panics_ends_its_own_message_only() {
     while second.call(Noted {}).unwrap().last != 5 {
         domain.progress();
     }
-    // The failed messages were not noted. The pending one is dropped at close.
+    // The failed messages were not recorded. The pending message is dropped at close.
     assert_eq!(second.call(Noted {}).unwrap().count, 1);
 }
 

@@ -1,4 +1,4 @@
-//! Regions on every kind of memory, and what they refuse.
+//! Regions on every kind of memory, and their errors.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -63,7 +63,6 @@ fn open() -> Worker<Protocol> {
     Worker::open::<Regions>()
 }
 
-/// Sends a command whose handler runs this script.
 fn act(
     worker: &Worker<Protocol>,
     from: MemoryRange,
@@ -96,7 +95,7 @@ fn bytes_are_copied_between_all_kinds_of_memory() {
             let sent = act(&worker, from.range(), to.range(), |cx, peers, cmd| {
                 Box::pin(async move {
                     let [from, to] = [cx.memory(cmd.from)?, cx.memory(cmd.to)?].map(Region::from);
-                    // Through memory of the worker.
+                    // Through the worker's own memory.
                     let own = Region::allocate(&peers.ucx()?, 50)?;
                     from.part(50..)?.copy_to(&own).await?;
                     own.copy_to(&to.part(..50)?).await?;
@@ -212,10 +211,9 @@ fn memory_that_is_freed_during_an_operation_fails_the_operation_alone() {
     assert_eq!(memory.in_flight(), 1);
     memory.unshare();
     memory.resume();
-    // Open memory stays open until the plugin closes it.
+    // The plugin must close opened memory.
     done(&worker, sent);
     assert_eq!(memory.opened(), 0);
-    // The plugin works on.
     let other = share(&worker, MemoryPath::MAPPED);
     let sent = act(&worker, other.range(), other.range(), |cx, _, cmd| {
         Box::pin(async move { Region::from(cx.memory(cmd.from)?).to_bytes().await.map(drop) })

@@ -1,4 +1,4 @@
-//! Lets this plugin find UCX at run time where it was found at build time.
+//! Sets the run path of this plugin to the UCX of the build.
 
 fn main() {
     ucx_probe::emit_rpath();

@@ -1,6 +1,6 @@
-//! The protocol of a C program with this kit's macros: proof that the grammar carries any.
+//! The protocol of a C program with this kit's macros, to prove that the macros can express it.
 //!
-//! Nothing here runs a plugin. What is wanted are the definitions, and the tests that compare every
-//! byte of every message with what C lays down.
+//! This crate contains only definitions; its tests compare every byte of every message with the C
+//! layout.
 
 pub mod ucc;

@@ -63,9 +63,9 @@ pub struct CollArgs {
     pub active_set: [u64; 5],
 }
 
-/// The bit of [`CollArgs::mask`] that makes [`CollArgs::flags`] count.
+/// The bit of [`CollArgs::mask`] that makes [`CollArgs::flags`] valid.
 pub const FIELD_FLAGS: u64 = 1;
-/// The bit of [`CollArgs::flags`] that makes counts 8 bytes wide, and not 4.
+/// The bit of [`CollArgs::flags`] that makes counts 8 bytes wide instead of 4.
 pub const COUNT_64BIT: u64 = 4;
 /// The same for displacements.
 pub const DISPLACEMENTS_64BIT: u64 = 8;
@@ -91,32 +91,32 @@ fn carries_counts(args: Elements<'_, CollArgs>) -> bool {
     args.get(0).is_some_and(|args| args.coll_type & WITH_COUNTS != 0)
 }
 
-/// How many bytes an array of one number for each member of the team takes; `wide` makes the
-/// numbers 8 bytes.
+/// Returns the bytes of an array with one number for each member of the team; `wide` selects 8-byte
+/// numbers.
 fn array(args: Elements<'_, CollArgs>, team_size: u64, wide: u64) -> Option<u64> {
     let args = args.get(0)?;
     let is_wide = args.mask & FIELD_FLAGS != 0 && args.flags & wide != 0;
     team_size.checked_mul(if is_wide { 8 } else { 4 })
 }
 
-/// What a host can ask of UCC's plugin.
+/// Commands of UCC's plugin.
 #[urom_command(plugin = "libucc_doca_urom_plugin", version = 1, tag = u32)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command<'a> {
     /// Makes the library.
     #[urom(reply = LibCreated)]
     LibCreate {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
-        /// How the library should be.
+        /// Properties of the library.
         #[urom(inline, len = 1)]
         params: Elements<'a, LibParams>,
     },
     /// Ends the library.
     #[urom(reply = LibDestroyed)]
     LibDestroy {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
     },
@@ -124,27 +124,27 @@ pub enum Command<'a> {
     /// `stride` is not positive.
     #[urom(reply = ContextCreated)]
     ContextCreate {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The first rank; C has the array's address here when there is an array.
         start: i64,
         /// The distance of ranks.
         stride: i64,
-        /// How many ranks.
+        /// Number of ranks.
         size: u64,
         /// The ranks one by one.
         #[urom(inline, addr = none, len = size, when = stride <= 0)]
         ranks: Option<Elements<'a, i64>>,
-        /// Where the host's memory begins.
+        /// Start of the host's memory.
         base_va: u64,
-        /// How long it is, in bytes.
+        /// Length of the host's memory in bytes.
         len: u64,
     },
     /// Ends a context.
     #[urom(reply = ContextDestroyed)]
     ContextDestroy {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The context.
@@ -153,14 +153,14 @@ pub enum Command<'a> {
     /// Makes a team.
     #[urom(reply = TeamCreated)]
     TeamCreate {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The first rank.
         start: i64,
         /// The distance of ranks.
         stride: i64,
-        /// How many ranks.
+        /// Number of ranks.
         size: u64,
         /// The context.
         context: u64,
@@ -168,7 +168,7 @@ pub enum Command<'a> {
     /// Runs a collective.
     #[urom(reply = CollDone)]
     Coll {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The collective.
@@ -178,10 +178,10 @@ pub enum Command<'a> {
         team: u64,
         /// Whether to use cross-GVMI memory.
         use_xgvmi: i32,
-        /// Keys of the memory that is worked on.
+        /// Keys of the work buffer.
         #[urom(inline, optional)]
         work_buffer: &'a [u8],
-        /// How many members the team has.
+        /// Number of members of the team.
         team_size: u64,
         /// A count for each member: 4 bytes each, or 8.
         #[urom(inline, optional, addr = none, when = carries_counts(coll_args), len = array(coll_args, team_size, COUNT_64BIT))]
@@ -196,10 +196,10 @@ pub enum Command<'a> {
         #[urom(inline, optional, addr = none, when = carries_counts(coll_args), len = array(coll_args, team_size, DISPLACEMENTS_64BIT))]
         destination_displacements: Option<&'a [u8]>,
     },
-    /// Tells the plugin how to reach the host's memory.
+    /// Passes the host's UCX worker address to the plugin.
     #[urom(reply = ChannelCreated)]
     CreatePassiveDataChannel {
-        /// The worker that is meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The host's UCX worker address.
@@ -208,55 +208,55 @@ pub enum Command<'a> {
     },
 }
 
-/// What UCC's plugin answers.
+/// Notifications of UCC's plugin.
 #[urom_notification(tag = u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
-    /// The library is there.
+    /// The library was created.
     LibCreated {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
     },
-    /// The library is gone.
+    /// The library was destroyed.
     LibDestroyed {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
     },
-    /// The context is there.
+    /// The context was created.
     ContextCreated {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The context, for later commands.
         context: u64,
     },
-    /// The context is gone.
+    /// The context was destroyed.
     ContextDestroyed {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
     },
-    /// The team is there.
+    /// The team was created.
     TeamCreated {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// The team, for later commands.
         team: u64,
     },
-    /// The collective is over.
+    /// The collective has ended.
     CollDone {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// `ucc_status_t`.
         status: i32,
     },
-    /// The host's memory can be reached.
+    /// The host's memory is reachable.
     ChannelCreated {
-        /// The worker that was meant.
+        /// The target worker.
         #[urom(header, echo)]
         dpu_worker_id: u64,
         /// `ucc_status_t`.

@@ -1,5 +1,5 @@
-//! The C headers of these protocols compile. A header asserts the size of each structure and the
-//! offset of each member; `bytes` compares the same definitions with the C programs' bytes.
+//! Compiles the C headers of these protocols. A header asserts structure sizes and member offsets;
+//! `bytes` compares the same definitions with C's bytes.
 
 use std::path::Path;
 

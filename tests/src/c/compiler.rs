@@ -1,4 +1,4 @@
-//! The C compiler, asked so that what goes wrong can be read.
+//! Runs the C compiler and reports its messages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,24 +7,24 @@ use anyhow::{Result, ensure};
 
 use crate::command::run;
 
-/// What every source must get along with. All of UROM is experimental to DOCA, whose headers want
-/// that asked for.
+/// Flags for every source. DOCA's headers require a flag for experimental functions, such as all of
+/// UROM.
 const FLAGS: [&str; 7] =
     ["-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DDOCA_ALLOW_EXPERIMENTAL_API="];
 
 pub(super) fn compile(source: &Path, output: &Path, flags: &[String]) -> Result<()> {
     let mut command = Command::new("cc");
-    // Libraries come after what needs them.
+    // Libraries must follow the objects that need them.
     command.args(FLAGS).arg("-o").arg(output).arg(source).args(flags);
     run(&mut command)?;
     Ok(())
 }
 
-/// The library of the address sanitizer, for `LD_PRELOAD` of a program that was built without it
-/// and loads a plugin that was built with it.
+/// Path of the address sanitizer's library: `LD_PRELOAD` for a plain program that loads a sanitized
+/// plugin.
 pub fn asan_library() -> Result<PathBuf> {
     let name = run(Command::new("cc").arg("-print-file-name=libasan.so"))?;
-    // A file that it does not have is printed as it was given.
+    // The compiler prints the name of a missing file unchanged.
     let file = Path::new(name.trim());
     ensure!(file.is_absolute(), "cc has no libasan.so; Debian's gcc brings it along");
     Ok(file.canonicalize()?)

@@ -1,4 +1,4 @@
-//! Running a host program in C: with a service, a time limit, and all it says.
+//! Runs a C host with a service and a time limit, and collects its output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -15,23 +15,22 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use super::service::Service;
 use crate::command::without_service;
 
-/// Enough for any test on a machine that has other things to do.
+/// Enough for any test on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// What every program is started by: a memory checker and its arguments, a blank before each.
+/// A command that starts every program: a memory checker and its arguments, separated by blanks.
 const LAUNCHER_VARIABLE: &str = "UROM_C_LAUNCHER";
 
-/// How much longer a program may take that is started by another.
+/// Factor of the time limit under such a command.
 const SLOWER: u32 = 10;
 
-/// What starts every program; mostly nothing. A memory checker takes no program with another.
+/// The words of [`LAUNCHER_VARIABLE`]. A memory checker does not work with sanitized programs.
 pub(super) fn launcher() -> Option<Vec<String>> {
     let words = std::env::var(LAUNCHER_VARIABLE).ok()?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     (!words.is_empty()).then_some(words)
 }
 
-/// The words that start a program.
 pub fn launched(program: &Path) -> OsString {
     let words = launcher().into_iter().flatten().map(OsString::from);
     words.chain([program.into()]).collect::<Vec<_>>().join(OsStr::new(" "))
@@ -56,12 +55,11 @@ pub struct Host {
 pub struct Output {
     pub status: ExitStatus,
     pub stdout: String,
-    /// Its standard error: its log, and what a sanitizer found.
     pub stderr: String,
 }
 
 impl Host {
-    /// A program that [`Source::program`](super::Source::program) made.
+    /// A program made by [`Source::program`](super::Source::program).
     pub fn new(program: impl Into<PathBuf>) -> Host {
         Host {
             program: program.into(),
@@ -76,14 +74,13 @@ impl Host {
         self
     }
 
-    /// With a variable besides those of the service, or instead of one of them.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Host {
         self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// With leaks that nobody looks for, neither the address sanitizer nor valgrind: a program that
-    /// leaves in the middle of everything leaves memory behind.
+    /// Disables leak checks of the address sanitizer and valgrind, for programs that exit without
+    /// cleanup.
     pub fn leaving_memory(self) -> Host {
         self.env("ASAN_OPTIONS", "detect_leaks=0").env("VALGRIND_OPTS", "--leak-check=no")
     }
@@ -93,7 +90,7 @@ impl Host {
         self
     }
 
-    /// Starts it with nothing to read and waits for its end, whatever that is. Kills what hangs.
+    /// Runs the program without input until it ends or the time limit expires.
     pub fn run(&self, service: &Service) -> Result<Output> {
         let launcher = launcher();
         let limit = self.limit * if launcher.is_some() { SLOWER } else { 1 };
@@ -114,7 +111,7 @@ impl Host {
         let stdout = group.0.stdout.take().map(reader);
         let stderr = group.0.stderr.take().map(reader);
         let ended = group.ends(limit).with_context(|| format!("cannot wait for {name}"))?;
-        // What it started holds the pipes open.
+        // Remaining children would hold the pipes open.
         let status = group.kill()?;
         let text = |thread: Option<JoinHandle<Vec<u8>>>| {
             let bytes = thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
@@ -126,7 +123,6 @@ impl Host {
     }
 }
 
-/// A program in a process group of its own. Dropping it kills the whole group.
 struct Group(Child);
 
 impl Group {
@@ -134,7 +130,6 @@ impl Group {
         Pid::from_child(&self.0)
     }
 
-    /// Whether the program ends within `limit`.
     fn ends(&self, limit: Duration) -> Result<bool> {
         let handle = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())?;
         let deadline = Instant::now() + limit;
@@ -150,8 +145,8 @@ impl Group {
         }
     }
 
-    /// Kills what is left. The group keeps its number until the program was waited for, which may
-    /// have left it.
+    /// Kills the group. The group id stays valid until the program, which may have left the group,
+    /// is reaped.
     fn kill(&mut self) -> Result<ExitStatus> {
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
         let _ = self.0.kill();
@@ -161,7 +156,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // After a wait the number may be another's.
+        // After a wait the id may be reused.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             let _ = self.kill();
         }
@@ -169,7 +164,7 @@ impl Drop for Group {
 }
 
 impl Output {
-    /// This output, of a program that ended with success and in which no sanitizer found anything.
+    /// Requires a successful exit without sanitizer reports.
     pub fn success(self) -> Result<Output> {
         if !self.status.success() || self.stderr.contains("Sanitizer") {
             bail!("the program ended with {}\n{}", self.status, self.words());
@@ -185,7 +180,7 @@ impl Output {
 fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is still worth reading.
+        // Partial output is still useful after an error.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })

@@ -1,4 +1,4 @@
-//! Programs and plugins in C, compiled against the installed prefix and run as a user would.
+//! Builds C programs and plugins against the installed prefix and runs them like a user.
 //!
 //! ```no_run
 //! use urom_tests::PluginDirectory;

@@ -1,4 +1,4 @@
-//! The installed prefix of the build in hand.
+//! The installed prefix of the current build.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,25 +10,24 @@ use anyhow::{Context, Result, ensure};
 use crate::built::{built, profile_directory};
 use crate::command::run;
 
-/// What to do when the prefix is not there or not right.
+/// Advice if the prefix is missing or outdated.
 const REMEDY: &str = "run the tests with `cargo xtask test -p urom-tests`, which lays it out";
 
-/// What hosts preload to export memory without an RDMA device.
+/// Library that hosts preload to export memory without an RDMA device.
 const EMULATION: &str = "liburom_ucx_emulation.so";
 
-/// A directory laid out as `cargo xtask install` does.
 #[derive(Debug, Clone)]
 pub struct Prefix {
     root: PathBuf,
 }
 
-/// The installed prefix beside the running test: `target/debug/prefix`.
+/// The installed prefix of the running test's build: `target/debug/prefix`.
 pub fn prefix() -> Result<Prefix> {
     let root = profile_directory()?.join("prefix");
     let prefix = Prefix { root };
     ensure!(prefix.root.is_dir(), "{} is not there: {REMEDY}", prefix.root.display());
-    // The name in the build tree belongs to the last build of this very file. For uromd that says
-    // nothing: tests of urom-service build it again.
+    // In the build tree these names belong to the latest build. uromd is not compared: tests of
+    // urom-service rebuild it.
     let libraries = ["liburom_doca.so", EMULATION];
     let mut pairs = libraries
         .map(|name| Ok((prefix.lib().join(name), built(name)?)))
@@ -51,7 +50,7 @@ pub fn prefix() -> Result<Prefix> {
     for (installed, newest) in pairs {
         let changed = |file: &Path| fs::metadata(file).and_then(|metadata| metadata.modified());
         ensure!(
-            // What is not there is older than anything.
+            // A missing file counts as oldest.
             changed(&installed).ok() >= Some(changed(&newest)?),
             "{} is older than {}: {REMEDY} anew",
             installed.display(),
@@ -62,7 +61,6 @@ pub fn prefix() -> Result<Prefix> {
 }
 
 impl Prefix {
-    /// A prefix elsewhere, such as one that was moved.
     pub fn at(root: impl Into<PathBuf>) -> Prefix {
         Prefix { root: root.into() }
     }
@@ -79,7 +77,7 @@ impl Prefix {
         self.root.join("include")
     }
 
-    /// What hosts preload to export memory without an RDMA device.
+    /// Library that hosts preload to export memory without an RDMA device.
     pub fn emulation(&self) -> PathBuf {
         self.lib().join(EMULATION)
     }
@@ -88,7 +86,7 @@ impl Prefix {
         self.root.join("bin/uromd")
     }
 
-    /// The `LD_LIBRARY_PATH` of its programs: its libraries, and its UCX when it brings one.
+    /// `LD_LIBRARY_PATH` for its programs: its libraries, and its UCX if included.
     pub fn library_path(&self) -> OsString {
         let mut path = self.lib().into_os_string();
         let ucx = self.lib().join("urom-ucx/libucx/lib");
@@ -99,7 +97,7 @@ impl Prefix {
         path
     }
 
-    /// Asks pkg-config about modules, as a user would who has set `PKG_CONFIG_PATH`.
+    /// Runs pkg-config like a user with `PKG_CONFIG_PATH`.
     pub fn pkg_config(&self, options: &[&str], modules: &[&str]) -> Result<Vec<String>> {
         let mut command = Command::new("pkg-config");
         command.env("PKG_CONFIG_PATH", self.lib().join("pkgconfig")).args(options).args(modules);
@@ -107,7 +105,7 @@ impl Prefix {
     }
 }
 
-/// Splits pkg-config's answer, in which a backslash keeps a space from ending a word.
+/// Splits pkg-config's output at unescaped spaces.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! A service for C programs, and the environment in which they find it.
+//! A service for C programs, and their environment.
 
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
@@ -10,16 +10,15 @@ use super::prefix::{Prefix, prefix};
 use crate::built::PluginDirectory;
 use crate::uromd::Uromd;
 
-/// The name of the virtual device that programs are given.
+/// Name of the virtual device for programs.
 pub const DEVICE: &str = "mlx5_0";
 
-/// Its address, on the host and in the service file.
+/// Its PCI address, on the host and in the service file.
 const PCI_ADDRESS: &str = "0000:03:00.0";
 
-/// The CPUs that every service reports, whether or not the machine has them.
+/// CPUs that every service reports, regardless of the machine.
 const CPUS: &str = "0-7";
 
-/// A service with plugins: a daemon of the test's own, or one in each host program.
 #[derive(Debug)]
 pub struct Service {
     prefix: Prefix,
@@ -34,12 +33,11 @@ enum Kind {
 }
 
 impl Service {
-    /// A `uromd` of the prefix, and a service file that names it.
     pub fn daemon(plugins: PluginDirectory) -> Result<Service> {
         Service::daemon_with(plugins, |command| command)
     }
 
-    /// The same, after `set` has added arguments and variables.
+    /// Like `daemon`, after `set` has changed the command.
     pub fn daemon_with(
         plugins: PluginDirectory,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -47,7 +45,7 @@ impl Service {
         Service::daemon_of(&prefix()?, plugins, set)
     }
 
-    /// A `uromd` for plugins with the address sanitizer: errors end the worker, leaks do not.
+    /// Starts a `uromd` for sanitized plugins: errors end the worker, leaks do not.
     pub fn sanitized(plugins: PluginDirectory) -> Result<Service> {
         let library = asan_library()?;
         Service::daemon_with(plugins, |command| {
@@ -56,7 +54,6 @@ impl Service {
         })
     }
 
-    /// A `uromd` of another prefix.
     pub fn daemon_of(
         prefix: &Prefix,
         plugins: PluginDirectory,
@@ -65,7 +62,7 @@ impl Service {
         Service::daemon_by(Command::new(prefix.uromd()), prefix, plugins, set)
     }
 
-    /// A `uromd` of any making, which `command` starts, and programs of a prefix.
+    /// Starts a `uromd` by `command`; programs use `prefix`.
     pub fn daemon_by(
         mut command: Command,
         prefix: &Prefix,
@@ -85,7 +82,7 @@ impl Service {
         Ok(Service { prefix: prefix.clone(), kind: Kind::Daemon { uromd, file }, plugins })
     }
 
-    /// No process: each program has a service of its own, on threads.
+    /// Each program has its own service in threads.
     pub fn embedded(plugins: PluginDirectory) -> Result<Service> {
         Ok(Service { prefix: prefix()?, kind: Kind::Embedded, plugins })
     }
@@ -97,7 +94,7 @@ impl Service {
         }
     }
 
-    /// What a user sets for a program that is to use it.
+    /// The user's environment for programs of this service.
     pub fn environment(&self) -> Vec<(&'static OsStr, OsString)> {
         let mut variables = vec![
             ("LD_LIBRARY_PATH", self.prefix.library_path()),

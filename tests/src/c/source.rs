@@ -1,4 +1,4 @@
-//! A C source of the tests, and the programs and plugins that are made of it.
+//! C sources of the tests, and the programs and plugins made from them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use super::host::launcher;
 use super::prefix::{Prefix, prefix};
 use crate::built::profile_directory;
 
-/// One `.c` file and how it is compiled, once in a test process however often it is asked for.
+/// One `.c` file and its compiler flags; compiled once in a test process.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Source {
@@ -31,11 +31,11 @@ struct Key {
     flags: Vec<String>,
 }
 
-/// What was made. Held while compiling: the two cores have enough to do with one compiler.
+/// Results so far. Locked during a compilation: parallel compilers would overload two cores.
 static MADE: Mutex<Option<HashMap<Key, PathBuf>>> = Mutex::new(None);
 
 impl Source {
-    /// A file of `tests/c`, or of anywhere when the path is absolute.
+    /// A file in `tests/c`, or an absolute path.
     pub fn new(file: impl AsRef<Path>) -> Source {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(file);
         Source { file, prefix: None, asan: false, ucx: false, flags: Vec::new() }
@@ -46,8 +46,8 @@ impl Source {
         self
     }
 
-    /// Plain, and with the address sanitizer. Plain alone where a memory checker starts programs:
-    /// it takes no other, and is slow.
+    /// Returns the plain and the sanitized variant. Under a memory checker only plain: sanitized
+    /// programs do not run there.
     pub fn each_way(self) -> Vec<Source> {
         let sanitized = launcher().is_none().then(|| self.clone().asan());
         std::iter::once(self).chain(sanitized).collect()
@@ -58,30 +58,26 @@ impl Source {
         self
     }
 
-    /// With a macro defined; an empty value defines it as nothing.
     pub fn define(self, name: &str, value: &str) -> Source {
         self.flag(format!("-D{name}={value}"))
     }
 
-    /// With another argument for the compiler, such as `-std=c11`.
     pub fn flag(mut self, flag: impl Into<String>) -> Source {
         self.flags.push(flag.into());
         self
     }
 
-    /// Against another prefix than that of the build in hand.
     pub fn against(mut self, prefix: &Prefix) -> Source {
         self.prefix = Some(prefix.clone());
         self
     }
 
-    /// A program, linked with DOCA's three libraries.
     pub fn program(&self) -> Result<PathBuf> {
         let name = self.file.file_stem().context("a source has a name")?.to_string_lossy();
         self.make(&name, &[], &["doca-urom", "doca-common", "doca-argp"])
     }
 
-    /// A plugin, `NAME.so` in a directory of its own, linked with `libdoca_common` alone.
+    /// Makes the plugin `NAME.so` in its own directory, linked only with `libdoca_common`.
     pub fn plugin(&self, name: &str) -> Result<PathBuf> {
         self.make(&format!("{name}.so"), &["-shared", "-fPIC"], &["doca-common"])
     }
@@ -94,7 +90,7 @@ impl Source {
         flags.extend(self.flags.iter().cloned());
         flags.extend(prefix.pkg_config(&["--cflags", "--libs"], modules)?);
         if self.ucx {
-            // Somebody else's headers, which do not get along with all our warnings.
+            // System headers: UCX's headers do not compile with all our warnings.
             let cflags = prefix.pkg_config(&["--cflags"], &["ucx"])?;
             flags.extend(cflags.iter().map(|flag| flag.replacen("-I", "-isystem", 1)));
             flags.extend(prefix.pkg_config(&["--libs"], &["ucx"])?);
@@ -107,7 +103,7 @@ impl Source {
             return Ok(file.clone());
         }
         let file = key.place()?;
-        // Another test process may make or run the same: it appears under its name complete.
+        // Renamed after it is complete, because another test process may make or run the same file.
         let partial = file.with_extension(format!("partial-{}", std::process::id()));
         let result = compile(&self.file, &partial, &key.flags);
         if result.is_err() {
@@ -121,7 +117,7 @@ impl Source {
 }
 
 impl Key {
-    /// Where the result goes: `target/debug/c/HASH/NAME`, where a debugger finds it afterwards.
+    /// Path of the result: `target/debug/c/HASH/NAME`, which debuggers find later.
     fn place(&self) -> Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What only C programs call in `libdoca_urom.so`, with the address sanitizer and without.
+//! Calls into `libdoca_urom.so` that only C programs make, with and without the address sanitizer.
 
 mod argp;
 mod common;
@@ -13,7 +13,6 @@ fn programs(file: &str) -> Result<Vec<PathBuf>> {
     Source::new(file).each_way().iter().map(Source::program).collect()
 }
 
-/// Where programs run; they start no service unless they ask for it.
 fn surroundings() -> Result<Service> {
     Service::embedded(PluginDirectory::with(&[])?)
 }

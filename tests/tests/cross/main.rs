@@ -1,8 +1,9 @@
-//! Host programs of this machine, and a service of another that an emulator runs: `cargo xtask
-//! cross`, which builds all but the plugins and says in `UROM_EMULATED` what is emulated and by
-//! what.
+//! Hosts of this machine and a service of another architecture under an emulator. `cargo xtask
+//! cross` builds everything except the plugins; `UROM_EMULATED` describes the target and the
+//! emulator.
 //!
-//! Both sides talk over TCP. Plugins are built with `cargo urom build --target`, as by users.
+//! Both sides communicate over TCP. Plugins are built with `cargo urom build --target`, as by
+//! users.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,19 +18,17 @@ use urom_host::memory::{Access, MemoryPath, Mmap, Share};
 use urom_tests::c::{Host, Output, Service, Source, prefix};
 use urom_tests::{PluginDirectory, expected, profile_directory};
 
-/// An emulator takes its time, for a domain's start above all.
+/// The emulator is slow, particularly at a domain's start.
 const LIMIT: Duration = Duration::from_secs(240);
 
 struct Emulated {
     target: String,
-    /// What starts its programs, in words.
     emulator: Vec<String>,
-    /// Where cargo builds, for this machine and for the other.
     target_directory: PathBuf,
 }
 
 impl Emulated {
-    /// What `UROM_EMULATED` says: the triple, then the emulator and its arguments.
+    /// Parses `UROM_EMULATED`: the triple, then the emulator and its arguments.
     fn new() -> Result<Emulated> {
         let text = std::env::var("UROM_EMULATED")
             .context("UROM_EMULATED: run this with `cargo xtask cross`")?;
@@ -44,7 +43,6 @@ impl Emulated {
         self.target_directory.join(&self.target).join("debug/uromd")
     }
 
-    /// A service with all plugins, the daemon and every worker under the emulator.
     fn service(&self) -> Result<Service> {
         let plugins = plugins(self)?;
         ensure_of(self, &self.uromd())?;
@@ -59,7 +57,6 @@ impl Emulated {
     }
 }
 
-/// The plugins, built by the tool for the other machine, once.
 fn plugins(emulated: &Emulated) -> Result<PluginDirectory> {
     static BUILT: OnceLock<Vec<PathBuf>> = OnceLock::new();
     let files = BUILT.get_or_init(|| {
@@ -74,7 +71,6 @@ fn plugins(emulated: &Emulated) -> Result<PluginDirectory> {
     Ok(plugins)
 }
 
-/// `cargo urom build`, which prints the file's path.
 fn build(emulated: &Emulated, package: &str) -> Result<PathBuf> {
     let mut command = Command::new(profile_directory()?.join("cargo-urom"));
     command.args(["urom", "build", "--debug", "--package", package, "--target", &emulated.target]);
@@ -85,7 +81,6 @@ fn build(emulated: &Emulated, package: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(path.trim_end()))
 }
 
-/// Fails unless a program or plugin is one of the other machine's.
 fn ensure_of(emulated: &Emulated, file: &Path) -> Result<()> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let machine = match emulated.target.split('-').next() {
@@ -117,7 +112,7 @@ fn hosts_in_c_see_what_they_see_on_one_machine() -> Result<()> {
     Ok(())
 }
 
-/// A host in Rust is answered by processes of the emulator: the daemon and its worker.
+/// The host's answers come from emulated processes: the daemon and its worker.
 #[test]
 fn a_host_in_rust_is_answered_by_processes_of_the_emulator() -> Result<()> {
     let emulated = Emulated::new()?;
@@ -128,7 +123,7 @@ fn a_host_in_rust_is_answered_by_processes_of_the_emulator() -> Result<()> {
     let sandbox = connection.plugin::<sandbox_protocol::Protocol>()?;
     let worker = connection.worker().plugin(&graph).plugin(&sandbox).start().wait()?;
     let daemon = uromd.pid().as_raw_nonzero().get();
-    // Each is a child of the thread that started it.
+    // A process is a child of the thread that started it.
     let mut children = String::new();
     for thread in fs::read_dir(format!("/proc/{daemon}/task"))? {
         children += &fs::read_to_string(thread?.path().join("children"))?;
@@ -155,7 +150,7 @@ fn a_host_in_rust_is_answered_by_processes_of_the_emulator() -> Result<()> {
     Ok(worker.stop().wait()?)
 }
 
-/// Memory of this machine's host in a plugin of the other machine: mapped, and over TCP.
+/// The emulated plugin reaches this host's memory: mapped and over TCP.
 #[test]
 fn a_host_s_memory_is_mapped_and_sent_to_processes_of_the_emulator() -> Result<()> {
     let emulated = Emulated::new()?;

@@ -1,4 +1,4 @@
-//! Exporting and importing, between processes that have UCX.
+//! Exports and imports between processes with UCX.
 
 use anyhow::Result;
 use urom_tests::c::Source;
@@ -9,7 +9,6 @@ fn source() -> Source {
     Source::new("emulated_handles.c").ucx().flag("-D_GNU_SOURCE")
 }
 
-/// What the program logs in a test that it passes.
 fn passes(test: &str) -> Result<String> {
     let log = well(&preloaded(&source(), &[test])?)?;
     assert_ne!(count(&log, EMULATED), 0, "{log}");
@@ -93,7 +92,7 @@ fn where_there_is_an_rdma_device_nothing_is_emulated() -> Result<()> {
     let log = well(&host)?;
     assert_eq!(count(&log, "nothing is emulated: there is an RDMA device"), 1, "{log}");
     assert_eq!(count(&log, EMULATED), 0, "{log}");
-    // Without a device, that program finds everything different.
+    // Without a device, this test of the program fails.
     assert!(!run(&preloaded(&source(), &["device"])?)?.status.success());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The memory of a program that the library is preloaded into.
+//! Memory of a program with the library preloaded.
 
 use anyhow::Result;
 use urom_tests::c::Source;

@@ -1,4 +1,4 @@
-//! Whole programs: plugins in C, and their hosts, with a daemon and embedded.
+//! C plugins and their hosts, with a daemon and embedded.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -17,7 +17,6 @@ fn plugins() -> Result<PluginDirectory> {
     Ok(plugins)
 }
 
-/// A daemon whose workers emulate.
 fn daemon() -> Result<Service> {
     Service::daemon_with(plugins()?, |command| command.arg("--emulate-exported-memory"))
 }
@@ -39,7 +38,6 @@ fn rdmo(service: &Service) -> Result<()> {
     Ok(())
 }
 
-/// Without what DOCA's interface shows.
 fn said(stdout: &str) -> String {
     stdout.lines().filter(|line| !line.starts_with("C: ")).map(|line| format!("{line}\n")).collect()
 }
@@ -66,7 +64,7 @@ fn rdmo_appends_and_scatters_embedded() -> Result<()> {
 
 #[test]
 fn rdmo_does_without_a_handle() -> Result<()> {
-    // The queue's block is not in the arena.
+    // A threshold that keeps the queue's block out of the arena.
     let app = preloaded(&Source::new("rdmo_app.c").ucx(), &["unsupported"])?
         .env("UROM_EMULATION_THRESHOLD", "1000000");
     let output = app.run(&daemon()?)?.success()?;
@@ -75,7 +73,6 @@ fn rdmo_does_without_a_handle() -> Result<()> {
     Ok(())
 }
 
-/// Vectors of 1 to 1,048,576 integers.
 fn allreduce(service: &Service, ranks: u32) -> Result<()> {
     let host = preloaded(&Source::new("allreduce_host.c").ucx(), &[&ranks.to_string()])?;
     let output = host.run(service)?.success()?;
@@ -105,7 +102,7 @@ fn a_worker_emulates_only_when_its_daemon_was_told_to() -> Result<()> {
     let app = preloaded(&Source::new("rdmo_app.c").ucx(), &[])?;
     let output = app.run(&Service::daemon(plugins()?)?)?;
     assert!(!output.status.success());
-    // UCX finds no way to a host for a context with exported memory.
+    // UCX does not find a transport for a context with exported memory.
     assert_eq!(count(&output.stderr, "call.result gave DOCA_ERROR_DRIVER"), 1, "{}", output.stderr);
     Ok(())
 }

@@ -15,16 +15,16 @@ fn services() -> Result<[Service; 2]> {
 
 #[test]
 fn children_and_daemons_of_a_program_in_c_connect_beside_it() -> Result<()> {
-    // Without the address sanitizer: a child inherits the locks of its allocator as they are.
+    // Without the address sanitizer: its allocator may hold locks at the fork.
     let program = Source::new("forked_host.c").program()?;
     for service in services()? {
-        // A child lacks the threads whose pointers keep memory reachable.
+        // A child lacks the parent's threads, so their memory looks leaked.
         Host::new(&program).leaving_memory().run(&service)?.success()?;
     }
     Ok(())
 }
 
-/// The path of the first Python on the search path, if that has ctypes.
+/// Path of the first Python in `PATH`, if it has ctypes.
 fn python() -> Option<String> {
     let mut python = Command::new("python3");
     python.args(["-c", "import sys, ctypes; print(sys.executable)"]);
@@ -35,7 +35,7 @@ fn python() -> Option<String> {
 #[test]
 fn processes_of_python_s_multiprocessing_connect_and_take_no_answers() -> Result<()> {
     let Some(python) = python() else {
-        // The set-up brings it, so the CI has it.
+        // The CI has it.
         assert!(std::env::var_os("CI").is_none(), "python3 with ctypes is missing");
         eprintln!("left out: python3 with ctypes is missing");
         return Ok(());

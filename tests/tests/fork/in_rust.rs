@@ -1,4 +1,4 @@
-//! `participants/fork.rs`, with each library that it may use.
+//! `participants/fork.rs` with each library.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use anyhow::Result;
 use urom_tests::c::{Host, Service};
 use urom_tests::{PluginDirectory, built, doca_library, plain_doca_library};
 
-/// With the built-in library, the same one loaded, and one without extensions, which only connects
-/// to daemons.
+/// With the built-in library, the same library loaded, and a library without extensions, which only
+/// connects to daemons.
 fn everywhere(what: &str) -> Result<()> {
     over(what, "all")
 }

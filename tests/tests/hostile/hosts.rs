@@ -1,4 +1,4 @@
-//! Host programs that use the library in every wrong way, and ones that trust it blindly.
+//! Hosts that misuse the library, and hosts that rely on its contract.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn services() -> Result<[Service; 2]> {
     Ok([Service::daemon(plugins()?)?, Service::embedded(plugins()?)?])
 }
 
-/// Runs a program plain and with the address sanitizer, at a daemon and embedded.
+/// Runs a program plain and sanitized, with a daemon and embedded.
 fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> Result<()> {
     for source in Source::new(source).each_way() {
         let program = source.program()?;
@@ -23,7 +23,6 @@ fn everywhere(source: &str, run: impl Fn(Host, &Service) -> Result<Output>) -> R
     Ok(())
 }
 
-/// The functions that the libraries of the prefix export.
 fn exported() -> Result<BTreeSet<String>> {
     let libraries = ["argp", "common", "urom"].map(|library| format!("libdoca_{library}.so"));
     let mut command = Command::new("nm");
@@ -71,7 +70,7 @@ fn a_wrong_order_gives_errors_and_everything_goes_on() -> Result<()> {
 #[test]
 fn exchanges_may_end_their_own_domain() -> Result<()> {
     everywhere("wrong_order.c", |host, service| {
-        // What a request that was given up may still be written to is kept for good.
+        // The library keeps the memory of a cancelled request, because it may still be written.
         host.arg("exchanges").leaving_memory().run(service)
     })
 }
@@ -83,10 +82,10 @@ fn loops_that_trust_progress_blindly_see_what_they_trust_in() -> Result<()> {
 
 #[test]
 fn a_child_that_exits_waits_for_no_thread_of_its_parent() -> Result<()> {
-    // Without the address sanitizer: a child inherits the locks of its allocator as they are.
+    // Without the address sanitizer: its allocator may hold locks at the fork.
     let program = Source::new("forked_exit.c").program()?;
     for service in services()? {
-        // What the parent's threads point to looks lost in the child.
+        // A child lacks the parent's threads, so their memory looks leaked.
         Host::new(&program).leaving_memory().run(&service)?.success()?;
     }
     Ok(())
@@ -101,7 +100,6 @@ fn threads_of_the_library_leave_signals_to_the_program() -> Result<()> {
 fn a_host_may_leave_without_cleaning_up() -> Result<()> {
     for how in ["", "exit", "stopping", "starting"] {
         everywhere("walk_away.c", |host, service| {
-            // Whoever leaves so leaves memory behind.
             host.arg(how).leaving_memory().run(service)
         })?;
     }

@@ -1,4 +1,4 @@
-//! Programs and plugins in C that do what they must not, and cost nobody else anything.
+//! Misbehaving programs and plugins in C; they must not affect other processes.
 
 mod hosts;
 mod plugins;

@@ -1,4 +1,4 @@
-//! Plugins that get everything wrong, each beside a good one in the same worker.
+//! Misbehaving plugins, each beside a good plugin in the same worker.
 
 use std::path::PathBuf;
 
@@ -21,18 +21,18 @@ fn hosts() -> Result<Vec<PathBuf>> {
     Source::new("trouble_host.c").each_way().iter().map(Source::program).collect()
 }
 
-/// Trouble that costs a process: only where workers have their own.
+/// For faults that end a process: needs worker processes.
 fn at_a_daemon(trouble: &Source, arguments: &[&str]) -> Result<()> {
     let service = Service::daemon(plugins(trouble)?)?;
     for host in hosts()? {
-        // The same daemon each time: it has to go on.
+        // One daemon for all runs: it must survive.
         let host = arguments.iter().fold(Host::new(host), Host::arg);
         host.run(&service)?.success()?;
     }
     Ok(())
 }
 
-/// Trouble that everybody survives.
+/// For faults that the process survives.
 fn everywhere(trouble: &Source, arguments: &[&str]) -> Result<()> {
     at_a_daemon(trouble, arguments)?;
     let service = Service::embedded(plugins(trouble)?)?;

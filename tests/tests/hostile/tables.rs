@@ -1,5 +1,4 @@
-//! Tables beyond DOCA's interface of plugins in C: whole, cut, with holes, and with calls that go
-//! wrong.
+//! Extension tables of C plugins: valid, truncated, incomplete, and with failing calls.
 
 use anyhow::Result;
 use graph_protocol::Protocol;
@@ -7,7 +6,6 @@ use urom_host::{DocaError, Service};
 use urom_tests::c::{Source, prefix};
 use urom_tests::{PluginDirectory, Uromd};
 
-/// What a loopback of 41 gives through a plugin with such a table, a few times.
 fn loopback(
     defines: &[(&str, &str)],
     arguments: &[&str],

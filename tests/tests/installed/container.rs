@@ -1,5 +1,5 @@
-//! The image and the pod of a container: what the Containerfile would put together runs in a root
-//! folder of its own, with what the pod file sets, and serves hosts outside.
+//! The container image and pod: builds the Containerfile's image in a root directory, runs it with
+//! the pod file's settings, and serves hosts outside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,14 +13,13 @@ use urom_tests::c::{Prefix, prefix};
 use urom_tests::{Uromd, built, copy_program, run};
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// Of the base image: the shell that the entry point is for.
 const SHELL: &str = "/bin/sh";
 
-/// Where programs are looked for in an image that does not say.
+/// Default search path in a container.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What a container finds below its root beside its image. `$1` is the root, what follows is run in
-/// it.
+/// Mounts that a container runtime adds to an image. `$1` is the root; the other arguments are the
+/// command.
 const IN_A_CONTAINER: &str = r#"
 set -e
 root=$1; shift
@@ -48,12 +47,12 @@ fn container_file(prefix: &Prefix, name: &str) -> Result<String> {
 }
 
 impl Image {
-    /// Does what the Containerfile says, with the prefix as context.
+    /// Executes the Containerfile with the prefix as context.
     fn build() -> Result<Image> {
         let prefix = prefix()?;
         let mut image =
             Image { root: tempfile::tempdir()?, variables: Vec::new(), entrypoint: Vec::new() };
-        // Like any image's: everybody may look into it.
+        // The root of an image is world-readable.
         fs::set_permissions(image.root(), fs::Permissions::from_mode(0o755))?;
         for directory in ["dev", "proc", "sys", "tmp"] {
             fs::create_dir(image.path(directory))?;
@@ -75,7 +74,7 @@ impl Image {
                 _ => bail!("the test does not know what this does: {line}"),
             }
         }
-        // uromd has UCX with it, and a C library that the base image has, too.
+        // Adds uromd's C library, which a base image has. The prefix contains UCX.
         for library in
             libraries(&prefix.uromd())?.iter().filter(|file| !file.starts_with(prefix.root()))
         {
@@ -88,13 +87,11 @@ impl Image {
         self.root.path()
     }
 
-    /// Where an absolute path of the image is outside.
     fn path(&self, inside: impl AsRef<Path>) -> PathBuf {
         let inside = inside.as_ref();
         self.root().join(inside.strip_prefix("/").unwrap_or(inside))
     }
 
-    /// Takes a file of this system along.
     fn add(&self, file: &Path) -> Result<()> {
         let to = self.path(file);
         if !to.exists() {
@@ -109,8 +106,7 @@ impl Image {
         libraries(program)?.iter().try_for_each(|library| self.add(library))
     }
 
-    /// The entry point in the image, in namespaces of its own as in the pod, which has the host's
-    /// network.
+    /// The entry point in its own namespaces, except the network, as in the pod.
     fn command(&self, variables: &[(String, String)]) -> Command {
         let mut command = Command::new("unshare");
         if !rustix::process::geteuid().is_root() {
@@ -137,7 +133,6 @@ impl Image {
         command
     }
 
-    /// What comes of options that are in the way of a start.
     fn refuses(&self, service_args: &str, arguments: &[&str]) -> Result<String> {
         let variables = [("SERVICE_ARGS".to_owned(), service_args.to_owned())];
         let Output { status, stderr, .. } = self.command(&variables).args(arguments).output()?;
@@ -147,7 +142,6 @@ impl Image {
     }
 }
 
-/// As COPY does it: the contents of a folder, or a file.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(if from.is_dir() { to } else { to.parent().context("it has a folder")? })?;
     let from = if from.is_dir() { from.join(".") } else { from.to_owned() };
@@ -160,8 +154,8 @@ fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
 }
 
-/// What NVIDIA's guide tells of the service's pod: where it is in a pod file, and what it begins
-/// with. The options of the daemon are the guide's example.
+/// Facts about the pod in NVIDIA's guide: path in a pod file, and prefix of the value. The daemon's
+/// options are the guide's example.
 const FACTS: [(&str, &str); 4] = [
     ("apiVersion", "v1"),
     ("kind", "Pod"),
@@ -175,10 +169,9 @@ fn pod() -> Result<Yaml> {
     Ok(documents.remove(0))
 }
 
-/// The variables of the pod's one container.
 fn variables(pod: &Yaml) -> Result<Vec<(String, String)>> {
     let containers = pod["spec"]["containers"].as_vec().context("a list of containers")?;
-    // Workers run where the daemon does.
+    // Workers run in the daemon's container.
     ensure!(containers.len() == 1, "{containers:?}");
     let variables = containers[0]["env"].as_vec().context("a list of variables")?;
     let text = |value: &Yaml| value.as_str().map(str::to_owned).context("kubelet takes text only");
@@ -239,7 +232,7 @@ fn a_host_outside_is_served_by_the_image() -> Result<()> {
     fs::create_dir_all(key.parent().context("it has a folder")?)?;
     fs::write(&key, [7; 32])?;
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
-    // On a port of its own, which the test adds, and where nobody else reaches it.
+    // The test adds a free local port.
     for (_, options) in variables.iter_mut().filter(|(name, _)| name == "SERVICE_ARGS") {
         let without = options.strip_suffix(" --listen 0.0.0.0").context("it listens everywhere")?;
         *options = without.to_owned();
@@ -274,7 +267,7 @@ fn the_entry_point_ends_with_the_daemon() -> Result<()> {
     let file = prefix()?.root().join("share/urom/deploy/container/entrypoint");
     assert_eq!(fs::metadata(&file)?.permissions().mode() & 0o555, 0o555);
     let text = fs::read_to_string(&file)?;
-    // A shell that waits for uromd would keep SIGTERM from it.
+    // A waiting shell would keep SIGTERM from uromd.
     ensure!(text.lines().last().is_some_and(|line| line.starts_with("exec ")), "{text}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The plugin and the host of docs/src/c-interface.md compile and do as it says.
+//! The plugin and the host of docs/src/c-interface.md compile and work.
 
 use anyhow::{Context, Result, ensure};
 use urom_tests::PluginDirectory;
@@ -6,7 +6,6 @@ use urom_tests::c::{Host, Service, Source};
 
 const GUIDE: &str = include_str!("../../../docs/src/c-interface.md");
 
-/// The one block of C with this text in it.
 fn block(part: &str) -> Result<&'static str> {
     let blocks = GUIDE.split("\n```c\n").skip(1).filter_map(|rest| rest.split("\n```").next());
     let found: Vec<_> = blocks.filter(|code| code.contains(part)).collect();

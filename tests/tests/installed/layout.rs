@@ -1,4 +1,5 @@
-//! What lies where, what libraries export and need, and what pkg-config and loaders make of it.
+//! Installed files, exports and dependencies of the libraries, and the results of pkg-config and
+//! loaders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +30,6 @@ fn linkers_and_loaders() -> Result<()> {
     transcript("linking.md")
 }
 
-/// What a library defines for others, of DOCA's and of the kit's names.
 fn exported(library: &Path) -> Result<BTreeSet<String>> {
     let listed = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output()?;
     ensure!(listed.status.success(), "nm: {}", String::from_utf8_lossy(&listed.stderr));

@@ -1,4 +1,4 @@
-//! What the linker records in programs and plugins.
+//! Dynamic sections of linked programs and plugins.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,6 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::c::{Source, prefix};
 use urom_tests::run;
 
-/// The entries of one kind in a file's dynamic section, such as `NEEDED`.
 pub(crate) fn entries(file: &Path, kind: &str) -> Result<Vec<String>> {
     let text = run(Command::new("readelf").env("LC_ALL", "C").args(["-W", "-d"]).arg(file))?;
     let of_kind = text.lines().filter(|line| line.contains(&format!("({kind})")));
@@ -26,7 +25,7 @@ pub(crate) fn needed_of_doca(file: &Path) -> Result<Vec<String>> {
     Ok(needed)
 }
 
-/// The functions of DOCA's interface without a plugin's, and those in the headers.
+/// Functions in DOCA's interface, without a plugin's functions, and in the headers.
 fn functions() -> Vec<&'static str> {
     const NAMES: &str = include_str!("../../../urom-abi/tests/docas_interface.txt");
     let prototypes =
@@ -93,7 +92,6 @@ fn what_does_not_compile_says_where() -> Result<()> {
     )?;
     let error = Source::new(&file).program().err().context("an argument is missing")?.to_string();
     ensure!(error.contains("mistaken.c:4") && error.contains("too few arguments"), "{error}");
-    // What is experimental must be asked for.
     let unasked = Source::new("service_start.c").flag("-UDOCA_ALLOW_EXPERIMENTAL_API");
     let error = unasked.program().err().context("it does not ask")?.to_string();
     ensure!(error.contains("doca_urom_service_create") && error.contains("deprecated"), "{error}");

@@ -1,4 +1,4 @@
-//! The installed prefix: what is in it, what compilers and loaders make of it, and its moves.
+//! The installed prefix: its files, its use by compilers and loaders, and its relocation.
 
 mod container;
 mod documented;

@@ -1,5 +1,5 @@
-//! A host and a plugin that meson builds against the prefix: they link as with pkg-config alone,
-//! and go on working when the prefix is moved.
+//! A host and a plugin built by meson against the prefix: they link as with pkg-config alone, and
+//! still work after the prefix is moved.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn what_meson_builds_needs_docas_names_and_works_after_the_prefix_moved() -> Res
     assert_eq!(needed_of_doca(&host)?, LIBRARIES);
     assert_eq!(needed_of_doca(&plugin)?, ["libdoca_common.so.2"]);
 
-    // Meson's own way to find libraries before they are installed, which is no longer one then.
+    // Meson's run path to uninstalled libraries, which the rename breaks.
     ensure!(!entries(&plugin, "RUNPATH")?.is_empty(), "the plugin has a run path of its own");
     fs::rename(&first, &second)?;
     let moved = Prefix::at(&second);

@@ -1,4 +1,4 @@
-//! A prefix that was copied elsewhere, build tree or not.
+//! A copied prefix, with or without the build tree.
 
 use std::fs;
 use std::path::Path;
@@ -8,14 +8,14 @@ use anyhow::{Context, Result, ensure};
 use urom_tests::c::{DEVICE, Host, Prefix, Service, Source, prefix};
 use urom_tests::{PluginDirectory, run};
 
-/// A copy of the prefix, in a directory whose name a shell must quote.
+/// Copies the prefix to a directory whose name needs shell quoting.
 fn copy(directory: &Path) -> Result<Prefix> {
     let root = directory.join("a prefix");
     run(Command::new("cp").arg("-a").arg(prefix()?.root()).arg(&root))?;
     Ok(Prefix::at(root))
 }
 
-/// Checks that all of DOCA and UCX among mapped files comes from a prefix, or UCX from the system.
+/// Checks that mapped DOCA and UCX files are the prefix's, or that UCX is the system's.
 fn come_from<'a>(prefix: &Prefix, mapped: impl Iterator<Item = &'a str>) -> Result<()> {
     let root = fs::canonicalize(prefix.root())?;
     let mut count = 0;
@@ -52,7 +52,6 @@ fn programs_and_daemon_use_nothing_but_the_copy() -> Result<()> {
     come_from(&moved, output.stdout.lines().filter_map(|line| line.strip_prefix("mapped ")))?;
 
     let graph = |file| Source::new(file).against(&moved);
-    // With workers and their traffic, too.
     let mut plugins = PluginDirectory::with(&[])?;
     plugins.add(&graph("graph_plugin.c").plugin("worker_graph")?)?;
     let workers = Service::daemon_of(&moved, plugins, |command| command)?;

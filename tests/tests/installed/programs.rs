@@ -1,4 +1,4 @@
-//! Programs and plugins compiled against the prefix, and what the loader makes of them.
+//! Programs and plugins compiled against the prefix, and how the loader resolves them.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ fn a_program_that_calls_ucx_runs_with_that_of_the_library() -> Result<()> {
 fn a_program_that_hangs_is_killed_and_shows_what_it_said() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("hangs.c");
-    // A child of its own holds its output open, too.
+    // The program's child keeps its output open.
     let text = "#include <stdio.h>\n#include <unistd.h>\n\
                 int main(void)\n{\n\tputs(\"so far\");\n\tfflush(stdout);\n\tfork();\n\tpause();\n\treturn 0;\n}\n";
     std::fs::write(&file, text)?;

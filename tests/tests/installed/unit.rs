@@ -1,4 +1,4 @@
-//! The systemd unit: what systemd says of it, and that uromd and its workers run within its limits.
+//! The systemd unit: systemd's analysis, and uromd and its workers within its limits.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,11 +14,10 @@ use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use urom_tests::c::{DEVICE, Host, Service, Source, prefix};
 use urom_tests::{PluginDirectory, Uromd};
 
-/// The most that `systemd-analyze security` may say, in tenths: from 0 to 100. What is left is what
-/// the unit's comments explain, and the network.
+/// Highest allowed `systemd-analyze security` exposure in tenths (0 to 100). The rest is the
+/// network and the exceptions in the unit's comments.
 const EXPOSURE: u32 = 20;
 
-/// For a program whose service is traced.
 const SLOW: Duration = Duration::from_secs(300);
 
 fn unit() -> Result<PathBuf> {
@@ -58,7 +57,7 @@ fn the_sandbox_leaves_little_to_attack() -> Result<()> {
     Ok(())
 }
 
-/// Beside the unit there is what it names: the user, and settings that uromd takes.
+/// The user and the settings that the unit names exist, and uromd accepts the settings.
 #[test]
 fn uromd_starts_with_the_sample_settings_and_few_enough_files() -> Result<()> {
     let prefix = prefix()?;
@@ -105,12 +104,12 @@ fn uromd_starts_with_the_sample_settings_and_few_enough_files() -> Result<()> {
 
 fn within(mut command: Command, limit: Rlimit) -> Command {
     use std::os::unix::process::CommandExt;
-    // SAFETY: the closure makes one plain system call, takes no lock and allocates nothing.
+    // SAFETY: the closure only makes one system call: it neither locks nor allocates.
     unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Nofile, limit)?)) };
     command
 }
 
-/// The system calls of a line such as `@ipc read`, groups taken apart.
+/// System calls of a line such as `@ipc read`, with groups expanded.
 fn system_calls(line: &str) -> Result<BTreeSet<String>> {
     let (mut found, mut open) =
         (BTreeSet::new(), line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
@@ -150,7 +149,7 @@ fn the_sandbox_allows_every_system_call_of_daemon_and_workers() -> Result<()> {
     Ok(())
 }
 
-/// What strace sees from the start of a daemon with workers to its end.
+/// System calls of a daemon with workers from start to end, by strace.
 fn used_system_calls() -> Result<BTreeSet<String>> {
     let directory = tempfile::tempdir()?;
     let summary = directory.path().join("summary");
@@ -161,7 +160,7 @@ fn used_system_calls() -> Result<BTreeSet<String>> {
     };
     let prefix = prefix()?;
     let mut strace = Command::new("strace");
-    // strace is a child of the daemon, so that signals reach the daemon.
+    // -D makes strace the daemon's child, so that signals reach the daemon.
     strace.args(["-D", "-f", "-qq", "-c", "-U", "name", "-o"]).arg(&summary).arg(prefix.uromd());
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let service = Service::daemon_by(strace, &prefix, plugins, |command| command)?;

@@ -1,4 +1,4 @@
-//! UCX of a release that will not do, and daemons that run another: each refused in its own words.
+//! Unsuitable UCX versions, and daemons of other versions: each has its own error.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use urom_tests::c::{DEVICE, Host, Output, Service, Source, prefix};
 
 use crate::linking::entries;
 
-/// A library to be loaded before UCX, whose version it gives.
+/// A library for preloading before UCX that returns this version.
 fn ucx_of(major: u32, minor: u32, directory: &tempfile::TempDir) -> Result<PathBuf> {
     let file = directory.path().join("ucx_version.c");
     std::fs::write(
@@ -61,7 +61,7 @@ fn a_daemon_with_another_ucx_is_not_said_to_be_missing() -> Result<()> {
     Ok(())
 }
 
-/// What `LD_LIBRARY_PATH` names goes before the new kind of run path, and after the old one.
+/// `LD_LIBRARY_PATH` precedes `RUNPATH`, but follows `RPATH`.
 #[test]
 fn the_loader_takes_the_ucx_of_ld_library_path_before_the_builds() -> Result<()> {
     let root = prefix()?.root().to_owned();

@@ -1,4 +1,4 @@
-//! What the environment chooses for programs; and a library of DOCA's functions alone.
+//! Libraries and services selected by the environment, and a library with only DOCA's functions.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -9,7 +9,6 @@ use urom_tests::{PluginDirectory, Uromd, built, plain_doca_library, without_serv
 
 const PLUGINS: [&str; 2] = ["worker_graph", "worker_faulty"];
 
-/// A host program with the variables of this test and no others that matter.
 struct Program {
     command: Command,
     directory: TempDir,
@@ -24,7 +23,7 @@ impl Program {
         Ok(Program { command, directory })
     }
 
-    /// The service file of a host whose DPU is this machine, with a daemon on `port`.
+    /// Writes a service file: the DPU is this machine, with a daemon on `port`.
     fn served_on(&mut self, port: &str) -> Result<()> {
         let file = self.directory.path().join("services");
         fs::write(&file, "# this host\n\n127.0.0.1 dpu 127.0.0.1 03:00.0 mlx5_0:1\n")?;
@@ -74,7 +73,6 @@ fn without_a_service_file_it_runs_on_the_embedded_service() -> Result<()> {
 #[test]
 fn a_connection_that_fails_without_a_reason_is_told_with_what_can_be_known() -> Result<()> {
     let mut program = Program::new()?;
-    // A port that nobody listens on any more.
     let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     program.served_on(&port.to_string())?;
     let library = program.directory.path().join("libdoca_urom.so");
@@ -109,7 +107,7 @@ fn an_empty_variable_and_the_word_builtin_choose_the_built_in_library() -> Resul
     for word in ["", "builtin"] {
         let mut program = Program::new()?;
         program.command.env("UROM_PLUGIN_PATH", plugins.variable()).env("UROM_DOCA_LIBRARY", word);
-        // The program gets as far as noticing that it was not given a file.
+        // The program continues until it checks for a library file.
         program.fails(&["Library { path: None, version: None, is_own: true"])?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Files that are libraries, and files that are none.
+//! Library files and invalid files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -25,7 +25,7 @@ fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
         assert_eq!(again, library);
         assert_eq!(again.path(), Some(&*file), "it has the name it was first loaded under");
     }
-    // Another file is another library, whatever is in it.
+    // Another file is another library, even with the same content.
     assert_ne!(load(plain_doca_library(directory.path())?)?, library);
     assert_ne!(Library::builtin(), library);
     assert_eq!((Library::builtin().path(), Library::builtin().version()), (None, None));
@@ -36,7 +36,7 @@ fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
 fn a_library_whose_contexts_the_libdoca_common_of_the_process_does_not_know_is_refused()
 -> Result<()> {
     let first = load(doca_library()?)?;
-    // Its contexts are its own, and the functions for them are those of the first library.
+    // Its contexts are its own, but their functions come from the first library.
     let mut code = String::from(
         "static long object[8];\n\
          unsigned doca_urom_service_create(void **service) { *service = object; return 0; }\n\
@@ -54,7 +54,6 @@ fn a_library_whose_contexts_the_libdoca_common_of_the_process_does_not_know_is_r
     for part in ["does not work with the libdoca_common of this process", "of one directory"] {
         assert!(error.contains(part), "{error}");
     }
-    // The first one works as before.
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let engine = ProgressEngine::with_library(first)?;
     Service::builder().load_plugins_from(plugins.variable()).engine(&engine).connect()?;

@@ -1,4 +1,4 @@
-//! Libraries loaded at run time: which are taken, what is said of others, and the environment.
+//! Libraries loaded at run time: accepted libraries, errors for others, and the environment.
 
 mod environment;
 mod files;
@@ -9,7 +9,6 @@ use std::path::Path;
 
 use urom_host::{DocaError, Error, Library};
 
-/// Loads a file that these tests made, or that this project did.
 fn load(path: impl AsRef<Path>) -> urom_host::Result<Library> {
     // SAFETY: the files are this project's library, shims that `shim` compiles, and files that the
     // loader refuses.

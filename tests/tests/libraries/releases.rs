@@ -20,7 +20,7 @@ fn a_release_before_2_7_is_refused_with_what_was_found() -> Result<()> {
         (Some("(char *)0"), "gives NULL"),
         (None, "no function doca_version_runtime"),
     ] {
-        // Other functions are of no interest then.
+        // The version is checked before missing functions.
         let shim = Shim::new(version, &["doca_pe_create"])?;
         let error = refused(&shim.path(), DocaError::UNSUPPORTED_VERSION).to_string();
         assert!(error.contains(found) && error.contains("DOCA 2.7 or newer"), "{error}");

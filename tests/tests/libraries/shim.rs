@@ -1,4 +1,4 @@
-//! Libraries made for a test, with `cc`: functions of DOCA's names that all fail.
+//! Libraries compiled with `cc` whose DOCA functions all fail.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// With all functions but the `missing`; `version` is a C expression for that of DOCA.
+    /// Defines all functions except `missing`; `version` is a C expression for DOCA's version.
     pub(crate) fn new(version: Option<&str>, missing: &[&str]) -> Result<Shim> {
         let mut code = String::new();
         if let Some(version) = version {
@@ -25,7 +25,6 @@ impl Shim {
         Shim::compile(&code, &[])
     }
 
-    /// With the code, linked with more libraries.
     pub(crate) fn compile(code: &str, libraries: &[&Path]) -> Result<Shim> {
         let shim = Shim { directory: tempfile::tempdir()? };
         let source = shim.directory.path().join("shim.c");

@@ -1,5 +1,5 @@
-//! Lines of plugins in Rust through `log` and `tracing`: in `uromd`, in an
-//! embedded service, in a C program's.
+//! Log lines of Rust plugins through `log` and `tracing`: in `uromd`, in an embedded service, and
+//! in a C program.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const PLUGIN: &str = "worker_talkative";
 
 type Client = talkative_protocol::Client<urom_host::Host>;
 
-/// Has worker `id` write all its lines, on its thread and on another, and fail.
+/// Makes worker `id` log all its lines, on its thread and another thread, and fail.
 fn say(service: &Service, id: u64) -> Result<()> {
     let talkative: Client = service.plugin::<talkative_protocol::Protocol>()?;
     let worker: Worker = service.worker().id(id).plugin(&talkative).start().wait()?;
@@ -26,7 +26,7 @@ fn say(service: &Service, id: u64) -> Result<()> {
     Ok(worker.stop().wait()?)
 }
 
-/// `(level, text)` of what [`say`] has a plugin log: `most` lines of each crate, the gravest.
+/// Expected `(level, text)` of [`say`]: `most` lines of each crate, most severe first.
 fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
     let levels =
         [("ERR", "error"), ("WRN", "warn"), ("INF", "info"), ("DBG", "debug"), ("TRC", "trace")];
@@ -52,7 +52,7 @@ fn expected(id: u64, most: usize) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Those of the plugin, without that of its failed command.
+/// Lines of the plugin, except the failed command's.
 fn said(lines: &[Line]) -> Vec<(&str, String)> {
     let own = lines.iter().filter(|line| line.function.starts_with(PLUGIN));
     let said = own.map(|line| (line.level.as_str(), line.text.clone()));
@@ -99,7 +99,7 @@ fn embedded(plugins: &PluginDirectory) -> Result<Service> {
     Ok(Service::builder().embedded().load_plugins_from(plugins.variable()).connect()?)
 }
 
-/// The other process of the next test: workers of one process share the plugin's library.
+/// Run by the next test in another process: workers of one process share the plugin's library.
 #[test]
 #[ignore = "the other process of a test in this file"]
 fn embedded_with_a_subscriber() -> Result<()> {
@@ -125,7 +125,6 @@ fn embedded_with_a_subscriber() -> Result<()> {
     Ok(())
 }
 
-/// Runs a test of this file alone, in a process of its own; gives its standard error.
 fn alone(test: &str) -> Result<String> {
     let test = format!("facades::{test}");
     let mut command = Command::new(std::env::current_exe()?);
@@ -140,7 +139,7 @@ fn workers_of_an_embedded_service_give_lines_to_the_programs_subscriber() -> Res
     alone("embedded_with_a_subscriber").map(drop)
 }
 
-/// The other process of the test below.
+/// Run by the test below in another process.
 #[test]
 #[ignore = "the other process of a test in this file"]
 fn embedded_alone() -> Result<()> {

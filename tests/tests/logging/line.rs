@@ -1,4 +1,4 @@
-//! Log lines, taken apart.
+//! Parsed log lines.
 
 use anyhow::{Context, Result, ensure};
 
@@ -43,7 +43,7 @@ pub(crate) fn said(lines: &[Line]) -> Vec<(&str, &str)> {
     lines.iter().map(|line| (line.level.as_str(), line.text.as_str())).collect()
 }
 
-/// What programs and plugins log of each level, the gravest first.
+/// Lines that programs and plugins log at each level, most severe first.
 pub(crate) const EACH: [(&str, &str); 6] = [
     ("CRT", "this is crit"),
     ("ERR", "this is err"),

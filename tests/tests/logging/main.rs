@@ -1,4 +1,4 @@
-//! DOCA's log, as programs and plugins use it.
+//! DOCA's log in programs and plugins.
 
 mod facades;
 mod line;

@@ -1,4 +1,4 @@
-//! Plugins that log in `uromd` and its workers: their lines are the process's.
+//! Plugins in `uromd` and its workers write to the process's log.
 
 use std::io::Read;
 
@@ -9,14 +9,14 @@ use urom_tests::{PluginDirectory, Uromd, c};
 
 use crate::line::{EACH, Line, said};
 
-/// `worker_graph` in C, which only logs, and plugins in Rust.
+/// `worker_graph` is a C plugin that only logs.
 fn plugins() -> Result<PluginDirectory> {
     let mut plugins = PluginDirectory::with(&["worker_talkative"])?;
     plugins.add(&Source::new("log_plugin.c").plugin("worker_graph")?)?;
     Ok(plugins)
 }
 
-/// What plugins log in a daemon of this level and its worker 7, while `work` is done with them.
+/// Runs `work` with a daemon of this log level and worker 7; returns the plugins' lines.
 pub(crate) fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> Result<Vec<Line>> {
     let plugins = plugins()?;
     let mut log = tempfile::NamedTempFile::new()?;
@@ -29,11 +29,11 @@ pub(crate) fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> 
     assert!(uromd.stop()?.success());
     let mut text = String::new();
     log.as_file_mut().read_to_string(&mut text)?;
-    // Lines of the service itself name no function.
+    // Lines of the service do not name a function.
     Ok(text.lines().filter_map(|line| Line::parse(line).ok()).collect())
 }
 
-/// Those from one place: `worker 7` or `uromd`.
+/// Lines of one source, `worker 7` or `uromd`, from a file.
 fn of<'a>(lines: &'a [Line], name: &str, file: &str) -> Vec<(&'a str, &'a str)> {
     let place = format!("{file}:");
     said(lines)
@@ -59,7 +59,7 @@ fn a_plugin_in_c_logs_as_its_worker_at_the_level_of_the_program() -> Result<()> 
         let loaded = if level >= "40" { &loaded[..] } else { &[] };
         let in_worker = of(&lines, "worker 7", "log_plugin.c");
         assert_eq!(in_worker, [loaded, &EACH[..count]].concat(), "{level}: {lines:?}");
-        // The daemon does not load it.
+        // The daemon does not load this plugin.
         assert_eq!(of(&lines, "uromd", "log_plugin.c"), [], "{level}: {lines:?}");
         let functions: Vec<_> =
             lines.iter().filter(|line| line.level == "CRT").map(|line| &line.function).collect();
@@ -74,7 +74,6 @@ fn a_plugin_in_c_of_an_embedded_service_logs_with_the_program() -> Result<()> {
     for source in Source::new("service_start.c").each_way() {
         let output = Host::new(source.program()?).arg(c::DEVICE).run(&service)?.success()?;
         let lines = Line::all(&output.stderr)?;
-        // The program has no backend.
         assert_eq!(of(&lines, "DOCA", "log_plugin.c"), [("WRN", "loaded, as source of its own")]);
     }
     Ok(())

@@ -8,7 +8,6 @@ use urom_tests::c::{Host, Output, Service, Source};
 
 use crate::line::{EACH, Line, said};
 
-/// Runs the program, plain and with the address sanitizer, and gives what each printed.
 fn run(arguments: &[&str]) -> Result<Vec<Output>> {
     run_with(arguments, &[])
 }
@@ -99,7 +98,7 @@ fn every_conversion_of_printf_is_written_as_printf_does() -> Result<()> {
 
 #[test]
 fn lines_of_any_length_are_whole() -> Result<()> {
-    // Around the place on the stack where short lines are made, and far beyond.
+    // Around the size of the stack buffer for short lines, and far beyond.
     for len in [1020, 1027, 4096, 100_000] {
         for output in run(&["long", &len.to_string(), "8"])? {
             let lines = Line::all(&output.stdout)?;
@@ -160,7 +159,7 @@ fn what_the_library_says_goes_to_sdk_backends_at_their_level() -> Result<()> {
     for output in run(&["sdk", &file.to_string_lossy()])? {
         let in_file = Line::all(&std::fs::read_to_string(&file)?)?;
         let on_stderr = Line::all(&output.stderr)?;
-        // At its last and highest level it says one line more.
+        // The highest level adds a debug line.
         assert_eq!(in_file.len(), 3, "{in_file:?}");
         assert!(
             in_file[2].level == "DBG" && in_file[2].text.contains("UROM_DEVICE"),

@@ -1,9 +1,8 @@
-//! Host programs in C, paired with plugins in C and in Rust, with a daemon and embedded. Hosts in
-//! Rust are paired with plugins in C by `whole_path`.
+//! C hosts paired with C and Rust plugins, with a daemon and embedded. `whole_path` pairs Rust
+//! hosts with C plugins.
 //!
-//! The programs and plugins in C were written from the description of the interface and of the
-//! messages, and share no code with those in Rust. Each host prints what it sees, line by line.
-//! `urom_tests::expected` has these lines: they are the same for every plugin.
+//! The C programs and plugins are independent implementations of the interface and the messages.
+//! Each host prints a transcript, which is the same for every plugin: `urom_tests::expected`.
 
 mod side_by_side;
 
@@ -15,10 +14,9 @@ use urom_tests::{PluginDirectory, expected};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Make {
-    /// Plugins alone.
     Rust,
     C,
-    /// In C, with the address sanitizer; a program is also searched for leaks when it ends.
+    /// C with the address sanitizer, which also finds leaks of programs.
     SanitizedC,
 }
 
@@ -44,13 +42,11 @@ impl Protocol {
     }
 }
 
-/// A source as its make wants it compiled.
 fn c_source(file: &str, make: Make) -> Source {
     let source = Source::new(file);
     if make == Make::SanitizedC { source.asan() } else { source }
 }
 
-/// The plugins that a service is to find, each of some make.
 fn plugins(wanted: &[(Protocol, Make)]) -> Result<PluginDirectory> {
     let name = |protocol: Protocol| format!("worker_{}", protocol.name());
     let in_rust: Vec<String> = wanted
@@ -79,7 +75,7 @@ fn check(protocol: Protocol, host: Make, service: &Service) -> Result<()> {
     Ok(())
 }
 
-/// Makes tests of pairings: `name: host, plugin, place;`.
+/// Tests of pairings: `name: host, plugin, place;`.
 macro_rules! pairings {
     ($protocol:ident: $($name:ident: $host:ident, $plugin:ident, $place:ident;)*) => {
         $(
@@ -119,12 +115,11 @@ all_pairings! {
     sandbox: Sandbox;
 }
 
-/// Otherwise a clean run of a program with the sanitizer would mean nothing.
+/// Proves that the leak check works.
 #[test]
 fn a_sanitized_program_that_leaks_is_found_out() -> Result<()> {
     let service = Service::embedded(plugins(&[(Protocol::Graph, Make::Rust)])?)?;
     let output = Host::new(host_program("leaking_host", Make::SanitizedC)?).run(&service)?;
-    // In the words of valgrind where that starts programs.
     let is_named =
         ["LeakSanitizer", "definitely lost"].iter().any(|words| output.stderr.contains(words));
     assert!(is_named, "{}", output.stderr);

@@ -1,4 +1,4 @@
-//! One worker that has a plugin in C and one in Rust, both at work.
+//! One worker with a C plugin and a Rust plugin, both in use.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn check(graph: Make, sandbox: Make) -> Result<()> {
     let domain = block_on_for(LIMIT, domain)??;
 
     for round in 0..50_u64 {
-        // Commands of both in one breath, now and then with bad ones among them.
+        // Commands of both at once, some of them invalid.
         let receive = sandbox.task_tag_recv(&worker, 100, round, u64::MAX).submit()?;
         let loopback = graph.task_loopback(&worker, round).submit()?;
         let bad = || {

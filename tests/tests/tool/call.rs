@@ -1,4 +1,4 @@
-//! `cargo urom call`, to a worker that another host has started.
+//! `cargo urom call` to a worker of another host.
 
 use anyhow::Result;
 use urom_abi::WorkerId;

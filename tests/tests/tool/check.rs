@@ -1,4 +1,4 @@
-//! `cargo urom check` for other machines, and for the operating systems of BlueFields.
+//! `cargo urom check` for other machines and for BlueField operating systems.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ fn check(file: &Path, more: &[&str]) -> Result<Value> {
     let errors = report["errors"].as_u64().context("a number")?;
     assert_eq!(output.status.code(), Some(i32::from(errors > 0)), "{report:#}");
     for finding in findings(&report) {
-        // Whatever is found, people are told what to do.
+        // Every finding has advice.
         assert!(finding["remedy"].as_str().is_some_and(|remedy| remedy.len() > 10), "{finding:#}");
     }
     Ok(report)
@@ -28,7 +28,6 @@ fn findings(report: &Value) -> &[Value] {
     report["findings"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The finding of a code, of which there has to be one.
 fn the<'a>(report: &'a Value, code: &str) -> Result<(&'a str, &'a str)> {
     let mut found = findings(report).iter().filter(|finding| finding["code"] == code);
     let (Some(one), None) = (found.next(), found.next()) else {
@@ -47,7 +46,6 @@ fn assert_has(text: &str, parts: &[&str]) {
     }
 }
 
-/// Replaces all of some bytes in a file.
 fn patch(file: &Path, from: &[u8], to: &[u8]) -> Result<()> {
     assert_eq!(from.len(), to.len(), "a file whose parts move is another file");
     let mut bytes = fs::read(file)?;
@@ -64,7 +62,6 @@ fn patch(file: &Path, from: &[u8], to: &[u8]) -> Result<()> {
     Ok(fs::write(file, bytes)?)
 }
 
-/// Makes a file of this machine one of the other, as far as its header goes.
 fn for_the_other_machine(file: &Path) -> Result<&'static str> {
     let (machine, name) = match std::env::consts::ARCH {
         "aarch64" => ([62, 0], "x86-64"),
@@ -104,12 +101,13 @@ fn a_file_for_another_machine_is_refused_where_one_is_asked_for_and_never_loaded
     Ok(())
 }
 
-/// A plugin for BlueField by its file: one of this machine with another machine's header.
+/// A plugin of this machine with a BlueField header.
 fn bluefield_plugin(directory: &Path) -> Result<PathBuf> {
     let file = copy_of("worker_graph", directory, "worker_graph.so")?;
     if std::env::consts::ARCH != "aarch64" {
         for_the_other_machine(&file)?;
-        // The other machine's loader is longer; this library has that length and is in every image.
+        // The other machine's loader name is longer. This library name has that length, and every
+        // image has the library.
         patch(&file, b"ld-linux-x86-64.so.2\0", b"libnl-route-3.so.200\0")?;
     }
     Ok(file)

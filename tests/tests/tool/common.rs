@@ -1,4 +1,4 @@
-//! The tool itself, run as a user runs it.
+//! Runs the tool like a user.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use urom_tests::{built, without_service};
 
-/// `cargo-urom urom`, as cargo starts it, without variables that name services and plugins.
+/// Runs `cargo-urom urom` like cargo, without variables that name services and plugins.
 pub(crate) fn tool<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<Command> {
     let mut command = Command::new(built("cargo-urom")?);
     command.arg("urom").args(words).stdin(Stdio::null()).env_remove("CARGO_MANIFEST_DIR");
@@ -16,7 +16,6 @@ pub(crate) fn tool<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Resul
     Ok(command)
 }
 
-/// The standard output of a run that succeeds.
 pub(crate) fn says<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Result<String> {
     urom_tests::run(&mut tool(words)?)
 }
@@ -26,7 +25,6 @@ pub(crate) fn rust(plugin: &str) -> Result<String> {
     Ok(file.to_str().context("a path in UTF-8")?.to_owned())
 }
 
-/// A copy of a plugin that was built beside the test, under another name; it may be changed.
 pub(crate) fn copy_of(plugin: &str, directory: &Path, name: &str) -> Result<PathBuf> {
     let file = directory.join(name);
     fs::write(&file, fs::read(rust(plugin)?)?)?;

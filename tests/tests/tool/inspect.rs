@@ -12,7 +12,6 @@ const PLUGINS: [(&str, &Protocol); 2] = [
     ("worker_sandbox", sandbox_protocol::Protocol::DESCRIPTION),
 ];
 
-/// Checks what JSON says of the messages of one direction.
 fn agrees(shown: &Value, of: &Messages) -> Result<()> {
     let list = |value: &Value| value.as_array().cloned().context("no list");
     let variants = list(&shown["variants"])?;

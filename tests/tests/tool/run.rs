@@ -38,7 +38,6 @@ impl Running {
         self.lines.recv_timeout(DEADLINE).context("it prints nothing more")
     }
 
-    /// Ends it by a signal; returns its exit code and what it had still printed.
     fn end(mut self, signal: Signal) -> Result<(Option<i32>, Vec<String>)> {
         kill_process(Pid::from_child(&self.child), signal)?;
         let mut rest = Vec::new();
@@ -54,11 +53,10 @@ impl Running {
     }
 }
 
-/// What comes from a process, line by line until its end.
 fn lines_of(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
-        // The test may have what it wants, and not listen any more.
+        // The test may have stopped reading.
         BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
     });
     lines
@@ -66,7 +64,6 @@ fn lines_of(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already, unless a test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -75,8 +72,7 @@ impl Drop for Running {
 #[test]
 fn its_last_lines_are_written_before_it_ends() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    // A thread writes the lines to a file, as those to a terminal, and it is not slower than the
-    // end every time.
+    // Repeated: the thread that writes the lines may finish before the process ends.
     for _ in 0..6 {
         let log = tempfile::NamedTempFile::new()?;
         let mut tool = tool(["run", "--listen", "127.0.0.1:0"])?;

@@ -1,4 +1,4 @@
-//! Standard output of `uromd` is for programs: what UCX logs and a plugin prints is elsewhere.
+//! Standard output of `uromd` is for programs: UCX's log and plugins' output go elsewhere.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -19,7 +19,6 @@ fn uromd_prints_its_address_first_and_nothing_else() -> Result<()> {
     let mut child = uromd.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut out = child.stdout.take().context("it has an output")?;
     let mut line = [0; 128];
-    // One write, so one read.
     let length = out.read(&mut line)?;
     let line = String::from_utf8_lossy(&line[..length]).into_owned();
     let address =

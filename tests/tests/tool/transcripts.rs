@@ -1,4 +1,4 @@
-//! Transcripts of the tool, in a directory of plugins beside three services.
+//! Transcripts of the tool in a directory of plugins with three services.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -13,7 +13,6 @@ use crate::common::says;
 const IN_RUST: [&str; 5] =
     ["worker_faulty", "worker_graph", "worker_memory", "worker_sandbox", "worker_unruly"];
 
-/// A directory with plugins in Rust, those in C in `c`, and a key; and the services.
 struct Place {
     transcript: Transcript,
     _services: [Uromd; 3],
@@ -62,7 +61,7 @@ macro_rules! transcripts {
 
 transcripts! { answers check inspect lines memory mistakes new plugins run }
 
-/// A transcript of workspaces, which build into a directory of their own that stays.
+/// A transcript of workspaces, with a shared build directory.
 fn of_workspaces(name: &str) -> Result<()> {
     let mut transcript = Transcript::new()?;
     transcript.set("TARGET", profile_directory()?.join("tool").join(name));
@@ -81,7 +80,7 @@ fn fresh() -> Result<()> {
     of_workspaces("fresh")
 }
 
-/// What follows a `|` or a `>` is left out.
+/// Skips the parts after `|` and `>`.
 #[test]
 fn the_examples_of_the_help_work() -> Result<()> {
     let Place { transcript, .. } = &Place::new()?;
@@ -97,7 +96,7 @@ fn the_examples_of_the_help_work() -> Result<()> {
         for example in examples {
             let line = example.split(['|', '>']).next().unwrap_or_default();
             let said = transcript.run(&line.replace("127.0.0.1:18700", "$SERVICE"))?;
-            // A plugin of this machine does not fit a BlueField's image, unless both are AArch64.
+            // A plugin of this machine fits a BlueField's image only on AArch64.
             let fits = !example.contains("--image") || std::env::consts::ARCH == "aarch64";
             ensure!(said.status.code() == Some(i32::from(!fits)), "{example}: {said:?}");
         }

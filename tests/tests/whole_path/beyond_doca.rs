@@ -1,5 +1,5 @@
-//! What a worker and a plugin of this kit do for each other beyond DOCA's interface; all of it is
-//! missing, and nothing else, where the worker uses DOCA's interface alone.
+//! Extensions between a worker and a plugin of this kit; with only DOCA's interface they are
+//! missing, and nothing else is.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,6 @@ use urom_host::{DocaError, Host, Worker};
 use crate::deadlines::{LIMIT, SHORT};
 use crate::provider::{Provider, faulty};
 
-/// Asks until the plugin gives this answer.
 fn until(what: &str, mut ask: impl FnMut() -> Result<bool>) -> Result<()> {
     let start = Instant::now();
     while !ask()? {
@@ -32,7 +31,7 @@ pub(crate) fn a_command_learns_that_nobody_waits_for_it_and_why(provider: &Provi
     assert!(cancelled.cancel());
     drop(faulty.task_outlast_host(&worker, 3).submit()?);
     if !provider.has_extension() {
-        // Commands of one host are begun in their order.
+        // Commands of one host keep their order.
         assert_eq!([1, 2, 3].map(|key| reason(&faulty, &worker, key).ok()), [Some(0); 3]);
         assert_eq!(worker.given_up(), 3);
         return Ok(());
@@ -59,7 +58,7 @@ pub(crate) fn commands_of_a_host_that_leaves_end_and_then_the_plugin_learns_of_i
         drop((theirs, leaving, other));
         if provider.has_extension() {
             until("the plugin was not told", || Ok(departed()? == round))?;
-            // It was told of its commands before.
+            // The commands' cancellation was reported first.
             assert_ne!(reason(&staying, &worker, round)?, 0);
         }
     }
@@ -106,7 +105,7 @@ pub(crate) fn a_failure_s_reason_reaches_the_host(provider: &Provider) -> Result
     assert!(fail.ends_with("(DOCA_ERROR_NOT_FOUND): the command asked for it"), "{fail}");
     assert!(panic.contains("its handler panicked at "), "{panic}");
     assert!(panic.ends_with("the command asked for it"), "{panic}");
-    // One that succeeds has none of the one before.
+    // A success does not have the previous command's text.
     assert_eq!(faulty.task_echo(&worker, 5).submit()?.wait()?.data, 5);
     for (len, most) in [(2, 2), (2000, 2000), (2048, 2048), (5000, LONGEST_FAILURE)] {
         let error = faulty.task_fail_at_length(&worker, len).submit()?.wait().unwrap_err();

@@ -35,7 +35,7 @@ pub(crate) fn sixty_four_in_flight_complete_in_order(provider: &Provider) -> Res
         while completed < 64 {
             completed += u64::from(service.progress());
         }
-        // One completion for each progress that says so, in the order of submission.
+        // One completion for each nonzero progress, in the order of submission.
         assert_eq!(order.take(), (round * 64..round * 64 + 64).collect::<Vec<_>>());
     }
     Ok(())
@@ -49,7 +49,7 @@ pub(crate) fn a_handler_keeps_its_own_code_and_a_panic_is_one_error(
         let failed = faulty.task_fail(&worker, code.0).submit()?.wait();
         assert_eq!(failed.map(drop).map_err(|error| error.code()), Err(code));
     }
-    // A failure that says "success" would make the host read fields that mean nothing.
+    // A failure with the code "success" would make the host read undefined fields.
     let lying = faulty.task_fail(&worker, 0).submit()?.wait();
     assert_eq!(lying.map(drop).map_err(|error| error.code()), Err(DocaError::UNEXPECTED));
     let panicked = faulty.task_panic(&worker).submit()?.wait();
@@ -76,7 +76,7 @@ pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(
     }
     let answers = answers.take();
     let [("awake", Ok(7)), ("asleep", Ok(took))] = answers[..] else { bail!("{answers:?}") };
-    // A worker pauses up to a millisecond between its calls; the machine may do more.
+    // A worker sleeps up to 1 ms between its calls; a busy machine adds delay.
     anyhow::ensure!((50_000..1_050_000).contains(&took), "{took} us instead of 50000");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Tasks that are given up before their answer is there: by deadline, or by the program.
+//! Tasks cancelled by a deadline or the program before their answer.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::provider::{Provider, faulty};
 
 pub(crate) const SHORT: Duration = Duration::from_millis(20);
 
-/// What a test waits for at most, and what a deadline beats where nothing else ends the task.
+/// Time limit of a test, and a deadline that must not expire.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 type Notes = Rc<RefCell<Vec<Result<u64, DocaError>>>>;
@@ -39,7 +39,7 @@ fn has_timed_out(answer: Result<Echoed, Error>) -> bool {
     answer.is_err_and(|error| error.code() == DocaError::TIME_OUT && error.reply().is_none())
 }
 
-/// Has the handlers that wait for `key` answer, and waits until their answers were thrown away.
+/// Makes the handlers that wait for `key` answer, and waits until the late answers are discarded.
 fn answer_late(
     service: &Service,
     faulty: &Client<Host>,
@@ -66,7 +66,6 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     let what = format!("Await on worker {}, plugin `worker_faulty`, failed", WorkerId(worker.id()));
     assert!(text.starts_with(&what) && text.contains("within the deadline of 20ms"), "{text}");
     assert_eq!((worker.given_up(), worker.in_flight()?, worker.late_replies()), (1, 1, 0));
-    // Others come and go meanwhile.
     for data in 0..100 {
         assert_eq!(faulty.task_echo(&worker, data).submit()?.wait()?.data, data);
     }
@@ -83,7 +82,7 @@ pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provid
     }
     faulty.task_echo(&worker, 9).deadline(LIMIT).submit_with(note(&notes))?;
     progress_until(&service, || notes.borrow().len() == 4)?;
-    // In whatever order: who knows how long this thread was kept from looking.
+    // In any order: this thread may have been descheduled.
     let count = |what| notes.borrow().iter().filter(|note| **note == what).count();
     assert_eq!((count(Ok(9)), count(Err(DocaError::TIME_OUT))), (1, 3), "{notes:?}");
     answer_late(&service, &faulty, &worker, 5, 3)?;
@@ -94,7 +93,6 @@ pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provid
 pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
     let mut command = [0; 64];
-    // What the typed task sends, sent by hand.
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
     let answer = worker.task(&faulty, &command[..length]).deadline(SHORT).submit()?.wait()?;
     assert_eq!((answer.status, answer.bytes), (DocaError::TIME_OUT, None));
@@ -167,7 +165,7 @@ pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
     assert!(!slow.is_complete(), "nothing has looked yet");
     progress_until(&service, || slow.is_complete())?;
     assert!(has_timed_out(slow.wait()));
-    // It was sent all the same.
+    // The command was still sent.
     answer_late(&service, &faulty, &worker, 1, 1)
 }
 
@@ -188,7 +186,7 @@ pub(crate) fn a_cancelled_future_is_skipped_and_one_that_is_complete_is_not(
     progress_until(&service, || quick.is_complete())?;
     assert!(!quick.cancel() && !handle.cancel());
     assert_eq!(quick.wait()?.data, 8);
-    // The slot is somebody else's now.
+    // Another task has the slot now.
     let other = faulty.task_echo(&worker, 9).submit()?;
     assert!(!handle.cancel());
     assert_eq!(other.wait()?.data, 9);
@@ -241,7 +239,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     last.cancel();
     let error = worker.task(&client, &[]).submit().unwrap_err();
     assert!(error.to_string().contains("4 of them for commands that were given up"), "{error}");
-    // A worker that is told by another host answers, and there is room again.
+    // Another host makes the handlers answer, which frees the tasks.
     let stranger = provider.connect()?;
     let theirs = faulty(&stranger)?;
     let same = stranger.worker().id(worker.id()).plugin(&theirs).start().wait()?;

@@ -1,4 +1,4 @@
-//! Domains, and how their starts fail.
+//! Domains, and failures of their starts.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(crate) fn a_wait_for_other_participants_does_not_spin(provider: &Provider) -
     Ok(())
 }
 
-/// A domain that runs already is left to be stopped.
+/// A running domain stays until it is stopped.
 pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
     provider: &Provider,
 ) -> Result<()> {
@@ -53,7 +53,7 @@ pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
         let error = block_on_for(LIMIT, start)?.err().context("the worker is gone")?;
         assert!(error.to_string().contains("worker"), "{error}");
     }
-    // A domain runs everywhere or nowhere, and all participants are told why.
+    // All participants of a failed start get the reason.
     let error = block_on_for(LIMIT, other)?.err().context("the other participant failed")?;
     assert!(error.to_string().contains("participant 0 of the domain failed"), "{error}");
     running.into_iter().try_for_each(|domain| Ok(domain.stop()?))

@@ -1,4 +1,4 @@
-//! Questions for a group's workers whose answers nobody waits for.
+//! Cancelled group queries.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
     let [cancelled, dropped, late] = [(); 3].map(|()| service.workers_of_group(0));
     let answer = late.deadline(SHORT).wait();
     let took = start.elapsed();
-    // The deadline passed behind the others: they have left.
+    // The deadline passed after all three queries were sent.
     let is_cancelled = cancelled.cancel();
     drop(dropped);
     assert_eq!((service.late_replies(), service.dropped_replies()), (0, 0));

@@ -1,4 +1,4 @@
-//! Plugins that do not return: their hosts know it, and whoever comes is told.
+//! Blocked plugins: their hosts and joining hosts are informed.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,7 @@ use urom_host::{ContextState, Health, Service, Worker};
 
 use crate::provider::{Provider, faulty};
 
-/// For how long a handler blocks: hosts are told after 5 to 6 s, and the rest is for what they do
-/// then.
+/// Duration of a blocked handler: hosts are informed after 5 to 6 s; the rest is for the checks.
 const BLOCKED: Duration = Duration::from_secs(10);
 
 const TOLD: Duration = Duration::from_secs(8);
@@ -27,7 +26,6 @@ pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
     provider: &Provider,
 ) -> Result<()> {
     let (_service, plugin, first) = provider.faulty()?;
-    // Each connection is a host of its own.
     let others = [provider.connect()?, provider.connect()?];
     let join = |service| join(service, first.id());
     let second = join(&others[0])?;
@@ -35,7 +33,7 @@ pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
     let begin = Instant::now();
     let millis = u32::try_from(BLOCKED.as_millis())?;
     let stalled = plugin.task_stall(&first, millis).submit()?;
-    // Nobody makes progress here, and all the same it is heard.
+    // The report does not need progress.
     for worker in [&first, &second] {
         wait_until("a plugin does not return", || worker.health() != Health::Well)?;
         let Health::Stuck { plugin, method, since } = worker.health() else {

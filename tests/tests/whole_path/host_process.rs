@@ -1,4 +1,4 @@
-//! Hosts in processes of their own, which can be killed.
+//! Hosts as separate processes, which can be killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,17 +12,16 @@ use urom_tests::built;
 
 use crate::provider::Provider;
 
-/// How long a line may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A host that says and hears lines. Dropping it kills it.
+/// A host that exchanges lines with the test. Drop kills it.
 pub(crate) struct HostProcess {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl HostProcess {
-    /// One of the examples of this package, with the daemon's address and these arguments.
+    /// Starts an example with the daemon's address and these arguments.
     pub(crate) fn start(
         provider: &Provider,
         example: &str,
@@ -33,7 +32,7 @@ impl HostProcess {
             .arg(provider.address().context("a daemon")?)
             .args(arguments)
             .env("UROM_DOCA_LIBRARY", library)
-            // To the same output as the answers.
+            // UCX would log to the same output.
             .env("UCX_LOG_LEVEL", "fatal")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -42,10 +41,9 @@ impl HostProcess {
         Ok(HostProcess { child, output })
     }
 
-    /// What it says next.
     pub(crate) fn line(&mut self) -> Result<String> {
         let mut line = String::new();
-        // What was read already says nothing to `poll`.
+        // `poll` does not see buffered bytes.
         if self.output.buffer().is_empty() {
             let output = self.output.get_ref();
             let limit = Timespec::try_from(LIMIT)?;

@@ -1,8 +1,7 @@
-//! The whole path, host program to plugin and back: each test body runs against `uromd` as
-//! processes of its own and against the embedded service. One of the two is reached by the built-in
-//! library, the other by a `libdoca_urom.so` that is loaded; commands run in all four pairs. Bodies
-//! also run with DOCA's interface alone between worker and plugins, and what plugins in C do as
-//! well runs with those, too.
+//! The whole path from host to plugin and back: each test body runs against `uromd` and against the
+//! embedded service. One of them uses the built-in library, the other a loaded `libdoca_urom.so`;
+//! commands run in all four pairs. Bodies also run with only DOCA's interface between worker and
+//! plugins, and with C plugins where these exist.
 
 mod beyond_doca;
 mod commands;
@@ -54,8 +53,8 @@ macro_rules! on_every_provider {
     };
 }
 
-// Where plugins have DOCA's interface alone, hosts' memory is refused. And what takes seconds is
-// tried with each place of the workers and each library.
+// With only DOCA's interface, plugins cannot use hosts' memory. Slow tests cover each worker type
+// and each library once.
 macro_rules! on_two_providers {
     ($plugins:ident: $first:ident, $second:ident; $($tests:tt)*) => {
         on_provider! { $first: Provider::uromd($plugins()?)?.loaded(); $($tests)* }
@@ -206,7 +205,7 @@ on_provider! {
     sync_events::{ counters_are_not_supported_by_docas_interface_alone }
 }
 
-// A thread cannot be killed or stopped.
+// Needs workers that can be killed or stopped.
 macro_rules! on_processes {
     ($($tests:tt)*) => {
         on_provider! { processes: Provider::uromd(in_rust()?); $($tests)* }

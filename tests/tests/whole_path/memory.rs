@@ -1,4 +1,4 @@
-//! A host's memory in a plugin's hands: the same bodies on each path.
+//! Hosts' memory in plugins: the same bodies on each path.
 
 use anyhow::{Result, ensure};
 use memory_protocol::Client;
@@ -8,7 +8,6 @@ use urom_host::{DocaError, Host, Service, Worker};
 use crate::paths::{self, BOTH, PATHS};
 use crate::provider::{Given, Provider};
 
-/// A worker with the plugin, and the path that this test takes.
 pub(crate) struct Reached {
     pub(crate) service: Service,
     pub(crate) plugin: Client<Host>,
@@ -25,7 +24,6 @@ impl<'a> Given<'a> for Reached {
 }
 
 impl Reached {
-    /// Another host of the same worker.
     pub(crate) fn joined(&self, provider: &Provider) -> Result<Reached> {
         let service = provider.connect()?;
         let plugin = service.plugin::<memory_protocol::Protocol>()?;
@@ -35,7 +33,6 @@ impl Reached {
 }
 
 impl Reached {
-    /// Memory of this length, shared so that it is reached by a path.
     pub(crate) fn share(
         &self,
         len: usize,
@@ -72,7 +69,6 @@ impl Reached {
     }
 }
 
-/// The code that something failed with.
 #[track_caller]
 pub(crate) fn code<T: std::fmt::Debug>(result: urom_host::Result<T>) -> DocaError {
     result.unwrap_err().code()
@@ -177,7 +173,7 @@ pub(crate) fn memory_ends_with_its_share_and_the_last_command_that_uses_it(
         assert!(memory.bytes().is_err(), "it is shared");
         at.plugin.task_keep(&at.worker, range, 5).submit()?.wait()?;
         let mut ending = shared.unshare();
-        // Commands take another way than this request.
+        // Commands may overtake this request.
         let gone = loop {
             if let Err(error) = at.read(range, 0, 8) {
                 break error;
@@ -191,7 +187,7 @@ pub(crate) fn memory_ends_with_its_share_and_the_last_command_that_uses_it(
         at.plugin.task_release(&at.worker, 5).submit()?.wait()?;
         ending.wait()?;
         assert_eq!(memory.bytes()?[0], 77);
-        // MemoryShare again it has its number again.
+        // Shared again, memory keeps its number.
         let again = memory.share_from(&at.worker, path).wait()?;
         assert_eq!(at.read(again.range(), 0, 1)?, [77]);
         assert_eq!(code(memory.share_from(&at.worker, path).wait()), DocaError::ALREADY_EXIST);
@@ -237,7 +233,7 @@ pub(crate) fn a_share_that_is_given_up_leaves_nothing(at: Reached) -> Result<()>
         let mut memory = paths::allocate(4096, BOTH, path)?;
         let range = memory.range();
         drop(memory.share_from(&at.worker, path));
-        // Commands take another way than these requests. Until the worker has said so.
+        // Commands may overtake these requests: waits for the worker's confirmation.
         while memory.bytes().is_err() {
             at.service.progress();
         }
@@ -269,13 +265,13 @@ pub(crate) fn what_is_not_mapped_ends_with_its_connection(at: Reached) -> Result
         assert_eq!(read(key)?.value, key + 70, "the plugin keeps it");
     }
     at.worker.stop().wait()?;
-    // The other host's commands take another way than the end of this one.
+    // Commands of the other host may overtake the stop.
     while read(1).is_ok() {}
     assert_eq!(read(0)?.value, 70, "it is mapped");
     for key in [1, 2] {
         assert_eq!(code(read(key)), DocaError::CONNECTION_RESET, "{key}");
     }
-    // It is this program's alone when nothing can write there.
+    // The memory is exclusive again once remote writes are impossible.
     for (key, (memory, shared)) in memories.iter_mut().enumerate() {
         let mut ending = shared.take().expect("it is shared").unshare();
         if key == 0 {
@@ -297,7 +293,7 @@ pub(crate) fn memory_outlives_its_owner_s_handles(at: Reached) -> Result<()> {
         drop(shared);
         drop(task);
     }
-    // The last of them ends with the worker.
+    // The last command ends with the worker.
     let (memory, shared) = at.share(1 << 20, BOTH, MemoryPath::NETWORK)?;
     let _churning = at.plugin.task_churn(&at.worker, shared.range(), 1).submit()?;
     drop(memory);
@@ -322,7 +318,7 @@ pub(crate) fn memory_shared_again_is_not_freed_while_an_earlier_share_is_used(
             let kept = at.plugin.task_read_kept(&at.worker, 6, 0).submit()?.wait()?;
             assert_eq!(kept.value, round, "{path:?}");
         }
-        // One that is given up at once, and the next.
+        // A share that is cancelled at once, and the next.
         drop(memory.share_from(&at.worker, path));
         let again = memory.share_from(&at.worker, path).wait()?;
         assert_eq!(at.read(again.range(), 0, 8)?, u64::to_le_bytes(2), "{path:?}");
@@ -339,7 +335,7 @@ pub(crate) fn memory_shared_again_is_not_freed_while_an_earlier_share_is_used(
 pub(crate) fn a_worker_that_was_left_writes_to_no_memory_of_this_process(
     provider: &Provider,
 ) -> Result<()> {
-    // Something keeps the worker.
+    // This connection keeps the worker alive.
     let stays = Reached::given(provider)?;
     for round in 0..30 {
         let path = if round % 3 == 0 { MemoryPath::NETWORK } else { MemoryPath::PROCESS };
@@ -353,7 +349,7 @@ pub(crate) fn a_worker_that_was_left_writes_to_no_memory_of_this_process(
         let bytes = memory.bytes()?;
         bytes.fill(round);
         for _ in 0..3 {
-            // The worker has had time for several rounds.
+            // Time for the worker to run several rounds.
             stays.plugin.task_churning(&stays.worker).submit()?.wait()?;
             assert!(bytes.iter().all(|byte| *byte == round), "{round}: it was written to");
         }
@@ -375,7 +371,7 @@ pub(crate) fn what_a_host_that_left_had_shared_is_gone_but_for_what_is_mapped(
         if path == MemoryPath::MAPPED {
             assert_eq!(look()?.value, 99);
         } else {
-            // The worker may not have noticed yet: what is there then is the host's memory.
+            // The worker may not have noticed yet; until then it reads the host's memory.
             let lost = loop {
                 match look() {
                     Ok(value) => assert_eq!(value.value, 99),

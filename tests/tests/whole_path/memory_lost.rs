@@ -1,5 +1,5 @@
-//! Hosts that die, stop, or take their memory away while a command uses it, on each path and with
-//! each operation: it costs their own commands an error, and nobody else anything.
+//! Hosts that die, stop, or unmap their memory during a command, on each path and with each
+//! operation: only their own commands fail.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use crate::memory::Reached;
 use crate::paths::{self, BOTH, PATHS};
 use crate::provider::{Given, Provider};
 
-/// What the command does: reads, reads and writes, adds.
+/// Operations of `Churn`: read, read and write, add.
 const KINDS: std::ops::Range<u64> = 0..3;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A process with a command at work on its memory, in a worker of this id or a new one.
+/// A process with a running command on its memory, in worker `id` or a new worker.
 fn churning(
     provider: &Provider,
     worker: &Worker,
@@ -32,19 +32,17 @@ fn churning(
     Ok(other)
 }
 
-/// Gives it an order, and waits for its answer.
 fn order(other: &mut HostProcess, order: &str) -> Result<String> {
     other.tell(order)?;
     other.line()
 }
 
-/// A host of the same worker, which the loss must cost nothing.
+/// A host of the same worker, which must not be affected.
 impl Reached {
     fn churning(&self) -> Result<u64> {
         Ok(self.plugin.task_churning(&self.worker).submit()?.wait()?.value)
     }
 
-    /// Waits until no command is at work.
     fn until_none(&self, what: &str) -> Result<()> {
         let start = Instant::now();
         while self.churning()? > 0 {
@@ -53,7 +51,6 @@ impl Reached {
         Ok(())
     }
 
-    /// Is served, on each path.
     fn is_served(&self) -> Result<()> {
         for path in PATHS {
             let memory = Mmap::allocate(4096, BOTH)?;
@@ -112,7 +109,7 @@ pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
     let bystander = Reached::given(provider)?;
     for kind in KINDS {
         let mut other = churning(provider, &bystander.worker, MemoryPath::MAPPED, kind)?;
-        // The worker has it still.
+        // The worker still maps it.
         assert_eq!(order(&mut other, "unmap")?, "it reads [0, 0, 0, 0, 0, 0, 0, 0]");
         assert_eq!(bystander.churning()?, 1);
         drop(other);
@@ -121,7 +118,7 @@ pub(crate) fn memory_that_its_host_unmaps_costs_its_commands_alone(
             let mut other = churning(provider, &bystander.worker, MemoryPath::PROCESS, kind)?;
             assert_eq!(order(&mut other, "unmap")?, "it failed with DOCA_ERROR_IO_FAILED");
         }
-        // Its own library, which is asked for the bytes, has a fault or gives the worker up.
+        // Its own library accesses the bytes: it crashes, or the worker connection is lost.
         let mut other = churning(provider, &bystander.worker, MemoryPath::NETWORK, kind)?;
         let said = order(&mut other, "unmap")?;
         assert!(["", "it failed with DOCA_ERROR_CONNECTION_RESET"].contains(&&*said), "{said}");
@@ -140,7 +137,7 @@ pub(crate) fn memory_that_is_mapped_cannot_be_truncated(provider: &Provider) -> 
     Ok(())
 }
 
-/// The worker writes to the memory, is stopped, dropped by this host, and goes on.
+/// The worker writes to the memory, is stopped, dropped by this host, and continues.
 pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
     provider: &Provider,
 ) -> Result<()> {
@@ -156,7 +153,7 @@ pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
         let process = Pid::from_raw(i32::try_from(process)?).context("its number")?;
         kill_process(process, Signal::STOP)?;
         drop((worker, shared, churn));
-        // Over the network this program's own library writes.
+        // Over the network, this program's own library writes.
         if path != MemoryPath::NETWORK {
             assert!(memory.bytes().is_err(), "the worker may be in the middle of a write");
         }
@@ -168,13 +165,13 @@ pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
         }
         let bytes = memory.bytes()?;
         bytes.fill(7);
-        // Over the network, this program's own library lets go of the memory, and the worker may
-        // learn of it later.
+        // Over the network, this program's library releases the memory; the worker may notice
+        // later.
         while path == MemoryPath::NETWORK && bystander.churning()? != 0 {
             ensure!(start.elapsed() < LIMIT, "the worker goes on");
         }
         for _ in 0..3 {
-            // The worker has had time for several rounds.
+            // Time for the worker to run several rounds.
             assert_eq!(bystander.churning()?, 0);
             assert!(bytes.iter().all(|byte| *byte == 7), "it was written to");
         }
@@ -182,7 +179,7 @@ pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
     Ok(())
 }
 
-/// In a process of its own, where no other test opens anything.
+/// A separate process, because other tests would change the counts.
 pub(crate) fn a_thousand_shares_leave_no_descriptors_and_mappings(
     provider: &Provider,
 ) -> Result<()> {

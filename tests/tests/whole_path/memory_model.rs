@@ -1,4 +1,4 @@
-//! Random operations on random memories, compared with the same operations on vectors.
+//! Compares random operations on random memories with the same operations on vectors.
 //! `UROM_MEMORY_SEED` repeats a run.
 
 use anyhow::{Context, Result};
@@ -11,10 +11,9 @@ use crate::paths::{self, BOTH, PATHS};
 
 const STEPS: usize = 1500;
 
-/// How many bytes fit a message beside the rest: copies move more.
+/// Bytes that fit a message with its header; copies move more.
 const MOST: u64 = 3500;
 
-/// A memory, what is to be in it, and its share if there is one.
 struct Modelled {
     memory: Mmap,
     model: Vec<u8>,
@@ -61,7 +60,6 @@ fn one_step(at: &Reached, random: &mut Rng, all: &mut Vec<Modelled>) -> Result<(
     Ok(())
 }
 
-/// Copies a part of one memory to another, or to itself.
 fn copy(
     at: &Reached,
     random: &mut Rng,
@@ -138,7 +136,7 @@ impl Modelled {
         Ok(())
     }
 
-    /// A slice of the memory, a place in it, and how many bytes: in one of eight cases too many.
+    /// A slice, an offset and a length; one in eight exceeds the slice.
     fn place(&self, random: &mut Rng, most: u64) -> (MemoryRange, u64, u64) {
         let start = random.u64(..=self.len());
         let range = self.range(start, random.u64(..=self.len() - start));
@@ -148,7 +146,7 @@ impl Modelled {
         (range, offset, len.min(most))
     }
 
-    /// With which of these codes an operation of the plugin has to end; without any, it succeeds.
+    /// Possible error codes of an operation; empty if it must succeed.
     fn refusals(&self, range: MemoryRange, end: u64, writes: bool) -> Vec<DocaError> {
         if self.shared.is_none() {
             return vec![DocaError::NOT_FOUND];
@@ -190,7 +188,6 @@ impl Modelled {
     fn atomic(&mut self, at: &Reached, random: &mut Rng) -> Result<()> {
         let (range, mut offset, _) = self.place(random, 8);
         if random.u8(..8) > 0 {
-            // Aligned, if the memory is.
             offset = offset.saturating_sub((range.offset + offset) % 8);
         }
         let (kind, operand) = (random.u64(..3), random.u64(..));
@@ -200,7 +197,6 @@ impl Modelled {
         if self.shared.is_some() && !address.is_multiple_of(8) {
             refusals.push(DocaError::INVALID_VALUE);
         }
-        // Compared with what is there, or with something else.
         let is_there = refusals.is_empty() && random.bool();
         let compare = if is_there { self.word(range.offset + offset) } else { 7 };
         let task = at.plugin.task_atomic(&at.worker, range, offset, operand, compare, kind);

@@ -1,4 +1,4 @@
-//! Where hosts and workers meet to share memory: the files of workers' sockets, and containers.
+//! Memory sharing across processes: socket files of workers, and containers.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -20,7 +20,6 @@ fn plugins() -> Result<PluginDirectory> {
     PluginDirectory::with(&["worker_memory"])
 }
 
-/// A host with memory that a worker of its own has mapped.
 struct Sharer {
     plugin: Client<Host>,
     worker: Worker,
@@ -54,8 +53,8 @@ fn share(worker: &Worker) -> Result<MemoryShare> {
     Ok(memory.share(worker).wait()?)
 }
 
-/// Runs a host in a process of its own, with this first path: the path that was taken, and the
-/// lines that its library logged about paths.
+/// Runs a separate host with this first path; returns the resulting path and the library's log
+/// lines about paths.
 fn other_host(
     mut command: Command,
     daemon: &Uromd,
@@ -79,14 +78,14 @@ fn other_host(
     Ok((path.to_owned(), lines.map(str::to_owned).collect()))
 }
 
-/// A process with many connections to an abstract address, on which it says nothing. It is of
-/// another user if this one may start such.
+/// A process with many idle connections to an abstract address, under another user if this process
+/// may change users.
 struct Crowd(Child);
 
 impl Crowd {
     fn new(name: &str) -> Result<Crowd> {
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;
-        // It ends with its input, if nothing kills it.
+        // It ends with its input.
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped());
         if geteuid().is_root() {
@@ -100,7 +99,7 @@ impl Crowd {
             }
             Ok(())
         };
-        // SAFETY: nothing but system calls runs in the child.
+        // SAFETY: only system calls run in the child.
         unsafe { command.pre_exec(connects) };
         Ok(Crowd(command.spawn()?))
     }
@@ -108,7 +107,6 @@ impl Crowd {
 
 impl Drop for Crowd {
     fn drop(&mut self) {
-        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -118,7 +116,6 @@ impl Drop for Crowd {
 fn a_silent_crowd_at_the_socket_slows_no_share() -> Result<()> {
     let plugins = plugins()?;
     let daemon = Uromd::start(plugins.variable())?;
-    // No other test has it.
     let id = 1_000_000 + u64::from(std::process::id());
     let before = Sharer::with(&daemon, id)?;
     let sockets = std::fs::read_to_string("/proc/net/unix")?;
@@ -141,7 +138,6 @@ fn a_share_that_cannot_use_the_socket_says_why_and_the_next_one_tries_again() ->
     let daemon = Uromd::start_with(plugins.variable(), |command| {
         command.arg("--socket-dir").arg(folder.path())
     })?;
-    // The worker's socket is there from now on.
     let _first = Sharer::new(&daemon)?;
     let file = std::fs::read_dir(folder.path())?.next().context("no socket")??.path();
     let away = folder.path().join("away");
@@ -155,7 +151,7 @@ fn a_share_that_cannot_use_the_socket_says_why_and_the_next_one_tries_again() ->
     for part in ["INFO", "worker 7", "`network`, not `mapped`", "No such file", "--socket-dir"] {
         assert!(line.contains(part), "{part}: {line}");
     }
-    // It asked for nothing faster.
+    // The host did not request a faster path, so it logs nothing.
     assert_eq!(other_host(program()?, &daemon, "7", MemoryPath::NETWORK)?, (path, vec![]));
     std::fs::rename(&away, &file)?;
     assert_eq!(share(&late.worker)?.path(), MemoryPath::MAPPED);
@@ -193,7 +189,7 @@ fn the_file_of_a_worker_s_socket_goes_with_the_worker() -> Result<()> {
     assert!(other.stop()?.success());
     drop(of_other);
     until_empty(folder.path())?;
-    // The daemon removes what a worker that was killed has left.
+    // The daemon removes the files of a killed worker.
     let sharer = Sharer::new(&daemon)?;
     kill_process(sharer.process()?, Signal::KILL)?;
     until_empty(folder.path())?;
@@ -205,8 +201,8 @@ fn the_file_of_a_worker_s_socket_goes_with_the_worker() -> Result<()> {
     until_empty(folder.path())
 }
 
-/// Two network namespaces that are joined, and namespaces of processes and files on one side.
-/// Dropping it removes them.
+/// Two connected network namespaces; each side has its own process and mount namespaces. Drop
+/// removes them.
 struct Containers {
     host: String,
     service: String,
@@ -242,7 +238,6 @@ impl Containers {
         Ok(containers)
     }
 
-    /// A command that runs a program in one of them, with files and processes of its own.
     fn command(namespace: &str, program: &Path) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", namespace]);
@@ -255,7 +250,6 @@ impl Containers {
 impl Drop for Containers {
     fn drop(&mut self) {
         for namespace in [&self.host, &self.service] {
-            // It may not have been made.
             let _ = run(Command::new("ip").args(["netns", "delete", namespace]));
         }
     }
@@ -287,7 +281,7 @@ fn containers_share_memory_directly_where_they_share_a_folder() -> Result<()> {
             let mut host = Containers::command(&containers.host, &program);
             host.env("UROM_KEY_FILE", &key);
             let (taken, lines) = other_host(host, &daemon, "new", first)?;
-            // The kernel copies for no process of another container.
+            // The kernel does not copy for processes of other containers.
             let (path, why) = match first {
                 MemoryPath::MAPPED if has_folder => (first, None),
                 _ if has_folder => (MemoryPath::NETWORK, Some("the kernel copies nothing")),

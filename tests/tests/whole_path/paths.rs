@@ -1,4 +1,4 @@
-//! The paths to a host's memory, and memory that is reached by each.
+//! The paths to a host's memory, and memory for each path.
 
 use anyhow::{Result, ensure};
 use urom_host::Worker;
@@ -9,7 +9,6 @@ pub(crate) const PATHS: [MemoryPath; 3] =
 
 pub(crate) const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
-/// Memory that may be shared so that it is reached by `path`.
 pub(crate) fn allocate(len: usize, access: Access, path: MemoryPath) -> Result<Mmap> {
     Ok(match path {
         MemoryPath::MAPPED => Mmap::allocate(len, access)?,
@@ -17,7 +16,6 @@ pub(crate) fn allocate(len: usize, access: Access, path: MemoryPath) -> Result<M
     })
 }
 
-/// Shares it with a worker, which reaches it by `path`.
 pub(crate) fn share(memory: &Mmap, worker: &Worker, path: MemoryPath) -> Result<MemoryShare> {
     let shared = memory.share_from(worker, path).wait()?;
     ensure!(shared.path() == path, "it is {} instead of {}", shared.path().name(), path.name());

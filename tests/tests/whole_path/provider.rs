@@ -1,4 +1,4 @@
-//! Where a test's workers come from.
+//! Services that provide a test's workers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,15 @@ use urom_host::{Host, Library, Service, ServiceBuilder, Worker};
 use urom_tests::c::{Source, prefix};
 use urom_tests::{Participants, PluginDirectory, Uromd, doca_library};
 
-/// A service with plugins, and the library that reaches it.
 pub(crate) struct Provider {
-    /// `None` for the built-in one.
+    /// `None`: the built-in library.
     library: Option<PathBuf>,
     daemon: Option<Uromd>,
     plugins: PluginDirectory,
-    /// The service uses nothing of plugins but DOCA's interface.
+    /// The service uses only DOCA's plugin interface.
     is_plain: bool,
 }
 
-/// What a test is given of its provider.
 pub(crate) trait Given<'a>: Sized {
     fn given(provider: &'a Provider) -> Result<Self>;
 }
@@ -34,7 +32,7 @@ impl<'a> Given<'a> for &'a Provider {
 }
 
 impl Provider {
-    /// Processes: a daemon of its own for each test.
+    /// A separate daemon for each test.
     pub(crate) fn uromd(plugins: PluginDirectory) -> Result<Provider> {
         let daemon = Uromd::start_with(plugins.variable(), |command| {
             command.args(["--cpus", "0-7", "-l", "30"])
@@ -42,7 +40,7 @@ impl Provider {
         Ok(Provider { library: None, daemon: Some(daemon), plugins, is_plain: false })
     }
 
-    /// The same, with DOCA's interface alone between worker and plugins.
+    /// A daemon with only DOCA's interface between worker and plugins.
     pub(crate) fn plain_uromd(plugins: PluginDirectory) -> Result<Provider> {
         let daemon = Uromd::start_with(plugins.variable(), |command| {
             command.args(["--cpus", "0-7", "-l", "30", "--plain-doca"])
@@ -50,32 +48,29 @@ impl Provider {
         Ok(Provider { library: None, daemon: Some(daemon), plugins, is_plain: true })
     }
 
-    /// Whether plugins of this kit can do more than DOCA's interface says.
+    /// Whether the service supports this kit's plugin extensions.
     pub(crate) fn has_extension(&self) -> bool {
         !self.is_plain
     }
 
-    /// Threads of the test's own process.
+    /// An embedded service in the test's process.
     pub(crate) fn embedded(plugins: PluginDirectory) -> Result<Provider> {
         Ok(Provider { library: None, daemon: None, plugins, is_plain: false })
     }
 
-    /// The same, through a `libdoca_urom.so` that is loaded.
+    /// The same service through a loaded `libdoca_urom.so`.
     pub(crate) fn loaded(self) -> Result<Provider> {
         Ok(Provider { library: Some(doca_library()?), ..self })
     }
 
-    /// The daemon's process, if it is one.
     pub(crate) fn pid(&self) -> Option<Pid> {
         self.daemon.as_ref().map(Uromd::pid)
     }
 
-    /// The library's file, if one is loaded.
     pub(crate) fn library(&self) -> Option<&Path> {
         self.library.as_deref()
     }
 
-    /// Where the daemon listens, if there is one.
     pub(crate) fn address(&self) -> Option<&str> {
         self.daemon.as_ref().map(Uromd::address)
     }
@@ -85,7 +80,6 @@ impl Provider {
     }
 
     pub(crate) fn builder(&self) -> ServiceBuilder {
-        // Whatever UROM_DOCA_LIBRARY says.
         let library = self.library.as_ref().map_or_else(Library::builtin, |file| {
             // SAFETY: the file is this project's library.
             unsafe { Library::load(file) }.expect("this project's library loads")
@@ -97,7 +91,7 @@ impl Provider {
         }
     }
 
-    /// Processes of an example of this package that connect to the same, each for itself.
+    /// Starts processes of an example; each connects separately to this service.
     pub(crate) fn participants(&self, example: &str, count: u32) -> Result<Participants> {
         let library = self.library().unwrap_or(Path::new("builtin"));
         Participants::start_with(example, &self.place(), count, |command| {
@@ -105,8 +99,7 @@ impl Provider {
         })
     }
 
-    /// A process of an example that connects to the same, with a variable of its own. It has said
-    /// its first line.
+    /// Starts an example with an additional variable, and waits for its first line.
     pub(crate) fn process(&self, example: &str, variable: (&str, &str)) -> Result<Participants> {
         Participants::start_with(example, &self.place(), 1, |command| {
             command.env(variable.0, variable.1)
@@ -122,7 +115,6 @@ impl Provider {
         place
     }
 
-    /// A connection. Each one is a host of its own to the service.
     pub(crate) fn connect(&self) -> Result<Service> {
         Ok(self.builder().connect()?)
     }
@@ -153,7 +145,7 @@ pub(crate) fn in_rust() -> Result<PluginDirectory> {
     ])
 }
 
-/// The two plugins that there are in C, too. They share no code with those in Rust.
+/// The plugins that also exist in C, without shared code.
 pub(crate) fn in_c() -> Result<PluginDirectory> {
     let mut plugins = PluginDirectory::with(&[])?;
     let run_path = format!("-Wl,-rpath,{}", prefix()?.lib().display());
@@ -182,7 +174,6 @@ pub(crate) fn sandbox(service: &Service) -> Result<Sandbox<Host>> {
     Ok(service.plugin::<sandbox_protocol::Protocol>()?)
 }
 
-/// A variable of the worker's environment.
 pub(crate) fn variable(
     faulty: &Faulty<Host>,
     worker: &Worker,

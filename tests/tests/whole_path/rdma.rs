@@ -1,4 +1,4 @@
-//! Two hosts, each with a worker, and DOCA RDMA's operations between their memories.
+//! Two hosts, each with a worker, and DOCA RDMA operations between their memories.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -15,17 +15,15 @@ use crate::provider::{Given, Provider};
 
 pub(crate) const LOCAL: Access = Access::LOCAL_READ_WRITE;
 
-/// Everything that the other end may do.
+/// All permissions of the other end.
 pub(crate) const ALL: Access =
     LOCAL.union(Access::RDMA_READ).union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC);
 
-/// How long anything may take.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-/// How memory is made.
 pub(crate) type Make = fn(Vec<u8>, Access) -> Mmap;
 
-/// What a worker maps, and what the kernel copies for it.
+/// Memory that a worker maps, and memory that the kernel copies.
 pub(crate) const MAKES: [Make; 2] = [
     |bytes, access| {
         let memory = Mmap::allocate(bytes.len(), access).unwrap();
@@ -35,14 +33,12 @@ pub(crate) const MAKES: [Make; 2] = [
     |bytes, access| Mmap::from_vec(bytes, access).unwrap(),
 ];
 
-/// A host with a worker of its own.
 pub(crate) struct End {
     pub(crate) rdma: Rdma,
     pub(crate) worker: Worker,
     _service: Service,
 }
 
-/// Two hosts that are connected.
 pub(crate) struct RdmaPair {
     pub(crate) one: End,
     pub(crate) two: End,
@@ -78,7 +74,6 @@ impl RdmaPair {
         })
     }
 
-    /// Memory of the second host, as the first one names it.
     fn remote(&self, memory: &Mmap) -> Result<RemoteMmap> {
         let import = async {
             let exported = self.two.rdma.export_mmap(memory).await?;
@@ -174,7 +169,6 @@ pub(crate) fn buffers_are_gathered_scattered_and_given_back(at: RdmaPair) -> Res
 
 pub(crate) fn a_failure_brings_both_ends_to_error_and_a_restart_helps(at: RdmaPair) -> Result<()> {
     let (here, there) = (MAKES[0](vec![1; 64], LOCAL), MAKES[0](vec![0; 64], LOCAL));
-    // The other end's memory permits reads alone.
     let there_ro = MAKES[0](vec![0; 64], LOCAL | Access::RDMA_READ);
     let remote = at.remote(&there_ro)?;
     block_on(at.two.rdma.register(&there))?;
@@ -216,7 +210,7 @@ pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: RdmaPai
     let remote = at.remote(&there)?;
     let old = MAKES[0](vec![9; 64], LOCAL);
     at.one.rdma.write(old.slice(..), remote.at(0)).wait()?;
-    // Each is new to the worker, and the last one is not.
+    // The first four are new to the worker; the last is registered.
     let new: Vec<_> = (1..5).map(|byte| MAKES[0](vec![byte; 64], LOCAL)).collect();
     let writes: Vec<_> = new
         .iter()
@@ -239,7 +233,6 @@ pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: RdmaPair) -> 
         let code = result.err().map_or(DocaError::SUCCESS, |error| error.code());
         note.borrow_mut().push(code);
     };
-    // Its memory is new.
     at.one.rdma.write(here.slice(..), remote.at(0)).then(tell.clone());
     assert_eq!(told.take(), [DocaError::BAD_STATE]);
     block_on(at.one.rdma.register(&here))?;
@@ -261,7 +254,7 @@ pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: RdmaPair) -> 
     let place = MAKES[0](vec![0; 64], LOCAL);
     block_on(two.rdma.register(&place))?;
     let receive = two.rdma.receive(place.slice(..));
-    // Commands begin in order, so the receive has begun before the other end leaves.
+    // Commands keep their order, so the receive begins before the other end leaves.
     block_on(two.rdma.state())?;
     let End { rdma, worker, _service } = one;
     drop(rdma);
@@ -283,7 +276,7 @@ pub(crate) fn an_instance_waits_for_new_memory_of_its_own_alone(at: RdmaPair) ->
     let new = || MAKES[0](vec![0; 8], LOCAL);
     let (first, second) = (new(), new());
     let mut write = pin!(one.rdma.write(first.slice(..0), RemotePlace::NOWHERE));
-    // It has begun to share its memory, and nobody goes on with it.
+    // The share has begun; this write is not polled further.
     assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     other[0].within(LIMIT).write(second.slice(..0), RemotePlace::NOWHERE).wait()?;
     Ok(block_on(write)?)

@@ -1,5 +1,4 @@
-//! Workers and hosts that are killed in the middle of RDMA's operations, at each point: the other
-//! end fails, and goes on with the next.
+//! Kills workers and hosts during RDMA operations: the other end fails and can then continue.
 
 use std::time::Instant;
 
@@ -14,14 +13,12 @@ use crate::host_process::HostProcess;
 use crate::provider::{Given, Provider, faulty};
 use crate::rdma::{ALL, LIMIT, LOCAL, MAKES, RdmaPair, started};
 
-/// Waits for an operation.
 type Wait = Box<dyn FnOnce() -> urom_host::Result<()>>;
 
-/// What runs when a worker is killed: operations of the host whose worker stays, with memory of its
-/// own and of the other end.
+/// Operations of the surviving host at the kill, with its own memory and the other end's memory.
 type Point = fn(&Rdma, &Mmap, &RemoteMmap) -> Vec<Wait>;
 
-/// Several times the same, so that one of them is in the middle.
+/// Begins eight operations, so that one is in progress at the kill.
 fn several<O: Future<Output = urom_host::Result<T>> + 'static, T>(
     begin: impl Fn(u64) -> O,
 ) -> Vec<Wait> {
@@ -34,10 +31,10 @@ fn several<O: Future<Output = urom_host::Result<T>> + 'static, T>(
 
 const PART: u64 = 4 << 20;
 
-/// How operations end when the other end dies. What the worker gets after that is not taken.
+/// Errors after the other end's death. The worker refuses later operations.
 const FAILED: [DocaError; 2] = [DocaError::CONNECTION_ABORTED, DocaError::BAD_STATE];
 
-/// Whether none of it can complete, and what it is.
+/// Whether the operations cannot complete, and the operations.
 const POINTS: [(bool, Point); 5] = [
     (false, |_, _, _| Vec::new()),
     (true, |rdma, own, _| several(|at| rdma.send(own.slice(at..at + 1)))),
@@ -59,7 +56,6 @@ pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_poin
     let two = started(&stays)?.within(LIMIT);
     let own = MAKES[0](vec![0; 8 * PART as usize], LOCAL);
     block_on(two.register(&own))?;
-    // The last time, the other end has not connected yet.
     for point in POINTS.iter().map(Some).chain([None]) {
         let doomed = service.worker().id(13).plugin(&plugin).plugin(&faulty).start().wait()?;
         let (one, idle) = (started(&doomed)?, started(&doomed)?.within(LIMIT));
@@ -85,7 +81,7 @@ pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_poin
         kill_process(process, Signal::KILL)?;
         let failed: Vec<_> = begun.into_iter().filter_map(|wait| wait().err()).collect();
         assert!(failed.iter().all(|error| FAILED.contains(&error.code())), "{failed:?}");
-        // Nobody receives what is sent, and the end that has not connected answers nothing.
+        // Sends lack a receive, and an unconnected end does not answer.
         let cannot_complete = point.is_none_or(|(cannot_complete, _)| *cannot_complete);
         assert!(!cannot_complete || failed.len() == 8, "{failed:?}");
         assert_eq!(lost.wait().map(drop).unwrap_err().code(), DocaError::CONNECTION_RESET);
@@ -101,7 +97,6 @@ pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_poin
     Ok(())
 }
 
-/// What a host does when it is killed.
 const AT_WORK: [&str; 7] = ["idle", "send", "receive", "write", "read", "add", "unconnected"];
 
 pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
@@ -111,8 +106,8 @@ pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
     let two = started(&pair.two.worker)?.within(LIMIT);
     let own = MAKES[0](vec![0; PART as usize], ALL);
     block_on(two.register(&own))?;
-    // It has a worker of its own: a host that dies in the middle of a command may cost all hosts of
-    // a worker that worker.
+    // The killed host has its own worker: a host that dies during a command may disconnect other
+    // hosts of its worker.
     for (id, what) in (20..).zip(AT_WORK) {
         let id = u32::to_string(&id);
         let mut other = HostProcess::start(provider, "rdma_host_at_work", &[&id, what])?;
@@ -123,7 +118,7 @@ pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
         }
         block_on(two.connect(&details))?;
         assert_eq!(other.line()?, "ready", "{what}");
-        // It waits for a receive, or for the other end to connect.
+        // It waits for a receive, or for the other end's connect.
         let send = (what != "receive").then(|| two.send(own.slice(..8)));
         other.signal(Signal::KILL)?;
         let killed = Instant::now();
@@ -137,7 +132,6 @@ pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
         }
         let (_, failed) = block_on(two.state())?;
         assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET), "{what}");
-        // Others go on, and so does this one.
         pair.one.rdma.write((), RemotePlace::NOWHERE).wait()?;
         block_on(async {
             two.stop().await?;

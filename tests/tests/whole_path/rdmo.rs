@@ -17,7 +17,7 @@ use crate::sandbox::{LIMIT, wait_with};
 
 const REGION: usize = 4096;
 
-/// The worker that two hosts may share.
+/// Two hosts may share this worker.
 const WORKER: u64 = 7;
 
 fn ucx_worker() -> Result<ucx::Worker> {
@@ -25,7 +25,6 @@ fn ucx_worker() -> Result<ucx::Worker> {
     Ok(Context::builder(features).config("TCP_PUT_ENABLE", "n").build()?.worker()?)
 }
 
-/// A host, one that is not a client yet, and its memory.
 pub(crate) struct Owner {
     worker: Worker,
     rdmo: Client<Host>,
@@ -44,7 +43,6 @@ impl Owner {
         Ok(Owner { worker, rdmo, ucx, memory, _service: service })
     }
 
-    /// Becomes a client; the plugin's address.
     fn introduce(&self, id: u64) -> Result<Vec<u8>> {
         let address = self.ucx.address()?;
         let task = self.rdmo.task_client_init(&self.worker, id, address.raw_bytes());
@@ -88,7 +86,6 @@ struct Initiator {
 }
 
 impl Initiator {
-    /// With a queue at `owner`, which is client `client`.
     fn new(owner: &Owner, client: u64, plugin: &[u8]) -> Result<Initiator> {
         let ucx = ucx_worker()?;
         let address = ucx.address()?;
@@ -113,12 +110,10 @@ impl Initiator {
         self.endpoint.am_send_with(AM_ID, header, data.to_vec(), AmFlags::REPLY).detach();
     }
 
-    /// Appends by the pointer at the beginning of a region.
     fn append(&self, pointer: u64, rkey: u64, data: &[u8]) {
         self.request(Operation::Append { pointer, pointer_rkey: rkey, data_rkey: rkey }, data);
     }
 
-    /// Scatters the same bytes to these addresses.
     fn scatter(&self, rkey: u64, addresses: &[u64], data: &[u8]) -> Result<()> {
         let mut parts = Vec::new();
         for &address in addresses {
@@ -128,7 +123,7 @@ impl Initiator {
         Ok(())
     }
 
-    /// Flushes. MemoryShare memory needs nobody but the host's library: `ucx` is `None` then.
+    /// Flushes. Shared memory needs only the host's library: `ucx` is `None` then.
     fn flush(&self, ucx: Option<&ucx::Worker>) -> Result<()> {
         let flushed = Flushed { flush_id: 0xbeef + self.answers.borrow().len() as u64 };
         self.request(Operation::Flush { flush_id: flushed.flush_id }, &[]);
@@ -179,7 +174,6 @@ pub(crate) fn an_initiator_appends_scatters_and_flushes(owner: Owner) -> Result<
     Ok(())
 }
 
-/// A region in memory that its host shares with the worker.
 struct Region {
     memory: Mmap,
     shared: MemoryShare,
@@ -257,14 +251,13 @@ pub(crate) fn shared_memory_ends_with_its_region_or_its_host(provider: &Provider
         assert_eq!(leaves.code(theirs.submit()?)?, DocaError::NOT_FOUND);
         region.point_to(8)?;
         region.append(&initiator, b"not flushed");
-        // Behind it.
+        // Executed after the append.
         initiator.scatter(region.rkey, &[va + 100], b"x")?;
         let scattered = || Ok(region.bytes(100, 1)? == b"x");
         initiator.until(None, "nothing is scattered", scattered)?;
         let Region { memory, shared, rkey } = region;
         stays.rdmo.task_mr_dereg(&stays.worker, rkey).submit()?.wait()?;
         assert_eq!(memory.view().get::<u64>(0)?, va + 8 + 11, "{path:?}");
-        // The worker is done with it.
         shared.unshare().wait()?;
     }
     let region = Region::new(&leaves, MemoryPath::NETWORK)?;
@@ -296,7 +289,7 @@ pub(crate) fn a_host_that_leaves_takes_nothing_from_another(provider: &Provider)
     let (rkey, theirs) = (stays.register()?, leaves.register()?);
     stays.point_to(8);
     leaves.point_to(8);
-    // Their appends are under way as the host goes.
+    // Appends are in progress while the host leaves.
     for _ in 0..10 {
         other.append(leaves.at(0), theirs, &[1; 100]);
         other.ucx.progress();

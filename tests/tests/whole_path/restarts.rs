@@ -1,4 +1,4 @@
-//! Workers that are started again.
+//! Restarted workers.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,6 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
         );
         assert!(process(&faulty, &again)? != pid);
         assert_eq!(variable(&faulty, &again, "UROM_TEST_MARK")?.as_deref(), Some("kept"));
-        // The old one stays what it was.
         assert_eq!(
             faulty.task_echo(&worker, 1).submit().map(drop).map_err(|e| e.code()),
             Err(DocaError::BAD_STATE)
@@ -46,7 +45,8 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
     Ok(())
 }
 
-/// The host notices first; until the service ends the worker it would be joined as it is.
+/// The host notices before the service ends the worker: until then a start would join the old
+/// worker.
 pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
     provider: &Provider,
 ) -> Result<()> {
@@ -79,7 +79,6 @@ pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result
     Ok(())
 }
 
-/// Kills a worker, and waits until this host knows.
 fn kill(faulty: &Client<Host>, worker: &Worker) -> Result<()> {
     let lost = faulty.task_await(worker, 1, 1).submit()?;
     kill_process(process(faulty, worker)?, Signal::KILL)?;
@@ -99,7 +98,6 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
     let begin = Instant::now();
     let mut b = loop {
         match other.worker().id(9).plugin(&second).env(mark, "other").start().wait() {
-            // The daemon does not know yet.
             Err(error) if error.code() == DocaError::ALREADY_EXIST && begin.elapsed() < LIMIT => {}
             started => break started?,
         }
@@ -113,7 +111,7 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
             "the environment is that of who came first"
         );
         assert_eq!(second.task_echo(&b, round).submit()?.wait()?.data, round);
-        // Next time, too: what `a` was started with makes no difference to that.
+        // The same in the next round, independently of the environment of `a`.
         kill(&first, &a)?;
         second
             .task_echo(&b, round)
@@ -122,7 +120,7 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
             .expect_err("it was killed");
         b = b.restart().wait()?;
     }
-    // Alone again, it has its own environment.
+    // Without other hosts, the worker has its own environment.
     b.stop().wait()?;
     a = a.restart().wait()?;
     assert_eq!(variable(&first, &a, mark)?.as_deref(), Some("one's"));

@@ -16,7 +16,6 @@ use crate::provider::{Given, Provider};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A counter of the host, shared so that it is reached by a path.
 struct Counter {
     event: SyncEvent,
     shared: MemoryShare,
@@ -32,7 +31,6 @@ impl Reached {
         Ok(self.plugin.task_count(&self.worker, event, value, kind).submit()?.wait()?.value)
     }
 
-    /// Begins a command that waits, and gives what does.
     fn until(
         &self,
         event: MemoryRange,
@@ -42,7 +40,7 @@ impl Reached {
         self.plugin.task_until(&self.worker, event, value, u64::MAX, kind).submit()
     }
 
-    /// Commands that were submitted before have begun.
+    /// Waits until all earlier commands have begun.
     fn begun(&self) -> urom_host::Result<()> {
         self.plugin.task_churning(&self.worker).submit()?.wait().map(drop)
     }
@@ -52,12 +50,11 @@ fn value(waiting: impl Future<Output = urom_host::Result<Value>>) -> Result<u64>
     Ok(block_on_for(LIMIT, waiting)??.value)
 }
 
-/// The code that a command fails with.
 fn refusal(waiting: impl Future<Output = urom_host::Result<Value>>) -> Result<DocaError> {
     Ok(code(block_on_for(LIMIT, waiting)?))
 }
 
-/// A store that is none of the kit's calls.
+/// A plain atomic store, without the kit's calls.
 fn store(event: &SyncEvent, value: u64) -> Result<()> {
     let at = event.range().offset;
     event.memory().view().atomic_u64(at)?.store(value, Ordering::Release);
@@ -97,7 +94,6 @@ pub(crate) fn a_plugin_waits_for_its_host(at: Reached) -> Result<()> {
                 assert_eq!(value(waiting)?, 11, "{path:?} {kind}");
             }
         }
-        // One bit of it, while the others change.
         event.set(0)?;
         let masked = at.plugin.task_until(&at.worker, range, 7, 8, 0).submit()?;
         for other in [1, 4, 7, 1 << 40] {
@@ -140,7 +136,6 @@ pub(crate) fn a_handler_reports_its_progress_while_its_command_runs(at: Reached)
         for number in 0..STEPS {
             assert_eq!(done.get(), number, "it waits to go on: {path:?}");
             go.add(1)?;
-            // In turn by a future and on this thread.
             match number % 2 {
                 0 => block_on_for(LIMIT, done.wait_until_greater(number))??,
                 _ => done.wait_until_greater_blocking(number, LIMIT)?,
@@ -155,7 +150,7 @@ pub(crate) fn a_counter_in_memory_of_the_host_s_own_is_between_other_words(
     at: Reached,
 ) -> Result<()> {
     let mut own = Box::new([1_u64, 2, 3]);
-    // SAFETY: the array, which is used through the map only until the share has ended.
+    // SAFETY: the array is only used through the map until the share has ended.
     let memory = unsafe { Mmap::from_raw(own.as_mut_ptr().cast(), 24, BOTH) }?;
     for path in [MemoryPath::PROCESS, MemoryPath::NETWORK] {
         let event = SyncEvent::in_memory(&memory, 8)?;
@@ -185,7 +180,6 @@ pub(crate) fn workers_wait_for_each_other(at: Reached) -> Result<()> {
             let first = at.plugin.task_steps(&at.worker, ping.range(), pong.range(), 10);
             let second = at.plugin.task_steps(&other, pong.range(), ping.range(), 9);
             let (first, second) = (first.submit()?, second.submit()?);
-            // Each waits for the other from now on.
             pong.add(1)?;
             assert_eq!((value(first)?, value(second)?), (10, 10), "{path:?}");
         }
@@ -291,7 +285,6 @@ pub(crate) fn a_wait_ends_with_its_host(provider: &Provider) -> Result<()> {
         at.worker.stop().wait()?;
         assert!(block_on_for(LIMIT, waiting)?.is_err(), "{path:?}");
         block_on_for(LIMIT, shared.unshare())??;
-        // The worker serves others.
         let Counter { event, shared: _shared } = stays.counter(path)?;
         assert_eq!(stays.count(event.range(), 2, 1)?, 0);
         assert_eq!(event.wait_until_greater_blocking(0, LIMIT)?, 1);

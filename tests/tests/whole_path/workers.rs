@@ -24,14 +24,14 @@ pub(crate) fn environment_reaches_the_worker(provider: &Provider) -> Result<()> 
     let worker =
         service.worker().plugin(&faulty).env("UROM_TEST_COLOUR", "deep=blue").start().wait()?;
     let colour = variable(&faulty, &worker, "UROM_TEST_COLOUR")?;
-    // A thread cannot have an environment of its own; the service logs that it is left out.
+    // A thread cannot have its own environment; the service logs that it ignores it.
     assert_eq!(colour.as_deref(), provider.has_processes().then_some("deep=blue"));
     assert_eq!(variable(&faulty, &worker, "UROM_TEST_ABSENT")?, None);
     Ok(())
 }
 
-/// As UCC's test program has it: each of its contexts has a service, a worker of its rank, and a
-/// domain with a buffer.
+/// Like UCC's test program: each context has a service, a worker of its rank, and a domain with a
+/// buffer.
 pub(crate) fn a_second_context_has_the_same_worker_and_a_domain_of_its_own(
     provider: &Provider,
 ) -> Result<()> {
@@ -65,7 +65,7 @@ pub(crate) fn cpus_reach_the_worker(provider: &Provider) -> Result<()> {
         assert_eq!((mask[0], &mask[1..]), (1, &[0; 15][..]));
         assert_eq!(service.cpus(), "0-7".parse()?, "reported as given, whatever the machine has");
     } else {
-        // CPUs cannot be set for one worker among threads; the service logs that they are left out.
+        // Thread workers share the CPUs; the service logs that it ignores the setting.
         assert_ne!(mask[0] & 1, 0);
     }
     Ok(())

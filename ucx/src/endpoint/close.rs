@@ -1,4 +1,4 @@
-//! Closing endpoints: at once, or after everything has arrived.
+//! Closing endpoints by force or after a flush.
 
 use std::mem;
 use std::rc::Rc;
@@ -16,19 +16,18 @@ use crate::worker::Worker;
 /// How to close an [`Endpoint`](crate::Endpoint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseMode {
-    /// Everything that was sent arrives first. From then on it is not noticed that a peer leaves
-    /// its [`Mesh`](crate::Mesh): where that may happen, wait for [`flush`](crate::Endpoint::flush)
-    /// first.
+    /// Delivers all sent data first. From then on the endpoint does not detect that its peer leaves
+    /// a [`Mesh`](crate::Mesh): in a mesh, wait for [`flush`](crate::Endpoint::flush) first.
     Flush,
-    /// At once: pending requests end with `CANCELED`, what is not on the wire yet is lost, and the
-    /// peer's endpoint fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
+    /// Closes at once: pending requests end with `CANCELED`, unsent data is lost, and the peer's
+    /// endpoint fails with `CONNECTION_RESET`. `UCP_EP_CLOSE_FLAG_FORCE`.
     Force,
 }
 
-/// Closes an endpoint that is used no more; inside a callback, once that has returned.
+/// Closes an endpoint; inside a callback, after the callback has returned.
 ///
-/// By force, and in a mesh, that is once UCX has read what peers had sent: UCX 1.22 crashes on the
-/// request to connect of a process that is gone if the endpoint to it is closed.
+/// In a mesh, a forced close waits until UCX has read the peers' data: UCX 1.22 crashes otherwise
+/// on the connection request of a dead process.
 pub(super) fn close(
     raw: sys::ucp_ep_h,
     shared: Rc<EndpointState>,
@@ -55,13 +54,12 @@ fn begin(raw: sys::ucp_ep_h, shared: Rc<EndpointState>, worker: &Worker, mode: C
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_FLAGS;
         params.flags = sys::UCP_EP_CLOSE_FLAG_FORCE;
     }
-    // SAFETY: the endpoint is live and closed once, the mask names what is set.
+    // SAFETY: the endpoint is live and closed once, and the mask names the set fields.
     let returned = unsafe { sys::ucp_ep_close_nbx(raw, &params) };
     if sys::UCS_PTR_IS_ERR(returned) {
-        // Whether the endpoint still exists is not known, so its error handler may yet be called.
+        // The endpoint may still exist, so UCX may yet call its error handler: leak the state.
         mem::forget(Rc::clone(&shared));
     }
-    // The request keeps what the error handler reaches alive.
     let immediate = Completion::new(Status::OK);
     Request::<_, ()>::started(worker, returned, immediate, Held::new(shared)).detach();
 }

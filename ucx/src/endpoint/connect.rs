@@ -1,4 +1,4 @@
-//! Making endpoints from the addresses of workers.
+//! Making endpoints from worker addresses.
 
 use std::cell::Cell;
 use std::ptr;
@@ -15,19 +15,18 @@ use crate::version::{Version, version};
 use crate::worker::Worker;
 
 impl Worker {
-    /// Connects to the worker with this address, with no error hook. See
-    /// [`EndpointBuilder::connect`].
+    /// Connects to this address: [`EndpointBuilder::connect`] without an error hook.
     pub fn connect(&self, address: &WorkerAddress) -> Result<Endpoint> {
         self.endpoint().connect(address)
     }
 
-    /// Starts to describe an endpoint.
+    /// Returns a builder for an endpoint.
     pub fn endpoint(&self) -> EndpointBuilder {
         EndpointBuilder { worker: self.clone(), mode: ErrorMode::default(), hook: None }
     }
 }
 
-/// The settings from which an [`Endpoint`] is made.
+/// Builds an [`Endpoint`].
 #[must_use]
 pub struct EndpointBuilder {
     pub(crate) worker: Worker,
@@ -36,29 +35,27 @@ pub struct EndpointBuilder {
 }
 
 impl EndpointBuilder {
-    /// What to do about a peer that goes away; [`ErrorMode::Peer`] if this is not called.
+    /// Sets the behaviour when the peer is lost; the default is [`ErrorMode::Peer`].
     pub fn error_mode(mut self, mode: ErrorMode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Calls `hook` once when the peer is gone or the connection fails, from [`Worker::progress`]
-    /// or [`Worker::arm`], after UCX has returned. It may do anything, also drop the endpoint. It
-    /// must not hold a strong handle of the worker or the endpoint. Not called with
-    /// [`ErrorMode::None`].
+    /// Calls `hook` once when the peer is lost or the connection fails, from [`Worker::progress`]
+    /// or [`Worker::arm`], after UCX has returned; never with [`ErrorMode::None`]. The hook may
+    /// drop the endpoint, but must not hold a strong handle of the worker or the endpoint.
     pub fn on_error(mut self, hook: impl FnOnce(Status) + 'static) -> Self {
         self.hook = Some(Box::new(hook));
         self
     }
 
-    /// Connects to the worker with this address: `ucp_ep_create`. Progress makes the connection;
-    /// the first request or the error hook tells whether it came about.
+    /// Connects to this address: `ucp_ep_create`. The first request or the error hook reports a
+    /// failure.
     ///
     /// # Errors
-    /// `UNREACHABLE` when no transport reaches the peer, when its UCX has another version (see
-    /// [`wire_compatible`](crate::wire_compatible)), or when its context has other sizes for shared
-    /// memory, as one with [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory)
-    /// has beside one without.
+    /// `UNREACHABLE` when no transport reaches the peer, its UCX is incompatible (see
+    /// [`wire_compatible`](crate::wire_compatible)), or its shared memory sizes differ, as with and
+    /// without [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory).
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let what = || format!("connecting to the worker at {address:?}");
         self.worker.context().require_queues(address.queues(), what)?;
@@ -84,8 +81,8 @@ impl EndpointBuilder {
         params.err_handler.cb = Some(on_error);
         params.err_handler.arg = void(Rc::as_ptr(&shared));
         let mut raw = ptr::null_mut();
-        // SAFETY: the worker is live, the mask names what is set, what it points to lives through
-        // the call, and the error handler's argument until the endpoint is closed.
+        // SAFETY: the worker is live, pointers live through the call, the handler's argument until
+        // close.
         let status = unsafe { sys::ucp_ep_create(self.worker.raw(), &params, &mut raw) };
         let no_way = Status::from_raw(status) == Status::UNREACHABLE
             && matches!(version(), Version { major: 1, minor: 20, .. })
@@ -96,8 +93,7 @@ impl EndpointBuilder {
     }
 }
 
-/// What UCX 1.20 does not do: it takes the name space's id in the address of the loopback device
-/// for an address.
+/// UCX 1.20 misreads the namespace id in the address of the loopback device as an address.
 const WITHOUT_LOOPBACK: &str = " (UCX 1.20 does not reach the loopback device over tcp: \
      let it use shared memory with UCX_TLS or another device with UCX_NET_DEVICES, or use another \
      release)";
@@ -108,7 +104,6 @@ fn is_loopback_alone(devices: Option<&str>, there: impl FnOnce() -> Vec<String>)
     names.iter().all(|name| name.trim() == "lo")
 }
 
-/// The names of this machine's network devices.
 fn network_devices() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()

@@ -8,7 +8,6 @@ use std::task::{Context, Poll, Waker};
 use super::EndpointState;
 use crate::status::Status;
 
-/// The futures that wait for the failure of one endpoint.
 #[derive(Default)]
 pub(super) struct Waiting {
     wakers: RefCell<Vec<(u64, Waker)>>,

@@ -1,4 +1,4 @@
-//! The door of a worker in a mesh: sockets that tell both ends when the other one leaves.
+//! The listener of a worker in a mesh: its sockets let both ends detect that the other one leaves.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -17,16 +17,13 @@ use crate::peer::{Local, Machine};
 use crate::watch::WatchId;
 use crate::worker::Worker;
 
-/// The most connections of peers that a mesh keeps: a service has at most as many workers.
 const MOST: usize = 1024;
 
-/// It keeps at most this part of the descriptors that the process may have.
+/// A mesh keeps at most this fraction of the process's descriptor limit.
 const PART: u64 = 4;
 
-/// How many connections one look accepts.
 const AT_ONCE: usize = 16;
 
-/// How many connections may be kept.
 fn most() -> usize {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(descriptors / PART).unwrap_or(MOST).min(MOST)
@@ -37,11 +34,10 @@ pub(super) struct Door {
     kept: Rc<Kept>,
 }
 
-/// The sockets of a door. The worker watches them; they close with this value.
+/// The listener's sockets. The worker watches them; dropping this value closes them.
 struct Kept {
     worker: Worker,
     listener: Cell<Option<WatchId>>,
-    /// How many others it keeps.
     most: usize,
     peers: RefCell<HashSet<WatchId>>,
 }
@@ -77,7 +73,6 @@ impl Door {
 }
 
 impl Kept {
-    /// Accepts connections; whether there were any. Without a free descriptor they wait.
     fn accept(&self, weak: &Weak<Kept>, inner: &WorkerState, listener: &OwnedFd) -> bool {
         for accepted in 0..AT_ONCE {
             let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
@@ -90,8 +85,7 @@ impl Kept {
             {
                 self.peers.borrow_mut().insert(id);
             } else {
-                // A connection that has just begun has room for a byte. If not, the peer takes this
-                // one for gone.
+                // A new connection has space for a byte; else the peer treats this worker as lost.
                 let _ = rustix::io::write(&*socket, &FULL);
             }
         }
@@ -105,7 +99,7 @@ impl Kept {
         socket: Rc<OwnedFd>,
     ) -> io::Result<WatchId> {
         let weak = Weak::clone(weak);
-        // Nobody sends anything: any news is the end.
+        // Peers send nothing, so a readable socket has closed.
         inner.watch.add(socket, move |inner, _, id| {
             inner.watch.remove(id);
             if let Some(kept) = weak.upgrade() {

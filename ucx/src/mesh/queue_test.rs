@@ -1,9 +1,8 @@
 //! Tests whether the receive queue of a mesh's worker still moves after a peer has left.
 //!
-//! Over shared memory all peers of a UCX worker share one receive queue. A process that is killed
-//! between taking a place and filling it blocks the queue, and UCX does not notice. So after a loss
-//! a second worker of this process sends a message into the queue, and the mesh checks whether it
-//! comes out.
+//! Over shared memory, all peers of a UCX worker share one receive queue. A process killed between
+//! taking a slot and filling it blocks the queue, undetected by UCX. After a loss, a second worker
+//! of this process sends a message into the queue, and the mesh checks whether it arrives.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,49 +18,38 @@ use crate::request::Request;
 use crate::status::{Result, Status};
 use crate::worker::Worker;
 
-/// The id of a test's active messages.
 const AM_TEST: u16 = 255;
 
-/// How long the message may take from one step to the next: many times what it needs on one
-/// machine. With the 3.5 s after which a stopped peer counts as lost this is below 5 s.
+/// Timeout of each step, generous. With 3.5 s to lose a stopped peer, the total is below 5 s.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// How often the worker must have found nothing in that time: a process that was stopped has not
-/// looked. Only such rounds count, because other messages may take another way.
+/// Minimum number of idle rounds: a stopped process does not poll, and busy rounds do not count.
 const LOOKS: u32 = 200;
 
-/// The transport over which a worker has one receive queue; over others it has one for each peer.
+/// The transport with one receive queue per worker; others have one for each peer.
 const SHARED: &str = "posix";
 
-/// The header of a test's message.
 type Nonce = [u8; 8];
 
-/// The tests of a queue: one at a time, however many peers leave.
 pub(super) struct QueueTest {
     settings: ContextBuilder,
     address: WorkerAddress,
-    /// Empty when the message has come. Peers can send such messages too, which changes nothing.
+    /// Empty when the message has arrived. Peers can send such messages too, which changes nothing.
     awaited: Rc<Cell<Option<Nonce>>>,
-    /// Leads to the queue. The first test makes it, and the worker that it belongs to, which takes
-    /// some milliseconds.
+    /// An endpoint to the queue; the first test makes it and its worker, in some milliseconds.
     sender: Option<Endpoint>,
     running: Option<Running>,
-    /// How many of the losses are tested.
     tested: u64,
 }
 
 struct Running {
-    /// How many losses it is about.
     losses: u64,
-    /// The message, until it is in the queue.
     sending: Option<Request<()>>,
-    /// Since the message's last step.
     since: Instant,
     looks: u32,
 }
 
 impl QueueTest {
-    /// The tests of the queue of this worker, which was made with these settings.
     pub(super) fn new(worker: &Worker, settings: &ContextBuilder) -> Result<QueueTest> {
         let awaited = Rc::<Cell<Option<Nonce>>>::default();
         let receiver = Rc::clone(&awaited);
@@ -75,13 +63,11 @@ impl QueueTest {
         Ok(QueueTest { settings, address, awaited, sender: None, running: None, tested: 0 })
     }
 
-    /// Of how many losses it is known that the queue moves without them.
     pub(super) fn tested(&self) -> u64 {
         self.tested
     }
 
-    /// Goes on after a round of progress that found nothing, if it was `empty`. Returns whether the
-    /// queue is blocked.
+    /// Continues the test after a round of progress, idle if `empty`; true if the queue is blocked.
     pub(super) fn look(&mut self, losses: u64, empty: bool, now: Instant) -> bool {
         let Some(test) = &mut self.running else {
             if let Err(error) = self.begin(losses, now) {
@@ -98,8 +84,7 @@ impl QueueTest {
             sender.worker().progress();
         }
         if let Some(sent) = test.sending.take_if(|sending| sending.is_done()) {
-            // The worker looked before the message came. A peer that took its place just before
-            // has as long to fill it.
+            // Earlier idle rounds do not count, and a peer that just took a slot can still fill it.
             (test.since, test.looks) = (now, 0);
             if let (Err(status), ()) = sent.wait() {
                 let losses = test.losses;
@@ -113,7 +98,7 @@ impl QueueTest {
 
     fn begin(&mut self, losses: u64, now: Instant) -> Result<()> {
         let mut nonce = Nonce::default();
-        // A peer must not be able to forge the answer.
+        // Random, so that a peer cannot forge the answer.
         getrandom(&mut nonce, GetRandomFlags::empty()).map_err(|error| {
             Status::IO_ERROR.during(format!("asking for random bytes: {error}"))
         })?;
@@ -146,7 +131,6 @@ mod tests {
         (worker, test)
     }
 
-    /// Looks until the test of so many losses is over. Returns whether the queue is blocked.
     fn is_blocked(worker: &Worker, test: &mut QueueTest, losses: u64) -> bool {
         until(|| {
             let is_blocked = test.look(losses, !worker.progress(), Instant::now());
@@ -154,7 +138,6 @@ mod tests {
         })
     }
 
-    /// A test whose message is in the queue, which its worker has not looked at since.
     fn sent() -> (Worker, QueueTest, Instant) {
         let (worker, mut test) = receiver();
         let begin = Instant::now();
@@ -192,7 +175,7 @@ mod tests {
         for header in [&changed[..], &nonce[1..], &[&nonce[..], &[0]].concat(), &[]] {
             endpoint.am_send_with(AM_TEST, header, (), AmFlags::EAGER).detach();
         }
-        // They are behind the test's own message, which counts as not come.
+        // They are behind the test's own message, which counts as not arrived.
         worker.progress_until(|| test.awaited.get().is_none());
         test.awaited.set(Some(nonce));
         until(|| {
@@ -211,7 +194,6 @@ mod tests {
     #[test]
     fn a_worker_that_did_not_look_knows_nothing() {
         let (_worker, mut test, begin) = sent();
-        // It was stopped, or had other messages.
         for _ in 0..2 * LOOKS {
             assert!(!test.look(1, false, begin + 10 * LIMIT));
         }

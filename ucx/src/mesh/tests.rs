@@ -1,4 +1,4 @@
-//! Meshes whose peers leave, also in the middle of a message.
+//! Tests of meshes whose peers leave, also in the middle of a message.
 
 use std::cell::Cell;
 
@@ -15,7 +15,6 @@ pub(super) fn member(transports: &str) -> Mesh {
     Mesh::open(settings(transports), |_| Ok(()), |_| ()).unwrap()
 }
 
-/// Tries until there is a result.
 pub(super) fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -26,10 +25,10 @@ pub(super) fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Has a peer send a message, and leave; `before` that, something happens.
+/// Runs `before`; then a peer sends a message and leaves.
 fn peer_leaves(mesh: &Mesh, before: impl FnOnce()) {
     let (worker, peer) = (mesh.worker().unwrap(), member("posix"));
-    // SAFETY: of the mesh above.
+    // SAFETY: from the mesh above.
     let endpoint = unsafe { peer.endpoint(mesh.address().unwrap().as_bytes()) }.unwrap();
     let receiving = worker.tag_recv(7, u64::MAX, vec![0; 5]);
     endpoint.tag_send(7, b"hello".to_vec()).detach();
@@ -90,7 +89,6 @@ fn a_mesh_gives_up_a_worker_that_is_blocked_and_is_reached_by_the_next() {
     assert_eq!(listened.get(), 2);
     peer_leaves(&mesh, || ());
     assert!(mesh.worker().is_ok());
-    // An endpoint to the old address fails.
     let late = stays.connect(&old, |_| ()).unwrap();
     until(|| {
         stays.progress();

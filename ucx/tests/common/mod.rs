@@ -1,4 +1,4 @@
-//! Two workers in one thread, and waiting with a deadline.
+//! Common parts: two workers in one thread, and waiting with a deadline.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::cell::RefCell;
@@ -12,10 +12,9 @@ use ucx::{
     Request, Status, Worker,
 };
 
-/// Over which transports a test runs.
 pub(crate) const TRANSPORTS: [&str; 2] = ["tcp", "shm,self"];
 
-/// How long anything may take; generous, because the tests also run under valgrind and emulated.
+/// A generous timeout, because the tests also run under valgrind and emulated.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) fn all_features() -> Features {
@@ -30,22 +29,18 @@ pub(crate) fn context(transports: &str) -> Context {
     builder(transports).build().unwrap()
 }
 
-/// Whether UCX is of this release or a newer one. A part of a test that takes one says why with it.
 pub(crate) fn is_from(major: u32, minor: u32) -> bool {
     (ucx::version().major, ucx::version().minor) >= (major, minor)
 }
 
-/// A mesh over these transports.
 pub(crate) fn mesh(transports: &str) -> Mesh {
     Mesh::open(builder(transports).watched_shared_memory(), |_| Ok(()), |_| ()).unwrap()
 }
 
-/// A worker that connects to meshes.
 pub(crate) fn watched(transports: &str) -> Worker {
     builder(transports).watched_shared_memory().build().unwrap().worker().unwrap()
 }
 
-/// Two workers of two contexts, `a` with an endpoint to `b`.
 pub(crate) struct Pair {
     pub(crate) to_b: Rc<Endpoint>,
     pub(crate) a: Worker,
@@ -57,8 +52,7 @@ impl Pair {
         Pair::of(transports, &builder(transports))
     }
 
-    /// As `new`, and messages of more than 64 KiB stay at the sender until they are fetched. By
-    /// itself UCX 1.18 sends several MiB eagerly.
+    /// Like `new`, with rendezvous above 64 KiB. By default, UCX 1.18 sends several MiB eagerly.
     pub(crate) fn announcing(transports: &str) -> Pair {
         Pair::of(transports, &builder(transports).config("RNDV_THRESH", "64k"))
     }
@@ -69,19 +63,16 @@ impl Pair {
         Pair { to_b, a, b }
     }
 
-    /// As `new`, with an endpoint that does not care for errors.
     pub(crate) fn without_errors(transports: &str) -> Pair {
         let [a, b] = [(); 2].map(|()| context(transports).worker().unwrap());
         let to_b = a.endpoint().error_mode(ErrorMode::None).connect(&b.address().unwrap()).unwrap();
         Pair { to_b: to_b.into(), a, b }
     }
 
-    /// Progresses both until `done` says so.
     pub(crate) fn until(&self, what: &str, done: impl FnMut() -> bool) {
         until(&[&self.a, &self.b], what, done);
     }
 
-    /// Progresses both until the request ends.
     pub(crate) fn finish<B, T: ucx::Outcome>(
         &self,
         request: Request<B, T>,
@@ -90,7 +81,7 @@ impl Pair {
     }
 }
 
-/// An endpoint of `a` to `b`. Shared memory cannot tell when a peer is gone.
+/// Connects `a` to `b`. Plain shared memory cannot detect a lost peer.
 pub(crate) fn connect(a: &Worker, b: &Worker, transports: &str) -> Endpoint {
     let mode = if transports.contains("tcp") { ErrorMode::Peer } else { ErrorMode::None };
     a.endpoint().error_mode(mode).connect(&b.address().unwrap()).unwrap()
@@ -114,21 +105,17 @@ pub(crate) fn finish<B, T: ucx::Outcome>(
     request.into_done().unwrap()
 }
 
-/// Bytes that differ from place to place.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index * 7 + index / 251) as u8).collect()
 }
 
-/// Another process of the running test program: an ignored test. It is killed with this value.
 pub(crate) struct Process {
     pub(crate) child: Child,
     lines: Box<dyn Iterator<Item = String>>,
 }
 
-/// What another process tells begins with this, on a line of its own.
 const MARK: &str = "said: ";
 
-/// Tells bytes to the process that started this one.
 pub(crate) fn say(bytes: &[u8]) {
     println!("\n{MARK}{}", hex(bytes));
     std::io::stdout().flush().unwrap();
@@ -151,7 +138,6 @@ impl Process {
         Process { child, lines: Box::new(lines) }
     }
 
-    /// The next bytes that the process tells; `None` when it has ended.
     pub(crate) fn heard(&mut self) -> Option<Vec<u8>> {
         self.lines.next().map(|line| unhex(&line))
     }
@@ -168,10 +154,9 @@ impl Drop for Process {
     }
 }
 
-/// The command that runs the ignored test `name` in another process.
 pub(crate) fn again(name: &str) -> Command {
     let program = std::env::current_exe().unwrap();
-    // An emulated test cannot start its own kind by itself.
+    // An emulated test needs the emulator to start its own kind.
     let runner = std::env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default();
     let words = runner.split_whitespace().filter(|_| cfg!(target_arch = "aarch64"));
     let mut words = words.map(Into::into).chain([program.into_os_string()]);
@@ -187,7 +172,6 @@ pub(crate) fn headers(worker: &Worker, id: u16) -> Log<Vec<u8>> {
     seen
 }
 
-/// Headers and data of the messages that come whole with this id.
 pub(crate) fn eager(worker: &Worker, id: u16) -> Log<(Vec<u8>, Vec<u8>)> {
     let (seen, log) = log();
     let handler = move |message: Message<'_>| match message.data {
@@ -212,10 +196,9 @@ pub(crate) fn announced(message: Message<'_>) -> Rendezvous {
     }
 }
 
-/// A list that handlers add to.
 pub(crate) type Log<T> = Rc<RefCell<Vec<T>>>;
 
-/// A place for what handlers saw: one handle to look at it, one for the handler.
+/// Returns two handles of a list: one for the handler, one for the test.
 pub(crate) fn log<T>() -> (Log<T>, Log<T>) {
     let log = Log::default();
     (Rc::clone(&log), log)

@@ -1,5 +1,5 @@
-//! What cannot be described: enums with fields or of an unknown size, generic types, unions, and
-//! keys that do not exist.
+//! Derives that cannot describe their type: enums with fields or without a fixed size, generic
+//! types, unions, and keys that do not exist.
 
 #[derive(urom_abi::Described)]
 #[repr(u8)]

@@ -42,7 +42,7 @@ mod plain {
         Put { at: Pos },
     }
 
-    /// What the derives promise is no second error.
+    /// The derives must not cause a second error.
     pub fn shown(put: Put) -> String {
         assert_eq!(put.clone(), put);
         format!("{put:?}")

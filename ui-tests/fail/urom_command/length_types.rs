@@ -1,4 +1,4 @@
-//! Lengths that are no numbers, and fields that a length cannot see.
+//! Lengths that are not numbers, and fields that a length cannot use.
 
 use urom_abi::{urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! Lints see the expressions of `len` and `when`, and no field that an expression leaves unused.
+//! Lints check the expressions of `len` and `when`, but not fields that an expression does not use.
 
 #![deny(warnings)]
 

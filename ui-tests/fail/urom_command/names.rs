@@ -1,4 +1,4 @@
-//! Names that clash with others, that no file can have, or that name no notification.
+//! Names that clash with others, that a file cannot have, or that are not a notification's.
 
 use urom_abi::{urom_command, urom_notification};
 

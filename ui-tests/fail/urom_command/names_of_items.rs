@@ -2,7 +2,7 @@
 
 use urom_abi::{Payload, urom_command, urom_notification};
 
-/// An answer `$name`, and a command that has it.
+/// An answer `$name` and its command.
 macro_rules! answer {
     ($($module:ident $name:ident)*) => {$(
         mod $module {

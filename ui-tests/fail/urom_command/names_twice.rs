@@ -1,4 +1,4 @@
-//! Mistakes that rustc reports, and once: names that stand twice, a lifetime that no payload has,
+//! Mistakes that rustc reports once: duplicate names, a lifetime that does not belong to a payload,
 //! and types without a length.
 
 use urom_abi::{urom_command, urom_notification};

@@ -1,4 +1,4 @@
-//! Fields and elements whose bytes are not plain data, and a field without a value of zeros.
+//! Fields and elements whose bytes are not plain data, and a field without a zero value.
 
 use urom_abi::{Elements, Payload, urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! One mistake in a protocol with payloads is one error, though all uses of it are wrong then.
+//! One mistake in a protocol with payloads is one error, although every use of it is wrong.
 
 use urom_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
 use urom_pdk::{Context, OpenContext, Result, urom_plugin};

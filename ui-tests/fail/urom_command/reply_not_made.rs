@@ -1,4 +1,4 @@
-//! Answers that exist and are no notifications, or those of another protocol.
+//! Answers that are not notifications, or are notifications of another protocol.
 
 use urom_abi::{urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! Items that are no protocol.
+//! Items that cannot be a protocol.
 
 use urom_abi::{urom_command, urom_notification};
 

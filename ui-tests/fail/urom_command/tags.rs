@@ -1,4 +1,4 @@
-//! Tags that are not one number for each variant.
+//! Missing, duplicate and invalid tags.
 
 use urom_abi::{urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! Messages that exceed the default limit, some that just fit it, and elements without bytes.
+//! Messages over the default limit, messages that just fit, and elements without bytes.
 
 use urom_abi::{Elements, Payload, urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! Types that no field can have.
+//! Types that a field cannot have.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

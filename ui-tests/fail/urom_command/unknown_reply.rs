@@ -1,4 +1,4 @@
-//! Answers and types that do not exist, and notification enums that are none.
+//! Answers and types that do not exist, and enums that are not notifications.
 
 use urom_abi::{urom_command, urom_notification};
 
@@ -6,7 +6,7 @@ use urom_abi::{urom_command, urom_notification};
 enum Command {
     #[urom(reply = Gone)]
     Work { value: Mistyped },
-    // Nearer to the command's name than to the notification's.
+    // Closer to the command's name than to the notification's.
     #[urom(reply = TagSendt)]
     TagSend { value: u64 },
 }

@@ -1,4 +1,4 @@
-//! Mistakes that a notification alone can have.
+//! Mistakes that only a notification can have.
 
 use urom_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
 

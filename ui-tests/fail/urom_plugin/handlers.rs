@@ -1,4 +1,4 @@
-//! Handlers that lack something, and one of no protocol.
+//! Incomplete handlers, and a handler without a protocol.
 
 use graph_protocol::{Handler, Loopback, LoopbackDone};
 use urom_pdk::{Context, OpenContext, Result, urom_plugin};

@@ -1,4 +1,4 @@
-//! Items that are no handler, and keys that do not exist.
+//! Items that are not handlers, and keys that do not exist.
 
 use graph_protocol::{Handler, Loopback, LoopbackDone};
 use urom_pdk::{Context, OpenContext, Result, urom_plugin};

@@ -1,9 +1,9 @@
-//! Documentation with links and examples, which the items that are made of it have too.
-//! `tests/cargo.rs` of `ui-tests` looks at it with rustdoc.
+//! Documentation with links and examples, which is copied to the generated items. `tests/cargo.rs`
+//! of `ui-tests` checks it with rustdoc.
 
 use renamed_abi::{Elements, urom_command, urom_notification};
 
-/// What can be asked: [`Self::Work`], up to [`Self::MOST`] times.
+/// Commands: [`Self::Work`], up to [`Self::MOST`] times.
 #[urom_command(plugin = "documented", version = 1, crate = renamed_abi)]
 #[derive(Debug)]
 pub enum Command<'a> {
@@ -21,7 +21,7 @@ pub enum Command<'a> {
         /// assert_eq!(2 + 2, 4); // in n
         /// ```
         n: u64,
-        /// What, as often as [`Self::Work::n`] says:
+        /// As many values as [`Self::Work::n`]:
         ///
         ///     assert_eq!(3 + 3, 6); // indented
         #[urom(inline)]
@@ -41,7 +41,7 @@ pub enum Command<'a> {
 }
 
 impl Command<'_> {
-    /// The most that can be asked for.
+    /// The most repetitions.
     pub const MOST: u64 = 7;
 }
 

@@ -1,17 +1,16 @@
-//! The kit under other names: renamed in `Cargo.toml`, and re-exported by a module of the user's
-//! own. That it compiles is the test.
+//! The kit renamed in `Cargo.toml` and re-exported by the user's module. It only has to compile.
 
 #![deny(warnings, missing_docs, unreachable_pub, unused_qualifications)]
 
 pub mod documented;
 
-/// What a crate may do to offer the kit to others.
+/// Re-exports the kit, as a crate may do for its users.
 pub mod reexport {
     pub use renamed_abi as abi;
     pub use renamed_pdk as pdk;
 }
 
-/// The protocol, from the crate at `$abi`; a second path to that is in `$also`.
+/// The protocol, with two paths to the kit.
 macro_rules! protocol {
     ($abi:path, $also:path) => {
         /// Commands.
@@ -62,7 +61,7 @@ pub mod by_name {
     protocol!(renamed_abi, ::renamed_abi);
 }
 
-/// By a path within the crate.
+/// By a path in this crate.
 pub mod by_path {
     use crate::reexport::abi::{
         Data, Elements, Payload, Received, urom_command, urom_notification,
@@ -87,7 +86,7 @@ pub mod by_path {
     }
 }
 
-// The same protocol is the same, whatever the kit is called.
+// A renamed kit does not change the protocol.
 const _: () = {
     use crate::reexport::abi::protocol::Protocol;
     let [by_name, by_path] = [by_name::Protocol::DESCRIPTION, by_path::Protocol::DESCRIPTION];

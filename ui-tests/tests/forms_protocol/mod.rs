@@ -4,7 +4,7 @@
 
 use urom_abi::{Elements, Payload, urom_command, urom_notification};
 
-/// Not plain data, so it has a codec.
+/// Not plain data, so it needs a codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Color {
     #[default]
@@ -12,7 +12,6 @@ pub(crate) enum Color {
     White,
 }
 
-/// The codec of [`Color`].
 pub(crate) mod color {
     use super::Color;
 
@@ -34,7 +33,6 @@ pub(crate) mod color {
     }
 }
 
-/// Lengths in a structure of their own.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(crate) struct Outer {
@@ -53,7 +51,6 @@ pub(crate) struct Place {
 #[urom_command(plugin = "worker_forms", version = 1, tag = u32)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Command<'msg> {
-    /// Words where they are by default, and one after the other.
     #[urom(reply = Done)]
     Beside {
         #[urom(header, echo)]
@@ -64,7 +61,7 @@ pub(crate) enum Command<'msg> {
         #[urom(inline)]
         second: Elements<'msg, u16>,
     },
-    /// Words that are fields, in another order, narrower, or not there at all.
+    /// Words that are fields, reordered, narrower, or missing.
     #[urom(reply = Done)]
     Apart {
         #[urom(header, echo)]
@@ -81,7 +78,6 @@ pub(crate) enum Command<'msg> {
         #[urom(inline, addr = none)]
         unplaced: &'msg [u8],
     },
-    /// Words in a nested structure.
     #[urom(reply = Done)]
     Nested {
         #[urom(header, echo)]
@@ -90,7 +86,6 @@ pub(crate) enum Command<'msg> {
         #[urom(inline, addr = outer.place.address, len = outer.place.length)]
         data: Option<&'msg [u8]>,
     },
-    /// Lengths that other fields give.
     #[urom(reply = Done)]
     Given {
         #[urom(header, echo)]
@@ -110,7 +105,6 @@ pub(crate) enum Command<'msg> {
         #[urom(inline, len = LENGTH)]
         constant: &'msg [u8],
     },
-    /// Payloads that can be absent.
     #[urom(reply = Done)]
     Maybe {
         #[urom(header, echo)]
@@ -129,7 +123,6 @@ pub(crate) enum Command<'msg> {
         #[urom(inline, addr = none, when = *color == Color::White)]
         white: Option<&'msg [u8]>,
     },
-    /// What nobody has to set.
     #[urom(reply = Done)]
     Optional {
         #[urom(header, echo)]
@@ -147,7 +140,6 @@ pub(crate) enum Command<'msg> {
         #[urom(optional, inline)]
         maybe: Option<&'msg [u8]>,
     },
-    /// Nothing but the header.
     #[urom(reply = Owned)]
     Empty {
         #[urom(header, echo)]
@@ -155,7 +147,6 @@ pub(crate) enum Command<'msg> {
     },
 }
 
-/// What [`Command::Given`] names.
 const LENGTH: u8 = 1;
 
 fn cells(rows: i32, columns: u32) -> Option<u32> {
@@ -170,7 +161,6 @@ pub(crate) enum Notification {
         #[urom(header, echo)]
         worker: u16,
     },
-    /// Several payloads, of several forms.
     #[urom(tag = 3)]
     Owned {
         #[urom(header, echo)]

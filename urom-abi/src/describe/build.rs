@@ -1,5 +1,4 @@
-//! How generated code states a description, and what it takes from it: where the fields lie, and
-//! whether all fits.
+//! Functions for generated code that build a description and check field offsets and sizes.
 
 use super::{
     Comparison, Condition, Constant, Count, Field, FieldKind, Found, Given, Messages, Payload,
@@ -9,14 +8,12 @@ use crate::DEFAULT_MAX_MESSAGE;
 use crate::wire::Sentence;
 
 impl Variant {
-    /// A message without anything, for what a definition leaves out.
     #[doc(hidden)]
     pub const NONE: Variant =
         Variant { name: "", docs: "", tag: 0, also: None, reply: None, fields: &[], payloads: &[] };
 }
 
 impl Payload {
-    /// A payload of bytes that is always there, for what a definition leaves out.
     #[doc(hidden)]
     pub const NONE: Payload = Payload {
         name: "",
@@ -31,7 +28,6 @@ impl Payload {
 }
 
 impl Field {
-    /// The same field of a command that a host may leave out.
     #[doc(hidden)]
     #[must_use]
     pub const fn optional(mut self) -> Field {
@@ -40,10 +36,8 @@ impl Field {
     }
 }
 
-/// The type of the words at a payload's own place.
 pub const WORD: Type = Type::Int { bytes: 8, signed: false };
 
-/// A field that has no place and no documentation yet.
 const fn item(kind: FieldKind, name: &'static str, ty: Type) -> Field {
     Field { name, docs: "", kind, ty, offset: 0, optional: false }
 }
@@ -68,7 +62,7 @@ pub const fn length(name: &'static str, of: &'static str, ty: Type) -> Field {
     item(FieldKind::Length { of }, name, ty)
 }
 
-/// The word that says where the payload `of` lies.
+/// The word with the location of the payload `of`.
 #[must_use]
 pub const fn selector(name: &'static str, of: &'static str, ty: Type) -> Field {
     item(FieldKind::Selector { of }, name, ty)
@@ -89,10 +83,10 @@ pub const fn given(text: &'static str, term: Option<Term>) -> Count {
     Count::Given(Given { text, term })
 }
 
-/// The description that a probe found, or that of `T`'s mere bytes.
+/// Returns the description that a probe found, or an opaque description of `T`.
 ///
 /// # Panics
-/// When the description has another size or alignment than the type.
+/// The description and the type have different sizes or alignments.
 #[must_use]
 #[track_caller]
 pub const fn ty<T>(found: Found<T>, name: &'static str) -> Type {
@@ -118,8 +112,7 @@ pub(super) const fn align_up(offset: usize, align: usize) -> usize {
     offset.div_ceil(align) * align
 }
 
-/// Where each field of a message begins: those of the header behind the tag, the others in the
-/// union.
+/// Returns the offset of each field: header fields follow the tag, others are in the union.
 #[must_use]
 pub const fn offsets<const N: usize>(layout: &Layout, fields: &[Field; N]) -> [usize; N] {
     let mut at = [0; N];
@@ -149,7 +142,6 @@ pub const fn placed<const N: usize>(
     fields
 }
 
-/// Where the last of these fields ends whose first may begin at `start`, and the largest alignment.
 const fn ends(start: usize, fields: &[Field]) -> Extent {
     let (mut size, mut align, mut i) = (start, 1, 0);
     while i < fields.len() {
@@ -161,8 +153,7 @@ const fn ends(start: usize, fields: &[Field]) -> Extent {
     Extent { size, align }
 }
 
-/// The extent of a structure of these fields: its size is a multiple of its alignment. A structure
-/// without fields has size 0 and alignment 1.
+/// Returns the extent of a structure of these fields: size 0 and alignment 1 if empty.
 const fn structure(fields: &[Field]) -> Extent {
     let Extent { size, align } = ends(0, fields);
     Extent { size: align_up(size, align), align }
@@ -171,15 +162,13 @@ const fn structure(fields: &[Field]) -> Extent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     tag_len: usize,
-    /// How many fields of each variant lie before the union.
     header: usize,
-    /// Where the union of the variants' structures begins.
+    /// Offset of the union of the variants' structures.
     pub union_at: usize,
-    /// The size of every message without its payloads.
     pub len: usize,
 }
 
-/// The layout of `{ tag; header fields; union of one structure for each variant }`.
+/// Returns the layout of `{ tag; header fields; union of one structure for each variant }`.
 #[must_use]
 pub const fn layout(tag: Type, header: usize, variants: &[&[Field]]) -> Layout {
     let (mut size, mut align, mut i) = (0, 1, 0);
@@ -211,11 +200,11 @@ pub const fn known<const N: usize>(messages: &Messages) -> [(&'static str, u64);
     known
 }
 
-/// Fails the compilation, at the place of the call, when a message can never be sent behind a
-/// header of `header` bytes, for its fixed part or for payloads that always have the same length.
+/// Fails the compilation, at the call, when the fixed part of a message and its payloads of
+/// constant length never fit behind a header of `header` bytes.
 ///
 /// # Panics
-/// Then. The text names the message, the largest one where the fixed part is too large.
+/// In that case. The text names the message, or the largest message for a too large fixed part.
 #[track_caller]
 pub const fn assert_fits(messages: &Messages, header: usize) {
     let most = DEFAULT_MAX_MESSAGE - header;
@@ -242,7 +231,7 @@ pub const fn assert_fits(messages: &Messages, header: usize) {
     }
 }
 
-/// The length of a message with those payloads that always have the same length.
+/// Returns the length of a message with its unconditional payloads of constant length.
 const fn constant_len(fixed: usize, variant: &Variant) -> usize {
     let (mut len, mut i) = (fixed, 0);
     while i < variant.payloads.len() {

@@ -1,22 +1,18 @@
-//! Values of the constants that expressions of a definition use.
-//!
-//! The macros see names of constants and no types. Method resolution tells which are numbers: it
-//! finds [`IsNumber`] before [`IsAnything`]. The call stands in a closure that is never called, as
-//! constants can call no methods of traits; the type that the closure returns is the answer.
+//! The constants in expressions of a definition. The macros see their names but not their types.
+//! Method resolution finds the numbers: it prefers [`IsNumber`] to [`IsAnything`]. Constants cannot
+//! call trait methods, so the call is in a closure that never runs; its return type is the answer.
 
 use std::marker::PhantomData;
 
 /// A constant that the expression of a payload's `len` or `when` uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant {
-    /// Its path, as the definition has it.
+    /// Its path, as written in the definition.
     pub name: &'static str,
-    /// Its value, if it is an integer of up to 64 bits, a `bool` or a `char`. Others count by their
-    /// names.
+    /// Its value as an integer of up to 64 bits, `bool` or `char`; others are compared by name.
     pub value: Option<i128>,
 }
 
-/// The type of a value, and nothing of it.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct TypeOf<T>(PhantomData<T>);
@@ -28,28 +24,26 @@ impl<T> TypeOf<T> {
     }
 }
 
-/// Says how a value of `T` is read.
+/// Defines how to read a value of `T`.
 ///
 /// # Safety
-/// When `SIGNED` is something, a `T` has at most eight bytes, all of them initialized.
+/// When `SIGNED` is `Some`, a `T` has at most eight bytes, all of them initialized.
 #[doc(hidden)]
 pub unsafe trait Reading<T> {
-    /// Whether it has a sign; `None` when it is no number.
+    /// Whether it is signed; `None` for other types than numbers.
     const SIGNED: Option<bool>;
 }
 
-// SAFETY: it is nothing.
+// SAFETY: `SIGNED` is `None`.
 unsafe impl<T> Reading<T> for () {
     const SIGNED: Option<bool> = None;
 }
 
-/// Found first, for numbers.
 #[doc(hidden)]
 pub trait IsNumber: Sized {
     fn __reading(&self) -> Self;
 }
 
-/// Found for all others: they are not read.
 #[doc(hidden)]
 pub trait IsAnything {
     fn __reading(&self) {}
@@ -75,7 +69,7 @@ macro_rules! numbers {
 numbers!(false: u8 u16 u32 u64 usize bool char);
 numbers!(true: i8 i16 i32 i64 isize);
 
-/// The constant of a name and a value. `_reading` returns how the value is read, and is not called.
+/// `_reading` is never called; its return type selects the reading.
 #[doc(hidden)]
 #[must_use]
 pub const fn constant<T, R: Reading<T>, F: Fn() -> R>(
@@ -84,14 +78,13 @@ pub const fn constant<T, R: Reading<T>, F: Fn() -> R>(
     _reading: &F,
 ) -> Constant {
     let Some(signed) = R::SIGNED else { return Constant { name, value: None } };
-    // SAFETY: a number's bytes are initialized, and live as long as the reference.
+    // SAFETY: a number's bytes are initialized and live as long as the reference.
     let bytes = unsafe {
         std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>())
     };
     let mut word = [0; 8];
     word.split_at_mut(bytes.len()).0.copy_from_slice(bytes);
     let number = u64::from_le_bytes(word);
-    // Moves the sign to the top and back.
     let unused = 64 - 8 * bytes.len();
     let value =
         if signed { (((number << unused) as i64) >> unused) as i128 } else { number as i128 };

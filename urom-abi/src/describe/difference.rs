@@ -1,4 +1,4 @@
-//! The first thing that two definitions of a protocol disagree on, in words.
+//! The first difference between two definitions of a protocol, as text.
 
 use std::fmt::{Display, Write as _};
 
@@ -8,8 +8,8 @@ use super::{
 };
 
 impl Protocol {
-    /// What a host, built with this definition, and a plugin, built with `plugin`'s, disagree on
-    /// first; `None` when their [fingerprints](Self::fingerprint) are equal.
+    /// Returns the first difference between this definition, of a host, and a plugin's definition;
+    /// `None` when their [fingerprints](Self::fingerprint) are equal.
     #[must_use]
     pub fn difference(&self, plugin: &Protocol) -> Option<String> {
         let (ours, theirs) = (facts(self), facts(plugin));
@@ -31,7 +31,7 @@ impl Protocol {
             }
             (_, their) => only("plugin", "host", their?),
         };
-        // A plugin's file may hold any text.
+        // A plugin's file may contain any text.
         let visible = |c: char| match c.is_control() {
             true => c.escape_unicode().to_string(),
             false => c.to_string(),
@@ -42,13 +42,12 @@ impl Protocol {
 
 #[derive(PartialEq)]
 struct Fact {
-    /// Whether it is of commands, since a command and a notification may have one name; and its
-    /// name.
+    /// Whether it belongs to commands, and its name, which commands and notifications can share.
     of: (bool, String),
     is: String,
 }
 
-/// All that a fingerprint is made of. Sizes come last: what makes them differ is named first.
+/// Returns all inputs of the fingerprint. Sizes come last, so that their cause is reported first.
 fn facts(protocol: &Protocol) -> Vec<Fact> {
     let mut facts = Facts { all: Vec::new(), of_commands: true };
     facts.add("the plugin's name", format_args!("`{}`", protocol.name));
@@ -82,7 +81,6 @@ impl Facts {
         let Variant { name, tag, also, reply, .. } = variant;
         let kind = if self.of_commands { "command" } else { "notification" };
         let mut is = format!("a {kind} with tag {tag}");
-        // Writing to a string cannot fail.
         if let Some(also) = also {
             _ = write!(is, " (also {also})");
         }

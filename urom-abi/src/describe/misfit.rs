@@ -1,25 +1,24 @@
-//! Bytes that are no value of their type: which of a field's, and why.
+//! Invalid values in a field: their location and value.
 
 use std::fmt;
 
 use super::{Enum, Type};
 
-/// A place in a field whose bytes are no value of the type there.
+/// Location of a part of a field whose bytes are invalid for their type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The type of the whole field.
     pub of: &'static Type,
-    /// Where the wrong bytes begin, from the field's first byte.
+    /// Offset of the invalid bytes in the field.
     pub at: u32,
-    /// The wrong bytes as an unsigned number, or the first eight of them.
+    /// The invalid bytes as an unsigned number, at most the first eight.
     pub found: u64,
-    /// Whether no more is known than that the whole field is wrong.
+    /// Whether the exact location is unknown.
     whole: bool,
 }
 
 impl Misfit {
-    /// The first place in `bytes` that is no value of `of`; `None` when all is well as far as the
-    /// type is described.
+    /// Returns the first invalid part of `bytes`, or `None` when all described parts are valid.
     #[must_use]
     pub fn find(of: &'static Type, bytes: &[u8]) -> Option<Misfit> {
         visit(of, usize::MAX, &mut |at, leaf, _| {
@@ -28,12 +27,12 @@ impl Misfit {
         })
     }
 
-    /// The same for bytes that are known to be no value. When all that is described fits, it is the
-    /// only place that is not described, or the whole field.
+    /// Finds the invalid part in bytes that are known to be invalid. When all described parts are
+    /// valid, returns the only opaque part, or the whole field.
     #[cold]
     pub(crate) fn found(of: &'static Type, bytes: &[u8]) -> Misfit {
         let mut opaque = Vec::new();
-        // Two elements of an array tell as much as all.
+        // Two elements of an array are enough to detect several opaque parts.
         visit(of, 2, &mut |at, leaf, _| {
             let is_opaque = matches!(leaf, Type::Opaque { size: 1.., .. });
             opaque.extend(is_opaque.then_some((at, leaf.size())));
@@ -48,7 +47,7 @@ impl Misfit {
         Misfit::find(of, bytes).or_else(only).unwrap_or_else(whole)
     }
 
-    /// The way from the field to the place: `.flags[2]`, or nothing when it is the field itself.
+    /// Returns the path from the field to the part, such as `.flags[2]`; empty for the whole field.
     #[must_use]
     pub fn path(&self) -> String {
         self.place().0
@@ -86,14 +85,13 @@ pub(crate) fn listed<'a, N: fmt::Display>(known: impl Iterator<Item = (&'a str, 
     known.map(|(name, number)| format!("{number} ({name})")).collect::<Vec<_>>().join(", ")
 }
 
-/// Little-endian bytes as a number: at most `len` of them, and at most eight.
+/// Returns little-endian bytes as a number: at most `len` bytes, and at most eight.
 fn number(bytes: &[u8], len: usize) -> u64 {
     let mut word = [0; 8];
     word.iter_mut().zip(bytes.iter().take(len)).for_each(|(to, from)| *to = *from);
     u64::from_le_bytes(word)
 }
 
-/// A number of an enum's size, by its sign.
 fn signed(number: u64, of: &Enum) -> i128 {
     let modulus = 1i128 << (8 * of.bytes.min(8));
     let number = i128::from(number);
@@ -109,11 +107,9 @@ fn fits(leaf: &Type, found: u64) -> bool {
     }
 }
 
-/// What is called with the place of a part, the part's type and the way there.
 type Each<'e, R> = dyn FnMut(usize, &Type, &dyn Fn() -> String) -> Option<R> + 'e;
 
-/// Calls `each` with every part of a type that has none itself, or `most` of each array, until it
-/// returns something.
+/// Calls `each` for every leaf of a type, or `most` of each array, until it returns `Some`.
 pub(crate) fn visit<R>(ty: &Type, most: usize, each: &mut Each<'_, R>) -> Option<R> {
     fn within<R>(
         ty: &Type,

@@ -1,14 +1,12 @@
-//! What a protocol looks like, as constants: its messages, their fields, their payloads, and where
-//! all of it lies.
+//! A protocol as constants: its messages, their fields and payloads, and all offsets.
 //!
-//! The macros make one [`Protocol`] for each protocol ([`DESCRIPTION`]). [`c_header`] turns it into
-//! a C header, and a program can read it to list or to check what a plugin speaks. Everything here
-//! is `'static` and `const`: it costs nothing at run time. A plugin's file carries it as a
-//! [`section`], which is read without loading the plugin.
+//! The macros generate one [`Protocol`] for each protocol ([`DESCRIPTION`]). [`c_header`] converts
+//! it to a C header, and programs can list or check a plugin's messages. A plugin's file contains
+//! it as a [`section`], which can be read without loading the plugin.
 //!
-//! A message is `{ tag; header fields; union of one structure per variant }` as C lays it out, and
-//! behind that the payloads of its variant, in order and without padding between them. All offsets
-//! count from the message's first byte.
+//! A message is `{ tag; header fields; union of one structure per variant }` in C layout, followed
+//! by the payloads of its variant, in order and without padding. All offsets are relative to the
+//! message's first byte.
 //!
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
@@ -57,13 +55,13 @@ pub use types::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// The plugin's name: its file's name without `.so`.
+    /// The plugin's name: its file name without `.so`.
     pub name: &'static str,
-    /// What the plugin's `urom_plugin_get_version` returns.
+    /// The value of the plugin's `urom_plugin_get_version`.
     pub version: u64,
-    /// What a host asks.
+    /// The host's messages.
     pub commands: Messages,
-    /// What the plugin answers.
+    /// The plugin's messages.
     pub notifications: Messages,
 }
 
@@ -72,15 +70,15 @@ pub struct Protocol {
 pub struct Messages {
     /// The name of the Rust enum.
     pub name: &'static str,
-    /// Its documentation, lines separated by `\n`; empty when there is none.
+    /// Its documentation, lines separated by `\n`; may be empty.
     pub docs: &'static str,
     /// The tag's type, an unsigned integer. It lies at offset 0.
     pub tag: Type,
     /// The size in bytes of every message without its payloads.
     pub len: usize,
-    /// Where the union of the variants' structures begins.
+    /// Offset of the union of the variants' structures.
     pub union_at: usize,
-    /// The fields between tag and union, which every variant has.
+    /// The fields between tag and union, which all variants share.
     pub header: &'static [Field],
     /// The messages, in the order of the definition.
     pub variants: &'static [Variant],
@@ -95,20 +93,19 @@ pub struct Variant {
     pub docs: &'static str,
     /// The tag's value.
     pub tag: u64,
-    /// A second tag, which a host accepts as well when it reads this notification as an answer.
+    /// A second tag, which a host also accepts when it decodes this notification as an answer.
     pub also: Option<u64>,
-    /// Of a command: the name of the notification that answers it.
+    /// For a command: the name of the notification that answers it.
     pub reply: Option<&'static str>,
-    /// The fields within the union, in the order of the wire; the words of payloads are among them.
+    /// The fields within the union, in wire order, including the words of payloads.
     pub fields: &'static [Field],
-    /// What follows the fixed part, in the order of the wire.
+    /// The payloads after the fixed part, in wire order.
     pub payloads: &'static [Payload],
 }
 
 impl Messages {
-    /// Which message these bytes are, by their tag alone. A second tag counts too, unless it is
-    /// another message's own: such bytes are only read as the message with the second tag when that
-    /// one is asked for. `None` for a tag that none has, and for fewer bytes than a tag.
+    /// Returns the message that these bytes contain, judged by their tag. A second tag counts too,
+    /// unless it is another message's own tag. `None` for an unknown or truncated tag.
     #[must_use]
     pub fn find(&self, message: &[u8]) -> Option<&'static Variant> {
         let tag = message.get(..self.tag.size())?;
@@ -123,49 +120,47 @@ impl Messages {
 /// A field of the fixed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The name in Rust. A payload's word that has none of its own is named after the payload:
-    /// `data_addr`, `data_len`.
+    /// The name in Rust. An unnamed payload word is named after the payload: `data_addr`,
+    /// `data_len`.
     pub name: &'static str,
     /// Its documentation.
     pub docs: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub kind: FieldKind,
     /// Its type on the wire.
     pub ty: Type,
-    /// Where it begins, from the message's first byte.
+    /// Its offset in the message.
     pub offset: usize,
-    /// Of a command's field with a value of its own: whether a host may leave it out, and it is 0
-    /// then.
+    /// For a command's plain field: whether a host may omit it. It is 0 then.
     pub optional: bool,
 }
 
-/// What a field is for.
+/// Purpose of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
-    /// It has a value of its own.
+    /// A value.
     Plain,
-    /// So it has, and the answer repeats the command's.
+    /// A value that the answer repeats from the command.
     Echo,
-    /// The address word of a payload: not 0 marks presence, and nobody reads more from it. When the
-    /// payload is [registered](Presence::Registered) in a command, it is the address of that
-    /// memory.
+    /// The address word of a payload: non-zero when the payload is present, otherwise unused. For a
+    /// [registered](Presence::Registered) payload of a command, the memory's address.
     Address {
         /// The payload's name.
         of: &'static str,
     },
-    /// The length of a payload, in elements.
+    /// The length of a payload in elements.
     Length {
         /// The payload's name.
         of: &'static str,
     },
-    /// 0 when the payload travels inline, else the id of the registered memory that holds the data.
+    /// 0 for an inline payload, else the id of the registered memory with the data.
     Selector {
         /// The payload's name.
         of: &'static str,
     },
 }
 
-/// Bytes behind the fixed part.
+/// Bytes after the fixed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The name in Rust.
@@ -174,29 +169,26 @@ pub struct Payload {
     pub docs: &'static str,
     /// The type of one element; bytes are `u8`.
     pub ty: Type,
-    /// How many elements.
+    /// Its number of elements.
     pub count: Count,
-    /// Which word of the fixed part stands for its address: the name of a field, or a path like
-    /// `params.buffer` into a plain one.
+    /// The field with its address word, or a path such as `params.buffer` in a plain field.
     pub address: Option<&'static str>,
-    /// What says whether it is there.
+    /// Condition for its presence.
     pub presence: Presence,
-    /// The constants that the expressions of its length and its condition use, in their order.
+    /// The constants in the expressions of its length and its condition, in order.
     pub constants: &'static [Constant],
-    /// Of a command's payload: whether a host may leave it out, and it is absent, empty or zeros
-    /// then.
+    /// For a command's payload: whether a host may omit it. It is absent, empty or zeros then.
     pub optional: bool,
 }
 
-/// How many elements a payload has.
+/// Number of elements of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// As many as this word says: the name of a field, or a path like `params.len` into a plain
-    /// one.
+    /// The value of this word: a field, or a path such as `params.len` in a plain field.
     Word(&'static str),
-    /// Always this many.
+    /// A constant.
     Fixed(usize),
-    /// As many as this expression over the other fields gives.
+    /// The value of this expression over the other fields.
     Given(Given),
 }
 

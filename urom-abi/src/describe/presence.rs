@@ -1,7 +1,6 @@
-//! What says whether a payload is there, and how long it is, as far as other programs can compute
-//! it.
+//! Conditions for the presence of a payload, and its length, in a form that programs can evaluate.
 
-/// What says whether a payload is there.
+/// Condition for the presence of a payload.
 ///
 /// ```
 /// use urom_abi::describe::Presence;
@@ -18,48 +17,48 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It always is, though perhaps empty.
+    /// Always present, possibly empty.
     Always,
-    /// It is when its address word is not 0.
+    /// Present when its address word is not 0.
     ByAddress,
-    /// Its data can lie in registered memory instead: in a command when the
+    /// The data may be in registered memory instead: in a command when the
     /// [selector](super::FieldKind::Selector) is not 0, in a notification when the address word is
-    /// 0. The length word counts in both cases.
+    /// 0. The length word is valid in both cases.
     Registered,
-    /// It is when this holds.
+    /// Present when this condition holds.
     When(Condition),
 }
 
 /// A condition over the other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The condition as the definition has it.
+    /// The condition as written in the definition.
     pub text: &'static str,
-    /// The same when it is one comparison of what a [`Term`] can be.
+    /// The condition as one comparison of two [`Term`]s, if possible.
     pub compares: Option<Comparison>,
 }
 
-/// A length that other fields give.
+/// A length computed from other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// The expression as the definition has it.
+    /// The expression as written in the definition.
     pub text: &'static str,
-    /// The same when it is what a [`Term`] can be.
+    /// The expression as a [`Term`], if possible.
     pub term: Option<Term>,
 }
 
-/// A comparison of two integers. A `bool` alone is compared with 0.
+/// A comparison of two integers. A single `bool` is compared with 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// What stands on its left.
+    /// The left operand.
     pub left: Term,
-    /// How the two compare.
+    /// The operator.
     pub sign: Sign,
-    /// What stands on its right.
+    /// The right operand.
     pub right: Term,
 }
 
-/// How two integers compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// `==`
@@ -77,7 +76,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Whether `left` and `right` compare like that.
+    /// Returns whether the comparison holds.
     #[must_use]
     pub const fn holds(self, left: i128, right: i128) -> bool {
         match self {
@@ -91,10 +90,10 @@ impl Sign {
     }
 }
 
-/// An integer that a condition or a length names.
+/// An operand of a condition or a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// This one.
+    /// This number.
     Number(i128),
     /// The integer or the `bool` at a path like `params.len`.
     Field(&'static str),

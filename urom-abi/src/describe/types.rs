@@ -1,43 +1,43 @@
-//! The types of fields and elements, and how a Rust type finds its description.
+//! The types of fields and elements, and the lookup of a Rust type's description.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A type, as the wire sees it.
+/// A type on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// An integer.
     Int {
         /// 1, 2, 4 or 8.
         bytes: usize,
-        /// Whether it is in two's complement.
+        /// Whether it is signed, in two's complement.
         signed: bool,
     },
-    /// A number of IEEE 754.
+    /// An IEEE 754 number.
     Float {
         /// 4 or 8.
         bytes: usize,
     },
-    /// One byte: 0 for `false`, 1 for `true`, and no other value.
+    /// One byte: 0 for `false`, 1 for `true`; other values are invalid.
     Bool,
     /// A Unicode scalar value in four bytes.
     Char,
-    /// A byte of a text in UTF-8. Only payloads have such elements.
+    /// A byte of UTF-8 text. Only payloads have such elements.
     Utf8,
-    /// An integer that has one of some values, each with a name.
+    /// An integer with named values.
     Enum(&'static Enum),
-    /// Several of one type, without padding between them.
+    /// Elements of one type, without padding between them.
     Array {
         /// The element.
         of: &'static Type,
-        /// How many.
+        /// The number of elements.
         len: usize,
     },
-    /// A structure that says what it holds.
+    /// A structure with described fields.
     Struct(&'static Struct),
-    /// Plain bytes of a type that does not.
+    /// Bytes of a type without a description.
     Opaque {
-        /// The type, as the definition has it.
+        /// The type, as written in the definition.
         name: &'static str,
         /// Its size in bytes.
         size: usize,
@@ -108,9 +108,9 @@ pub struct Enum {
     pub docs: &'static str,
     /// Its size in bytes: 1, 2, 4 or 8.
     pub bytes: usize,
-    /// Whether its values are in two's complement.
+    /// Whether its values are signed, in two's complement.
     pub signed: bool,
-    /// The values that it can have, in the order of the definition.
+    /// Its valid values, in the order of the definition.
     pub values: &'static [EnumValue],
 }
 
@@ -121,7 +121,7 @@ pub struct EnumValue {
     pub name: &'static str,
     /// Its documentation.
     pub docs: &'static str,
-    /// The number that stands for it.
+    /// Its number.
     pub value: i128,
 }
 
@@ -143,24 +143,23 @@ pub struct Struct {
 /// A field of a plain structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructField {
-    /// The name in Rust; a number when it has none.
+    /// The name in Rust; a number for a tuple field.
     pub name: &'static str,
     /// Its documentation.
     pub docs: &'static str,
-    /// Where it begins, from the structure's first byte.
+    /// Its offset in the structure.
     pub offset: usize,
     /// Its type.
     pub ty: Type,
 }
 
-/// A type that says what it holds: numbers, `bool`, `char`, arrays of such types, and structures
-/// and enums that derive it.
+/// A type with a description: numbers, `bool`, `char`, arrays, and types that derive it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no description",
     note = "derive `urom_abi::Described` for it; a message's field does without, its bytes are opaque then"
 )]
 pub trait Described {
-    /// What the type holds.
+    /// The type's description.
     const TYPE: Type;
 }
 
@@ -193,16 +192,12 @@ impl<T: Described, const LEN: usize> Described for [T; LEN] {
     const TYPE: Type = Type::Array { of: &T::TYPE, len: LEN };
 }
 
-/// Finds a type's description where it may have none; for generated code.
-///
 /// `Probe::<T>::FOUND` with [`NotDescribed`] in scope is the description of a [`Described`] type,
-/// because an inherent constant goes before a trait's, and nothing for every other. `T` must be a
-/// concrete type.
+/// else nothing: an inherent constant has priority over a trait's. `T` must be a concrete type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// The description of a `T`, when it has one.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Found<T> {
@@ -217,16 +212,12 @@ impl<T> Found<T> {
 }
 
 impl<T: Described> Probe<T> {
-    /// The type's description.
     pub const FOUND: Found<T> = Found { ty: Some(T::TYPE), of: PhantomData };
 }
 
-/// See [`Probe`].
 #[doc(hidden)]
 pub trait NotDescribed {
-    /// The type that has none.
     type Of;
-    /// No description.
     const FOUND: Found<Self::Of> = Found { ty: None, of: PhantomData };
 }
 

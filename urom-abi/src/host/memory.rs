@@ -1,6 +1,6 @@
-//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs, and what only C
-//! programs ask devices: functions that `libdoca_common` exports and `libdoca_urom` has. Rust hosts
-//! do not call them through a table: they have `urom-memory` and futures.
+//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs, and device queries for
+//! C programs: `libdoca_common` exports these functions, `libdoca_urom` implements them. Rust hosts
+//! use `urom-memory` and futures instead.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -12,10 +12,8 @@ use super::{
 };
 use crate::error::DocaError;
 
-/// Calls a macro with each of these functions, as `fn name(argument: Type, ...) [-> Type];`.
-/// Whoever calls this imports the types that this file imports.
-///
-/// `urom-abi/include` documents them.
+/// Calls a macro with each of these functions, as `fn name(argument: Type, ...) [-> Type];`. The
+/// caller imports the same types as this file. See the headers in `urom-abi/include`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_memory {

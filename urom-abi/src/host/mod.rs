@@ -1,13 +1,12 @@
 //! The host's C interface as a table of functions.
 //!
-//! The host library calls DOCA only through [`Api`]. The table is filled from the service this
-//! project builds, or from a `libdoca_urom.so` found at run time; nothing above it can tell which.
-//! What DOCA's interface has no call for, such as the text of an error, is in [`Extensions`], which
-//! only this project's service fills.
+//! The host library calls DOCA only through [`Api`], either of this project's service or of a
+//! `libdoca_urom.so` found at run time. Functions beyond DOCA's interface, such as the text of an
+//! error, are in [`Extensions`], which only this project's service fills.
 //!
-//! Pointers follow DOCA's rules: objects are opaque and owned by whoever created them, a NULL
-//! argument gives `INVALID_VALUE`, a setter on a context that is not idle gives `BAD_STATE`. A
-//! progress engine, its contexts, their tasks and buffers belong to one thread at a time.
+//! Pointers follow DOCA's rules: objects are opaque and owned by their creator, a NULL argument
+//! returns `INVALID_VALUE`, a setter on a context that is not idle returns `BAD_STATE`. A progress
+//! engine, its contexts, their tasks and buffers belong to one thread at a time.
 
 use std::ffi::{c_char, c_void};
 
@@ -31,9 +30,9 @@ macro_rules! opaque {
 opaque! {
     /// `struct doca_pe`: a progress engine.
     Pe;
-    /// `struct doca_ctx`: what services, workers and domains have in common.
+    /// `struct doca_ctx`: the common part of services, workers and domains.
     Ctx;
-    /// `struct doca_task`: what tasks have in common.
+    /// `struct doca_task`: the common part of tasks.
     Task;
     /// `struct doca_buf`: a range of memory, of a task or of a memory map.
     Buf;
@@ -43,7 +42,7 @@ opaque! {
     BufInventory;
     /// `struct doca_buf_pool`.
     BufPool;
-    /// `struct doca_sync_event`: a counter that several wait for.
+    /// `struct doca_sync_event`: a counter that several processes wait for.
     SyncEvent;
     /// `struct doca_sync_event_remote_net`: the counter of another process.
     SyncEventRemoteNet;
@@ -61,21 +60,21 @@ opaque! {
     MmapAdvise;
     /// `struct doca_mmap_advise_task_invalidate_cache`.
     MmapAdviseTaskInvalidateCache;
-    /// `struct doca_graph`: nodes that run in the order of their dependencies.
+    /// `struct doca_graph`: nodes that run in dependency order.
     Graph;
     /// `struct doca_graph_node`.
     GraphNode;
     /// `struct doca_graph_instance`: one execution of a graph.
     GraphInstance;
-    /// `struct doca_task_batch`, of which this project has none.
+    /// `struct doca_task_batch`; not supported by this project.
     TaskBatch;
-    /// `struct doca_dpa`, of which this project has none.
+    /// `struct doca_dpa`; not supported by this project.
     Dpa;
-    /// `struct doca_gpu`, of which this project has none.
+    /// `struct doca_gpu`; not supported by this project.
     Gpu;
     /// `struct doca_dev`: an opened device.
     Dev;
-    /// `struct doca_devinfo`: a device that could be opened.
+    /// `struct doca_devinfo`: a device that can be opened.
     DevInfo;
     /// `struct doca_urom_service`.
     Service;
@@ -85,11 +84,11 @@ opaque! {
     Worker;
     /// `struct doca_urom_worker_cmd_task`.
     CmdTask;
-    /// `struct doca_urom_domain`: workers of one parallel application, and the memory they share.
+    /// `struct doca_urom_domain`: the workers of a parallel application, and their shared memory.
     Domain;
 }
 
-/// Eight bytes of the caller's (`union doca_data`), passed by value.
+/// Eight bytes of user data (`union doca_data`), passed by value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union Data {
@@ -100,7 +99,7 @@ pub union Data {
 }
 
 impl Default for Data {
-    /// Eight zeros.
+    /// Returns eight zero bytes.
     fn default() -> Data {
         Data { u64: 0 }
     }
@@ -112,78 +111,76 @@ impl Default for Data {
 pub struct CtxState(pub u32);
 
 impl CtxState {
-    /// Not started, or stopped: the only state in which it can be configured or destroyed.
+    /// Not started, or stopped: the only state that allows configuration and destruction.
     pub const IDLE: CtxState = CtxState(0);
-    /// Start was asked for and is not over.
+    /// Start is in progress.
     pub const STARTING: CtxState = CtxState(1);
     /// Tasks can be submitted.
     pub const RUNNING: CtxState = CtxState(2);
-    /// Stop was asked for, or the peer is gone, and tasks are still being flushed.
+    /// Stop was requested, or the peer has left; tasks are still being flushed.
     pub const STOPPING: CtxState = CtxState(3);
 }
 
-/// How a command task ended (`struct urom_cmd_task_end`); an extension of this project's, see
-/// [`Extensions`].
+/// Result of a command task (`struct urom_cmd_task_end`); an extension, see [`Extensions`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CmdTaskEnd {
-    /// What `doca_task_get_status` gives.
+    /// The value of `doca_task_get_status`.
     pub status: DocaError,
-    /// 1 for a command that was given up: by its deadline (`TIME_OUT`) or by a cancel (`SKIPPED`).
+    /// 1 for a cancelled command: by its deadline (`TIME_OUT`) or by the host (`SKIPPED`).
     pub given_up: u32,
-    /// Where the response's data begins; NULL when there was no notification.
+    /// Start of the response's data; NULL without a notification.
     pub response: *mut c_void,
-    /// How long it is, in bytes.
+    /// Length of the response in bytes.
     pub length: usize,
 }
 
 assert_layout!(CmdTaskEnd, 24, align 8, { given_up @ 4, response @ 8, length @ 16 });
 
-/// The bytes of a command task that belong to the host (`UROM_CMD_TASK_AREA`); an extension of
-/// this project's, see [`Extensions`].
+/// Size of the host's area in a command task (`UROM_CMD_TASK_AREA`); an extension, see
+/// [`Extensions`].
 pub const CMD_TASK_AREA: usize = 192;
 
-/// What became of the commands of a worker that the host did not wait for
-/// (`struct urom_given_up`); an extension of this project's, see [`Extensions`].
+/// Counts of a worker's cancelled commands (`struct urom_given_up`); an extension, see
+/// [`Extensions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct GivenUp {
-    /// How many are unanswered. They count against the tasks in flight.
+    /// Number of unanswered commands. They count as tasks in flight.
     pub waiting: u64,
-    /// How many answers came after a deadline or a cancel.
+    /// Number of answers after a deadline or a cancel.
     pub late: u64,
-    /// How many answers came to forgotten commands.
+    /// Number of answers to forgotten commands.
     pub dropped: u64,
 }
 
 assert_layout!(GivenUp, 24, align 8, { late @ 8, dropped @ 16 });
 
-/// What a worker says of its plugins (`struct urom_worker_health`); an extension of this project's,
-/// see [`Extensions`].
+/// A worker's report on its plugins (`struct urom_worker_health`); an extension, see
+/// [`Extensions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct WorkerHealth {
-    /// The plugin that does not return, NUL-terminated; empty when all is well.
+    /// The name of the plugin that does not return, NUL-terminated; empty when all plugins return.
     pub plugin: [c_char; PLUGIN_NAME_CAPACITY],
-    /// The method that it was called for, such as `worker_cmd`, NUL-terminated.
+    /// The method of the pending call, such as `worker_cmd`, NUL-terminated.
     pub method: [c_char; METHOD_CAPACITY],
-    /// For how many seconds it has not returned.
+    /// Duration of the pending call in seconds.
     pub seconds: u64,
 }
 
-/// Room for the name of a plugin's method, its NUL included.
+/// Capacity for a plugin's method name, including its NUL.
 #[doc(hidden)]
 pub const METHOD_CAPACITY: usize = 16;
 
-// For the service and the host library.
 #[doc(hidden)]
 impl WorkerHealth {
-    /// That of a worker whose plugins return.
+    /// Reports that all plugins return.
     pub fn well() -> WorkerHealth {
         WorkerHealth { plugin: [0; PLUGIN_NAME_CAPACITY], method: [0; METHOD_CAPACITY], seconds: 0 }
     }
 
-    /// That of a worker one of whose plugins does not. Texts that are too long are cut.
+    /// Reports a plugin that does not return. Truncates texts that are too long.
     pub fn stuck(plugin: &str, method: &str, seconds: u64) -> WorkerHealth {
         let mut health = WorkerHealth { seconds, ..WorkerHealth::well() };
         put_text(&mut health.plugin, plugin);
@@ -201,31 +198,29 @@ fn put_text(array: &mut [c_char], text: &str) {
 
 assert_layout!(WorkerHealth, 72, align 8, { plugin @ 0, method @ 48, seconds @ 64 });
 
-/// Completion of a worker command (`doca_urom_worker_cmd_task_completion_cb_t`): task, its user
-/// data, its context's.
+/// Completion callback of a command task (`doca_urom_worker_cmd_task_completion_cb_t`).
 pub type CmdTaskCallback =
     unsafe extern "C" fn(task: *mut CmdTask, task_data: Data, ctx_data: Data);
-/// Completion of a group query.
+/// Completion callback of a group query.
 pub type GidTaskCallback =
     unsafe extern "C" fn(task: *mut GidTask, task_data: Data, ctx_data: Data);
-/// Completion of a task `T` of a context without a worker: task, its user data, its context's.
+/// Completion callback of a task `T` of a context without a worker.
 pub type TaskCallback<T> = unsafe extern "C" fn(task: *mut T, task_data: Data, ctx_data: Data);
-/// The end of a graph's instance (`doca_graph_completion_cb_t`): instance, its user data, its
-/// graph's.
+/// Completion callback of a graph instance (`doca_graph_completion_cb_t`).
 pub type GraphCallback =
     unsafe extern "C" fn(instance: *mut GraphInstance, instance_data: Data, graph_data: Data);
-/// A node of the host's own (`doca_graph_user_node_cb_t`).
+/// Function of a user node (`doca_graph_user_node_cb_t`).
 pub type UserNodeCallback = unsafe extern "C" fn(cookie: *mut c_void) -> DocaError;
-/// Called after a context changed state; the context is in `next` already.
+/// Called after a context changed its state to `next`.
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
 
-/// Gives a memory map's memory back when the map is destroyed (`doca_mmap_memrange_free_cb_t`).
+/// Frees a memory map's memory when the map is destroyed (`doca_mmap_memrange_free_cb_t`).
 pub type FreeCallback = unsafe extern "C" fn(address: *mut c_void, len: usize, cookie: *mut c_void);
 
-/// Starts an all-gather: `msglen` bytes from `sbuf` of every participant land in everyone's `rbuf`,
-/// those of participant r at `r * msglen`. `msglen` is the same on all of them. Stores what
-/// [`OobReqTestFn`] is to be asked about; both buffers stay as they are until that says `SUCCESS`.
+/// Starts an all-gather: `msglen` bytes from the `sbuf` of participant r land in every `rbuf` at `r
+/// * msglen`. `msglen` is the same for all participants. Stores the request for [`OobReqTestFn`];
+/// both buffers stay valid and unchanged until that returns `SUCCESS`.
 pub type OobAllgatherFn = unsafe extern "C" fn(
     sbuf: *mut c_void,
     rbuf: *mut c_void,
@@ -233,23 +228,21 @@ pub type OobAllgatherFn = unsafe extern "C" fn(
     coll_info: *mut c_void,
     req: *mut *mut c_void,
 ) -> DocaError;
-/// Whether an all-gather is over: `SUCCESS`, `IN_PROGRESS`, or why it failed. Not called again
-/// after `SUCCESS`.
+/// Tests an all-gather: `SUCCESS`, `IN_PROGRESS`, or an error. Not called again after `SUCCESS`.
 pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
-/// Ends a request, once, whether it is over or not.
+/// Frees a request, exactly once, whether finished or not.
 pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
 
-/// Room for a device's name, its NUL included (`DOCA_DEVINFO_IBDEV_NAME_SIZE`).
+/// Capacity for a device name, including its NUL (`DOCA_DEVINFO_IBDEV_NAME_SIZE`).
 pub const IBDEV_NAME_SIZE: usize = 64;
-/// Room for the name of a network interface, its NUL included (`DOCA_DEVINFO_IFACE_NAME_SIZE`).
+/// Capacity for a network interface name, including its NUL (`DOCA_DEVINFO_IFACE_NAME_SIZE`).
 #[doc(hidden)]
 pub const IFACE_NAME_SIZE: usize = 256;
-/// Room for a PCI address, `dddd:bb:dd.f` and its NUL (`DOCA_DEVINFO_PCI_ADDR_SIZE`).
+/// Capacity for a PCI address, `dddd:bb:dd.f` and its NUL (`DOCA_DEVINFO_PCI_ADDR_SIZE`).
 pub const PCI_ADDR_SIZE: usize = 13;
 
-/// How the processes of a domain exchange bytes when it starts
-/// (`struct doca_urom_domain_oob_coll`). The functions are called only by the thread that starts,
-/// progresses, stops or destroys the domain.
+/// Out-of-band exchange of a domain's processes at its start (`struct doca_urom_domain_oob_coll`).
+/// Only the thread that starts, progresses, stops or destroys the domain calls the functions.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct OobColl {
@@ -259,11 +252,11 @@ pub struct OobColl {
     pub req_test: Option<OobReqTestFn>,
     /// See [`OobReqFreeFn`].
     pub req_free: Option<OobReqFreeFn>,
-    /// The caller's own; goes to `allgather`.
+    /// The caller's pointer, passed to `allgather`.
     pub coll_info: *mut c_void,
-    /// How many participants there are.
+    /// Number of participants.
     pub n_oob_indexes: u32,
-    /// Which of them this process is, from 0.
+    /// Index of this process among them, from 0.
     pub oob_index: u32,
 }
 

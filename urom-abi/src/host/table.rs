@@ -1,4 +1,4 @@
-//! The tables: a pointer to each function of a library.
+//! Function tables: a pointer to each function of a library.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -26,7 +26,7 @@ macro_rules! lookup {
         let ($(Some($name),)*) = ($($name,)*) else { return Err(missing) };
         Ok($table {
             $(
-                // SAFETY: the caller vouches that a symbol of this name is this function.
+                // SAFETY: the caller promises that a symbol of this name is this function.
                 $name: unsafe { std::mem::transmute::<NonNull<c_void>, $ty>($name) },
             )*
             $($rest)*
@@ -45,7 +45,7 @@ macro_rules! table {
         #[repr(C)]
         pub struct Api {
             $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,)*
-            /// What only this project's own service can do.
+            /// Functions that only this project's service has.
             pub extensions: Extensions,
         }
 
@@ -53,19 +53,18 @@ macro_rules! table {
             /// The C name of every function in the table, in order.
             pub const SYMBOLS: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// The table of a library whose symbols `find` finds. It has those of the
+            /// Builds the table from the symbols of a library that `find` returns, with all
             /// [`extensions`](Self::extensions) that the library has.
             ///
             /// # Errors
-            /// The names of the functions that the library lacks, in the order of the table.
+            /// The names of the missing functions, in table order.
             ///
             /// # Safety
-            /// What `find` gives for a name is DOCA's function of that name, and stays.
+            /// The value of `find` for a name is DOCA's function of that name, and stays valid.
             pub unsafe fn from_symbols(
                 mut find: impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
             ) -> Result<Api, Vec<&'static str>> {
-                // SAFETY: the caller vouches that a symbol of DOCA's name is DOCA's function, for
-                // extensions, too.
+                // SAFETY: the caller's promise about symbols includes extensions.
                 let extensions = unsafe { Extensions::from_symbols(&mut find) };
                 lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Api { extensions }, find)
             }
@@ -75,8 +74,8 @@ macro_rules! table {
 
 macro_rules! extensions {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
-        /// What this project's own service can do beyond DOCA's interface. Each function stands
-        /// for itself: a library of another release may have some, and any other library has none.
+        /// Functions beyond DOCA's interface, documented in `urom_extensions.h`. Other releases may
+        /// lack some, and other libraries lack all.
         #[derive(Clone, Copy, Debug)]
         #[repr(C)]
         pub struct Extensions {
@@ -84,15 +83,14 @@ macro_rules! extensions {
         }
 
         impl Extensions {
-            /// None of them.
+            /// No extensions.
             pub const NONE: Extensions = Extensions { $($name: None),* };
 
-            /// Whether there is none.
+            /// Returns whether all functions are missing.
             pub fn is_empty(&self) -> bool {
                 true $(&& self.$name.is_none())*
             }
 
-            /// As [`Api::from_symbols`].
             unsafe fn from_symbols(
                 find: &mut impl FnMut(&'static CStr) -> Option<NonNull<c_void>>,
             ) -> Extensions {
@@ -101,7 +99,7 @@ macro_rules! extensions {
                 )*
                 Extensions {
                     $(
-                        // SAFETY: the caller vouches that a symbol of this name is this function.
+                        // SAFETY: the caller promises that a symbol of this name is this function.
                         $name: $name.map(|found| unsafe {
                             std::mem::transmute::<
                                 NonNull<c_void>,

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use super::Payload;
 
-/// What a command sends: bytes that travel with it, or memory registered with the plugin.
+/// The payload of a command: inline bytes, or memory registered with the plugin.
 ///
 /// ```
 /// use std::num::NonZeroU64;
@@ -18,18 +18,18 @@ use super::Payload;
 pub enum Data<'a> {
     /// The bytes themselves.
     Inline(&'a [u8]),
-    /// Memory that stays where it is.
+    /// Registered memory.
     Registered(Registered),
 }
 
-/// Memory that was registered with the plugin.
+/// Memory registered with the plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registered {
-    /// The plugin's id for it (`memh_id`), 0 on the wire for none.
+    /// The plugin's id for it (`memh_id`); 0 on the wire means none.
     pub memory: NonZeroU64,
     /// The address in the registering process.
     pub address: u64,
-    /// How many bytes there are.
+    /// Its length in bytes.
     pub len: u64,
 }
 
@@ -63,20 +63,20 @@ impl From<Registered> for Data<'_> {
     }
 }
 
-/// What a notification brings: bytes that came with it, or how many landed in registered memory.
+/// The payload of a notification: inline bytes, or the number of bytes in registered memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Received {
     /// The bytes themselves.
     Inline(Payload),
-    /// They are in the memory that the command named.
+    /// The bytes are in the command's registered memory.
     Registered {
-        /// How many bytes.
+        /// Number of bytes.
         len: u64,
     },
 }
 
 impl Received {
-    /// How many bytes there are, wherever they are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         match self {
             Received::Inline(payload) => payload.len() as u64,
@@ -84,7 +84,7 @@ impl Received {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,13 +1,12 @@
-//! A borrowed run of plain values that need not be aligned.
+//! A borrowed, unaligned run of plain values.
 
 use std::marker::PhantomData;
 
 use super::unit;
 use crate::wire::Plain;
 
-/// The elements of a payload, borrowed: a slice of `T` at any alignment, read by value.
-///
-/// Two are equal when their bytes are.
+/// The elements of a payload, borrowed: a slice of `T` at any alignment, read by value. Equality
+/// compares bytes.
 ///
 /// ```
 /// use urom_abi::Elements;
@@ -16,23 +15,21 @@ use crate::wire::Plain;
 /// assert_eq!(counts.iter().sum::<u32>(), 16);
 /// ```
 pub struct Elements<'a, T> {
-    /// A whole number of elements.
     bytes: &'a [u8],
     of: PhantomData<T>,
 }
 
 impl<'a, T> Elements<'a, T> {
-    /// [`from_bytes`](Self::from_bytes), also for elements that cannot be looked at.
     pub(crate) fn of_bytes(bytes: &'a [u8]) -> Option<Elements<'a, T>> {
         bytes.len().is_multiple_of(unit::<T>()).then_some(Elements { bytes, of: PhantomData })
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.bytes.len() / unit::<T>()
     }
 
-    /// Whether there is none.
+    /// Returns whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -41,36 +38,36 @@ impl<'a, T> Elements<'a, T> {
         *self
     }
 
-    /// Their bytes.
+    /// Returns the elements' bytes.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
 impl<'a, T: Plain> Elements<'a, T> {
-    /// The bytes as elements; `None` when they are no whole number of them.
+    /// Returns the bytes as elements; `None` for a partial element.
     pub fn from_bytes(bytes: &'a [u8]) -> Option<Elements<'a, T>> {
         Elements::of_bytes(bytes)
     }
 
-    /// Element number `index`, or `None` past the last one.
+    /// Returns element `index`, or `None` past the end.
     pub fn get(&self, index: usize) -> Option<T> {
         self.bytes.chunks_exact(unit::<T>()).nth(index).map(bytemuck::pod_read_unaligned)
     }
 
-    /// The elements, in order.
+    /// Iterates over the elements.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator + use<'a, T> {
         self.bytes.chunks_exact(unit::<T>()).map(bytemuck::pod_read_unaligned)
     }
 
-    /// The elements, copied.
+    /// Copies the elements.
     pub fn to_vec(&self) -> Vec<T> {
         let mut copy = vec![T::zeroed(); self.len()];
         bytemuck::cast_slice_mut::<T, u8>(&mut copy).copy_from_slice(self.bytes);
         copy
     }
 
-    /// The elements as a slice, when they happen to be aligned.
+    /// Returns the elements as a slice if they happen to be aligned.
     pub fn as_slice(&self) -> Option<&'a [T]> {
         bytemuck::try_cast_slice(self.bytes).ok()
     }

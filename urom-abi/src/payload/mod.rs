@@ -1,5 +1,4 @@
-//! What travels behind the fixed part of a message. A command borrows its payloads, a notification
-//! owns them.
+//! Payloads of messages. A command borrows its payloads, a notification owns them.
 
 mod data;
 mod elements;
@@ -16,14 +15,13 @@ pub use data::{Data, Received, Registered};
 pub use elements::Elements;
 pub use owned::Payload;
 
-/// How many bytes an element takes. Elements without bytes could not be counted, so they do not
-/// compile.
+/// Returns the size of an element. Zero-sized elements cannot be counted, so they do not compile.
 pub(crate) const fn unit<T>() -> usize {
     const { assert!(size_of::<T>() > 0, "elements of a payload have at least one byte") };
     size_of::<T>()
 }
 
-/// Payloads are equal by their bytes, and in order element by element, as slices are.
+/// Payloads are compared by their bytes, and ordered element by element like slices.
 macro_rules! compared {
     ($($of:ty)*) => {$(
         impl<T> PartialEq for $of {

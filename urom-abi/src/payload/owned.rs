@@ -1,4 +1,4 @@
-//! The payload of a notification: memory with an owner of its own.
+//! The payload of a notification, which owns its memory.
 
 use std::marker::PhantomData;
 use std::mem;
@@ -10,18 +10,17 @@ use super::{Elements, unit};
 use crate::descriptor::NotificationDesc;
 use crate::wire::Plain;
 
-/// The payload of a notification: a run of `T`, by default bytes, with the memory they lie in.
+/// The payload of a notification: a run of `T`, by default bytes, which owns its memory.
 ///
-/// | where it comes from | whose memory it is | copies |
+/// | source | memory | copies |
 /// | --- | --- | --- |
 /// | the generated `payload` function of a notification | the tail of its descriptor | none |
-/// | a reply that a host took | the task's response, until the payload is dropped | none |
+/// | a reply on the host | the task's response, until the payload is dropped | none |
 /// | `Vec<u8>`, `Box<[u8]>` | the heap | one, into the notification |
 /// | a slice, a `Vec` of other elements | the heap | two |
 ///
-/// The bytes never move, even when the payload does, so UCX can receive into them. On the host, a
-/// payload keeps its task in use, which counts against `max_inflight`; [`to_vec`](Self::to_vec)
-/// makes a copy without a task.
+/// The bytes never move, so UCX can receive into them. On the host, a payload keeps its task in
+/// use, which counts against `max_inflight`; [`to_vec`](Self::to_vec) makes an independent copy.
 ///
 /// ```
 /// use urom_abi::Payload;
@@ -36,7 +35,7 @@ use crate::wire::Plain;
 /// assert_eq!(counts.to_vec(), [5]);
 /// ```
 ///
-/// It belongs to the thread of the plugin or the worker it came from:
+/// It belongs to the thread of its plugin or worker:
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -44,62 +43,58 @@ use crate::wire::Plain;
 /// ```
 pub struct Payload<T = u8> {
     bytes: NonNull<u8>,
-    /// In bytes: a whole number of elements.
+    /// In bytes.
     len: usize,
     owner: Owner,
     of: PhantomData<T>,
 }
 
 impl<T: Plain> Payload<T> {
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len / unit::<T>()
     }
 
-    /// Whether there is none.
+    /// Returns whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub fn elements(&self) -> Elements<'_, T> {
         self.seen()
     }
 
-    /// The elements, copied.
+    /// Copies the elements.
     pub fn to_vec(&self) -> Vec<T> {
         self.elements().to_vec()
     }
 
-    /// Keeps the first `len` elements, or all when there are no more. The memory stays as large as
-    /// it was.
+    /// Truncates to `len` elements. Does not shrink the memory.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len().min(len) * unit::<T>();
     }
 }
 
 impl<T> Payload<T> {
-    /// The bytes of the elements.
+    /// Returns the bytes of the elements.
     pub fn as_bytes(&self) -> &[u8] {
-        // SAFETY: the owner keeps `len` initialised bytes there, and nobody writes them while
-        // `self` is borrowed.
+        // SAFETY: the owner keeps `len` initialised bytes, unwritten while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr(), self.len) }
     }
 
-    /// The bytes of the elements, writable.
+    /// Returns the bytes of the elements, writable.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `as_bytes`; `self` is borrowed exclusively, and payloads that share an
-        // owner share no bytes.
+        // SAFETY: as in `as_bytes`; `self` is exclusive, and payloads of one owner are disjoint.
         unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.len) }
     }
 
-    /// [`elements`](Self::elements), also when they cannot be looked at.
     pub(crate) fn seen(&self) -> Elements<'_, T> {
-        // What it is made of is a whole number of elements, so there is no other case.
+        // The length is always a multiple of the element size.
         Elements::of_bytes(self.as_bytes()).unwrap_or_default()
     }
 
-    /// The same memory as bytes.
+    /// Returns the same memory as bytes.
     pub fn into_bytes(self) -> Payload {
         self.retyped()
     }
@@ -111,7 +106,7 @@ impl<T> Payload<T> {
     fn on_heap(bytes: Box<[u8]>) -> Payload<T> {
         unsafe fn free([start, len]: [*const (); 2]) {
             let bytes = ptr::slice_from_raw_parts_mut(start.cast_mut().cast::<u8>(), len.addr());
-            // SAFETY: the box below was leaked for these bytes, and this is called once.
+            // SAFETY: the box below was leaked for these bytes, and `release` runs once.
             drop(unsafe { Box::from_raw(bytes) });
         }
         if bytes.is_empty() {
@@ -119,35 +114,34 @@ impl<T> Payload<T> {
         }
         let bytes = NonNull::from(Box::leak(bytes));
         let words = [bytes.as_ptr().cast_const().cast(), ptr::without_provenance(bytes.len())];
-        // SAFETY: nobody else has the bytes, and any thread may free them.
+        // SAFETY: only this payload uses the bytes, and any thread may free them.
         unsafe { Payload::foreign(bytes, words, free) }.retyped()
     }
 }
 
 impl Payload {
-    /// The same memory as elements of another type.
+    /// Returns the same memory as elements of another type.
     ///
     /// # Errors
-    /// The payload, when its bytes are no whole number of elements.
+    /// The payload, when its length is not a multiple of the element size.
     pub fn cast<T: Plain>(self) -> Result<Payload<T>, Payload> {
         self.of_elements()
     }
 
-    /// [`cast`](Self::cast), also to elements that cannot be looked at.
     pub(crate) fn of_elements<T>(self) -> Result<Payload<T>, Payload> {
         if self.len.is_multiple_of(unit::<T>()) { Ok(self.retyped()) } else { Err(self) }
     }
 
-    /// Leaves out the first `count` bytes, or all when there are no more.
+    /// Removes the first `count` bytes, or all.
     #[inline]
     pub fn advance(&mut self, count: usize) {
         let count = count.min(self.len);
-        // SAFETY: not past the end.
+        // SAFETY: `count` is at most `len`.
         self.bytes = unsafe { self.bytes.add(count) };
         self.len -= count;
     }
 
-    /// The first `count` bytes, or all; the rest stays. Both keep the memory.
+    /// Splits off the first `count` bytes, or all. Both parts keep the memory.
     pub(crate) fn split_front(&mut self, count: usize) -> Payload {
         if count >= self.len {
             return mem::take(self);
@@ -161,7 +155,7 @@ impl Payload {
         front
     }
 
-    /// The bytes of `desc` from `from` on; empty when there are none.
+    /// Returns the bytes of `desc` from `from` on, or an empty payload.
     #[inline]
     pub(crate) fn in_descriptor(desc: NotificationDesc, from: usize) -> Payload {
         let len = desc.payload().len();
@@ -171,10 +165,11 @@ impl Payload {
         payload
     }
 
-    /// The descriptor whose tail this payload is, cut to `from` bytes and the payload's.
+    /// Returns the descriptor with this payload as its tail, truncated to `from` bytes and the
+    /// payload.
     ///
     /// # Errors
-    /// The payload, when its memory is no descriptor's from `from` on.
+    /// The payload, when it does not start at byte `from` of a descriptor.
     #[inline]
     pub(crate) fn into_descriptor(self, from: usize) -> Result<NotificationDesc, Payload> {
         match self {
@@ -191,13 +186,11 @@ impl Payload {
         }
     }
 
-    /// Memory of somebody else's, which gets it back through `release(words)` when the payload is
-    /// dropped.
+    /// Wraps foreign memory. Dropping the payload calls `release(words)`.
     ///
     /// # Safety
-    /// Until `release` is called, `bytes` are initialised and nobody else reads or writes them.
-    /// `release` may be called once with `words`, on the thread of this call, inside or outside of
-    /// a callback.
+    /// Until `release` is called, `bytes` are initialised, and nothing else accesses them.
+    /// `release` may be called once with `words`, on this thread, also inside a callback.
     #[doc(hidden)]
     pub unsafe fn foreign(
         bytes: NonNull<[u8]>,
@@ -210,16 +203,15 @@ impl Payload {
 }
 
 impl<T> Default for Payload<T> {
-    /// Nothing; allocates nothing.
+    /// Returns an empty payload without allocating.
     fn default() -> Self {
         Payload { bytes: NonNull::dangling(), len: 0, owner: Owner::Nothing, of: PhantomData }
     }
 }
 
 impl<T: Plain> From<Vec<T>> for Payload<T> {
-    /// Takes a vector of bytes over; one with room to spare is shrunk first, which can move it.
-    /// Elements that are aligned to more than a byte are copied, because the heap wants memory back
-    /// as it was allocated.
+    /// Takes over a vector of bytes; releasing excess capacity can move them. Elements with larger
+    /// alignment are copied, because the heap requires the same layout for freeing.
     fn from(elements: Vec<T>) -> Self {
         let _ = unit::<T>();
         let bytes = match bytemuck::allocation::try_cast_vec::<T, u8>(elements) {
@@ -271,8 +263,8 @@ impl DerefMut for Payload {
     }
 }
 
-// SAFETY: the bytes are a descriptor's, a task's or the heap's, never the payload's own; moving it
-// moves none of them, and neither does anything it offers by `&self`.
+// SAFETY: the bytes belong to a descriptor, a task or the heap, never to the payload itself. Moving
+// it does not move them, and neither do its `&self` methods.
 unsafe impl stable_deref_trait::StableDeref for Payload {}
 
 impl AsRef<[u8]> for Payload {

@@ -1,4 +1,4 @@
-//! Whose memory a payload is, and how it is given back.
+//! The owner of a payload's memory, which releases it.
 
 use std::rc::Rc;
 
@@ -6,13 +6,11 @@ use crate::descriptor::NotificationDesc;
 
 #[derive(Default)]
 pub(super) enum Owner {
-    /// There are no bytes.
     #[default]
     Nothing,
     Descriptor(NotificationDesc),
-    /// The heap's memory, or somebody else's.
     Foreign(#[expect(dead_code, reason = "dropping it is its use")] Foreign),
-    /// One of the above, and several payloads in it.
+    /// One of the above, shared by several payloads.
     Shared(Rc<Owner>),
 }
 
@@ -34,7 +32,7 @@ pub(super) struct Foreign {
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        // SAFETY: whoever made it promised that the function may be called once with these words.
+        // SAFETY: `Payload::foreign` requires that one call with these words is sound.
         unsafe { (self.release)(self.words) };
     }
 }

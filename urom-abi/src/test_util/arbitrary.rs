@@ -1,9 +1,7 @@
-//! Arbitrary messages, for property tests and fuzzers (feature `test-util`).
-//!
-//! `#[urom_command]` and `#[urom_notification]` implement [`Arbitrary`] for the enum and for the
-//! structure of each variant. The message can be written: payloads have the lengths that other
-//! fields state, and are there when their conditions hold. It fails with `IncorrectFormat` when
-//! hardly any values fulfil a condition, or a codec refuses nearly all.
+//! Arbitrary messages, for property tests and fuzzers (feature `test-util`). The macros implement
+//! [`Arbitrary`] for message enums and the structures of their variants. The messages can be
+//! encoded: payloads match the lengths and conditions of the other fields. Fails with
+//! `IncorrectFormat` when a condition or a codec rejects nearly all values.
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 
@@ -14,16 +12,13 @@ use crate::payload::{Data, Payload, Received, Registered};
 use crate::protocol::{Reply, Request};
 use crate::wire::{Borrowed, Count, EncodeError, Field, Outgoing, Owned};
 
-/// How often fields are made up before all that is left is zeros.
 const ATTEMPTS: usize = 8;
-/// How many elements a payload has at most whose length nothing else states.
+/// Maximum number of elements of a payload without a given length.
 const MOST: usize = 4096;
-/// The same where the word for it may be a single byte.
+/// Same, for a length word that may be a single byte.
 const MOST_IN_A_BYTE: usize = 255;
-/// What payloads are made of when the input is used up.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// What was made up is no message.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Unfit;
@@ -43,7 +38,7 @@ impl From<Error> for Unfit {
 #[doc(hidden)]
 pub type Made<T> = std::result::Result<T, Unfit>;
 
-/// The first of a few attempts that `fits`; the last is made of zeros.
+/// Returns the first of several attempts that `fits`; the last attempt consists of zeros.
 fn attempt<'a, T>(
     input: &mut Unstructured<'a>,
     make: impl Fn(&mut Unstructured<'a>) -> Made<T>,
@@ -64,13 +59,13 @@ pub fn command<'a, C: Request>(
     })
 }
 
-/// A notification that can be written, and the fields that it repeats.
+/// Generates a notification that can be encoded, and its echoed fields.
 #[doc(hidden)]
 pub fn notification<'a, R: Reply>(
     input: &mut Unstructured<'a>,
     make: impl Fn(&mut Unstructured<'a>) -> Made<(R, R::Echo)>,
 ) -> Result<(R, R::Echo)> {
-    // Writing takes the notification, so a twin of the same bytes is written.
+    // Encoding consumes the notification, so a copy from the same input is encoded.
     let make_one_that_fits = |input: &mut Unstructured<'a>| {
         let mut ahead = Unstructured::new(input.peek_bytes(input.len()).ok_or(Unfit)?);
         let (twin, echo) = make(&mut ahead)?;
@@ -83,7 +78,6 @@ pub fn notification<'a, R: Reply>(
     attempt(input, make_one_that_fits, |_| true)
 }
 
-/// What comes of one of `count` variants.
 #[doc(hidden)]
 pub fn one_of<'a, T>(
     input: &mut Unstructured<'a>,
@@ -101,7 +95,7 @@ fn flip(input: &mut Unstructured<'_>) -> Made<bool> {
     Ok(input.arbitrary()?)
 }
 
-/// Bytes that are small numbers, negative or very large ones, or anything.
+/// Fills bytes with small, negative, very large or arbitrary numbers.
 fn fill(input: &mut Unstructured<'_>, bytes: &mut [u8]) -> Result<()> {
     let word = if input.arbitrary()? { 4 } else { 8 };
     for word in bytes.chunks_mut(word) {
@@ -130,7 +124,7 @@ pub fn value<T, const AT: usize, const LEN: usize, const ANY: bool>(
     field.checked(&fixed, "", "", of).map_err(|_| Unfit)
 }
 
-/// Puts a value in the place of bytes that are none, as far as the type is described.
+/// Replaces invalid bytes by a valid value, as far as the type is described.
 fn make_fit(input: &mut Unstructured<'_>, of: &Type, bytes: &mut [u8]) -> Made<()> {
     let mut make = |leaf: &Type, bytes: &mut [u8]| -> Result<()> {
         match *leaf {
@@ -164,18 +158,17 @@ pub fn coded<W, T, const AT: usize, const LEN: usize, const ANY: bool>(
             return Ok(value);
         }
     }
-    // Of zeros.
+    // From zeros.
     decode(value(&mut Unstructured::new(&[]), field, of)?).map_err(|_| Unfit)
 }
 
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Length<C> {
-    /// As many as these.
     Given(C),
     /// Any number: its length word has 64 bits.
     Free,
-    /// Any number that every word can hold.
+    /// Any number that every length word can hold.
     Short,
 }
 
@@ -203,7 +196,7 @@ fn zeros(len: usize) -> Made<&'static [u8]> {
     ZEROS.get(..len).ok_or(Unfit)
 }
 
-/// The payload of a command; input decides whether it is `there` where nothing else does.
+/// Generates the payload of a command. The input decides its presence if `there` is `None`.
 #[doc(hidden)]
 pub fn borrowed<'a, P: Borrowed<'a>>(
     input: &mut Unstructured<'a>,
@@ -217,7 +210,7 @@ pub fn borrowed<'a, P: Borrowed<'a>>(
     if let Some(payload) = P::present(bytes) {
         return Ok(payload);
     }
-    // Only a text refuses bytes of its length.
+    // Only text rejects bytes of its length.
     let text = match length {
         Length::Given(_) => zeros(bytes.len())?,
         Length::Free | Length::Short => {
@@ -229,7 +222,6 @@ pub fn borrowed<'a, P: Borrowed<'a>>(
     P::present(text).ok_or(Unfit)
 }
 
-/// The payload of a command that may be in registered memory.
 #[doc(hidden)]
 pub fn data<'a>(input: &mut Unstructured<'a>, length: Length<impl Count>) -> Made<Data<'a>> {
     if !flip(input)? {
@@ -254,7 +246,6 @@ pub fn owned<P: Owned>(
     Ok(P::own(true, (bytes.len() / P::UNIT) as u64, Payload::from(bytes)))
 }
 
-/// The payload of a notification that may have landed in registered memory.
 #[doc(hidden)]
 pub fn received(input: &mut Unstructured<'_>, length: Length<impl Count>) -> Made<Received> {
     if flip(input)? {

@@ -1,5 +1,4 @@
-//! What the plugin kit's tests need (feature `test-util`): arbitrary messages, and who owns which
-//! descriptor.
+//! Helpers for tests (feature `test-util`): arbitrary messages, and the owners of descriptors.
 
 #[cfg(feature = "test-util")]
 pub mod arbitrary;

@@ -1,92 +1,88 @@
-//! Why bytes are no message, and why a message does not fit its bytes.
+//! Errors of decoding and encoding messages.
 
 use crate::Quantity;
 use crate::describe::{Misfit, listed};
 use crate::error::DocaError;
 
-/// Why bytes could not be read as a command or a notification.
-///
-/// It names the message (`TagSend`) and the field, says what was found and what is allowed, and
-/// converts to `DOCA_ERROR_INVALID_VALUE`.
+/// Error of decoding a command or a notification. Converts to `DOCA_ERROR_INVALID_VALUE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: {field}{}: {problem}", problem.path())]
 pub struct DecodeError {
-    /// The variant that was being read, or the enum when the tag was not yet known.
+    /// The variant, or the enum if the tag is not known.
     pub message: &'static str,
-    /// The field that was wrong: `tag`, `length`, or a field of the message.
+    /// The invalid field: `tag`, `length`, or a field of the message.
     pub field: &'static str,
-    /// What was wrong with it.
+    /// The problem.
     pub problem: DecodeProblem,
 }
 
-/// What was wrong with a field.
+/// A problem with a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeProblem {
-    /// The bytes end before the fixed part does.
+    /// The bytes end within the fixed part.
     #[error("{}, but the fixed part alone takes {least}", Quantity(*found, "byte"))]
     TooShort {
-        /// How many bytes there are.
+        /// Number of bytes.
         found: usize,
-        /// How many the fixed part takes.
+        /// Size of the fixed part.
         least: usize,
     },
-    /// The number of bytes is not what the message's own fields call for.
+    /// The length does not match the message's fields.
     #[error("{}, but its fields call for exactly {expected}", Quantity(*found, "byte"))]
     Length {
-        /// How many bytes there are.
+        /// Number of bytes.
         found: usize,
-        /// How many there should be.
+        /// Expected number of bytes.
         expected: usize,
     },
-    /// The tag belongs to no variant.
+    /// The tag is unknown.
     #[error("{found} is none of {}", listed(known.iter().copied()))]
     UnknownTag {
-        /// The tag found.
+        /// The tag.
         found: u64,
-        /// Each variant and its tag.
+        /// All variants and their tags.
         known: &'static [(&'static str, u64)],
     },
-    /// Another variant than the one that answers this command.
+    /// The message is not the answer to this command.
     #[error("{found}, but this message has {expected}")]
     OtherTag {
-        /// The tag found.
+        /// The tag.
         found: u64,
-        /// The tag of the variant that was asked for.
+        /// The expected tag.
         expected: u64,
     },
-    /// An echoed field does not repeat what the command said.
+    /// An echoed field differs from the command's field.
     #[error("does not repeat the value the command carried")]
     NotEchoed,
-    /// A length or a count that no message can have.
+    /// A length or a count is out of range.
     #[error("{found}, but at most {most} is possible")]
     OutOfRange {
-        /// The value found.
+        /// The value.
         found: u64,
-        /// The largest value allowed.
+        /// The maximum.
         most: u64,
     },
-    /// A length or a count that is negative, absent, or more than a payload can have.
+    /// A length or a count is negative, missing, or too large for a payload.
     #[error("the fields before it give no length that a payload can have")]
     NoLength,
-    /// Bytes that are no value of the field's type, such as a `bool` of 7.
+    /// The bytes are not a value of the field's type, such as a `bool` of 7.
     #[error("{0}")]
     NoValue(Misfit),
-    /// A payload that is text and not UTF-8.
+    /// A text payload is not UTF-8.
     #[error("no UTF-8: its byte {at} is {found:#04x}, which cannot stand there")]
     NotUtf8 {
-        /// The first byte that does not belong there.
+        /// Offset of the first invalid byte.
         at: usize,
-        /// What it is.
+        /// The invalid byte.
         found: u8,
     },
-    /// A field's own codec refused its bytes.
+    /// The field's codec rejected the bytes.
     #[error("{0}")]
     Invalid(&'static str),
 }
 
 impl DecodeProblem {
-    /// The way from the field to what is wrong in it.
     fn path(&self) -> String {
         if let DecodeProblem::NoValue(misfit) = self { misfit.path() } else { String::new() }
     }
@@ -98,18 +94,18 @@ impl From<DecodeError> for DocaError {
     }
 }
 
-/// Why a message could not be written.
+/// Error of encoding a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// The message takes more bytes than there is room for.
+    /// The message exceeds the buffer.
     #[error("{message}: takes {need} bytes, but {room} fit")]
     TooBig {
         /// The variant.
         message: &'static str,
-        /// How many bytes it takes; `usize::MAX` stands for more than can be counted.
+        /// The message's length; `usize::MAX` on overflow.
         need: usize,
-        /// How many there are.
+        /// The buffer's size.
         room: usize,
     },
     /// A payload contradicts the fields that describe it.
@@ -119,10 +115,10 @@ pub enum EncodeError {
         message: &'static str,
         /// The payload.
         field: &'static str,
-        /// What does not agree.
+        /// The disagreement.
         what: &'static str,
     },
-    /// The C heap has no room for a descriptor.
+    /// The C heap is exhausted.
     #[error("{message}: no memory for its descriptor")]
     NoMemory {
         /// The variant.

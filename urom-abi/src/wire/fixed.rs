@@ -1,16 +1,13 @@
-//! The fixed part of a message: its fields at offsets that are proved to be within, and the checks
-//! around it.
+//! The fixed part of a message: fields with offsets checked at compile time, tag and length.
 
 use super::write::{in_place, zeroed};
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
 use crate::protocol::{Answer, AnswerPlace, Room};
 
-/// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` says whether any bytes
-/// are a `T`.
-///
-/// It holds what [`Value`] does for `T`, so its methods need no bound: a type that cannot travel is
-/// one error, where the field is made.
+/// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` is true if any bytes
+/// are a valid `T`. It stores the functions of [`Value`] for `T`, so its methods need no bound, and
+/// a type that cannot be sent causes a single compile error.
 #[derive(Debug)]
 pub struct Field<T, const AT: usize, const LEN: usize, const ANY: bool = true> {
     of_bytes: fn(&[u8]) -> Option<T>,
@@ -34,7 +31,6 @@ impl<T: Plain, const AT: usize, const LEN: usize> Field<T, AT, LEN> {
 }
 
 impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, ANY> {
-    /// Reads the field; `of` describes its type.
     #[inline(always)]
     pub fn checked(
         self,
@@ -52,12 +48,12 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         let place = &mut fixed[AT..AT + size_of::<T>()];
         let bytes = (self.bytes_of)(value);
         assert_eq!(bytes.len(), place.len());
-        // Unlike `copy_from_slice`, this is no call for a few bytes.
-        // SAFETY: two slices of this length, one of them borrowed exclusively.
+        // Unlike `copy_from_slice`, this does not call a function for a few bytes.
+        // SAFETY: the slices have the same length, and `place` is borrowed exclusively.
         unsafe { place.as_mut_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
-    /// Refuses an echoed field that does not repeat `value`, when the command's is known.
+    /// Rejects an echoed field that differs from `value`, if given.
     #[inline(always)]
     pub fn repeats(
         self,
@@ -74,7 +70,6 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
         }
     }
 
-    /// The field's value in a message where nobody set it.
     #[inline(always)]
     pub fn zero(self) -> T
     where
@@ -89,19 +84,17 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
     }
 }
 
-/// A field of which any bytes are a value. One that sticks out of its fixed part does not compile.
+/// Returns a field that accepts any bytes. A field beyond the fixed part does not compile.
 pub const fn field<T: Plain, const AT: usize, const LEN: usize>() -> Field<T, AT, LEN> {
     any_field::<T, AT, LEN, true>()
 }
 
-/// The same for a field of any type that can travel.
 pub const fn any_field<T: Value<ANY>, const AT: usize, const LEN: usize, const ANY: bool>()
 -> Field<T, AT, LEN, ANY> {
     const { assert!(AT <= LEN && size_of::<T>() <= LEN - AT, "the field sticks out of its fixed part") };
     Field { of_bytes: T::of_bytes, bytes_of: T::bytes, copy: |value| *value }
 }
 
-/// What a tag can be: an unsigned integer.
 pub trait Tag: Plain + Into<u64> {}
 
 impl Tag for u8 {}
@@ -111,7 +104,7 @@ impl Tag for u64 {}
 
 #[inline]
 pub fn tag<T: Tag, const LEN: usize>(message: Name, bytes: &[u8]) -> Result<u64, DecodeError> {
-    // The compiler then knows the length for what is read next.
+    // Tells the compiler the length for the next read.
     if let Some(fixed) = bytes.first_chunk::<LEN>() {
         return Ok(field::<T, 0, LEN>().read(fixed).into());
     }
@@ -125,7 +118,7 @@ fn short_tag<T: Tag>(message: Name, bytes: &[u8], least: usize) -> Result<u64, D
     Ok(tag.into())
 }
 
-/// `bytes` as a fixed part with nothing behind it.
+/// Returns `bytes` as a fixed part without payloads.
 #[inline]
 pub fn exact<const LEN: usize>(message: Name, bytes: &[u8]) -> Result<&[u8; LEN], DecodeError> {
     match bytes.split_first_chunk::<LEN>() {
@@ -135,7 +128,7 @@ pub fn exact<const LEN: usize>(message: Name, bytes: &[u8]) -> Result<&[u8; LEN]
     }
 }
 
-/// The start of `out` as a fixed part of zeros, to be filled in.
+/// Returns the start of `out` as a zeroed fixed part.
 #[inline]
 pub fn room<const LEN: usize>(
     message: Name,
@@ -151,7 +144,7 @@ pub fn room<const LEN: usize>(
     }
 }
 
-/// A notification of `LEN` bytes, zeros but for what `fill` writes.
+/// Writes a notification of `LEN` bytes: zeros, then `fill`.
 #[inline]
 pub fn notification<const LEN: usize>(
     message: Name,
@@ -166,7 +159,6 @@ pub fn notification<const LEN: usize>(
         }
         None => desc.insert(zeroed(message, Some(LEN))?).payload_mut(),
     };
-    // One place fills both in: this is a large part of a command's code.
     if let Some(fixed) = bytes.first_chunk_mut::<LEN>() {
         fixed.fill(0);
         fill(fixed);
@@ -174,7 +166,7 @@ pub fn notification<const LEN: usize>(
     Ok(desc.map_or_else(in_place, Answer::Descriptor))
 }
 
-// Errors are always inlined: otherwise the compiler moves each decoded message through memory,
+// Errors are always inlined. Otherwise the compiler moves each decoded message through memory,
 // which doubles the cost of decoding.
 
 #[inline(always)]
@@ -197,7 +189,7 @@ pub fn unknown<T, E: From<DecodeError>>(
     Err(DecodeError { message, field: "tag", problem }.into())
 }
 
-/// Refuses the tag of another variant: `message` has the tag `expected`, or `also`.
+/// Rejects the tag of another variant: `message` has the tag `expected` or `also`.
 #[inline(always)]
 pub fn own_tag(
     message: Name,

@@ -1,26 +1,23 @@
-//! Inline payloads: what can be one, and how generated code writes and reads it.
-//!
-//! Writing computes the words and compares payloads with the fields that describe them before the
-//! first byte is written. Reading a command takes payload after payload from the bytes behind the
-//! fixed part. Reading a notification looks at all of them first, then divides its memory.
+//! The types of inline payloads. Encoding computes the words and compares payloads with the fields
+//! that describe them before it writes. Decoding a notification checks all payloads first.
 
 use super::DecodeProblem;
 use crate::payload::Payload;
 
-/// What a payload is on the wire: its bytes, and what the words beside it say.
+/// A payload on the wire: its bytes and the values of its words.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) there: bool,
     /// In elements.
     pub(super) length: u64,
-    /// What the address word says when a condition over other fields decides whether it is there.
+    /// The address word when a condition over other fields decides the presence.
     pub(super) address: u64,
     pub(super) selector: u64,
 }
 
 impl<'a> Shown<'a> {
-    /// Of a payload that is there, of elements of `unit` bytes.
+    /// Describes a present payload with elements of `unit` bytes.
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], unit: usize) -> Shown<'a> {
         let (length, address) = ((bytes.len() / unit) as u64, u64::from(!bytes.is_empty()));
@@ -33,42 +30,36 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// What can travel behind a fixed part, as it is written.
 pub trait Outgoing: Sized {
-    /// Its length in bytes when the type has one.
     const FIXED: Option<usize> = None;
     const UNIT: usize = 1;
     const BY_ADDRESS: bool = false;
 
-    /// The payload that nobody set: empty, absent, or zeros.
+    /// Returns the payload for an unset field: empty, absent, or zeros.
     fn unset() -> Self;
     fn shown(&self) -> Shown<'_>;
 }
 
-/// A payload of a command: `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements`, or `Option` of one.
-/// (`Data` is read by a function of its own.)
+/// A payload of a command, except `Data`, which has a separate function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an inline payload of a command",
     label = "a command borrows its payloads",
     note = "use `&'a [u8]`, `&'a [u8; N]`, `&'a str`, `Elements<'a, T>`, an `Option` of one of these, or, with `unless`, `Data<'a>`"
 )]
 pub trait Borrowed<'a>: Outgoing + Copy {
-    /// The payload of exactly these bytes; `None` when they are not as many as the type allows, or
-    /// no text.
+    /// Returns the payload of exactly these bytes; `None` for a wrong length or invalid text.
     fn present(bytes: &'a [u8]) -> Option<Self>;
-    /// Why [`present`](Self::present) refuses these bytes.
     #[cold]
     fn refused(bytes: &[u8]) -> DecodeProblem {
         DecodeProblem::Length { found: bytes.len(), expected: Self::FIXED.unwrap_or(bytes.len()) }
     }
-    /// The payload that is not there; `None` when it always is.
+    /// Returns the absent payload; `None` for a type without absence.
     #[inline]
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// A payload that can be absent on a condition.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is always there, but this payload is there on a condition",
     label = "not an `Option`",
@@ -76,7 +67,6 @@ pub trait Borrowed<'a>: Outgoing + Copy {
 )]
 pub trait Optional: Outgoing {}
 
-/// A payload of a notification: `Payload`, `Option` of one, or `Received`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an inline payload of a notification",
     label = "a notification owns its payloads",
@@ -84,11 +74,11 @@ pub trait Optional: Outgoing {}
 )]
 pub trait Owned: Outgoing + 'static {
     type View<'a>: Borrowed<'a>;
-    /// Whether its length counts when it is not there.
+    /// Whether the length counts when the payload is absent.
     const LANDS: bool = false;
 
     fn view(&self) -> Self::View<'_>;
-    /// The payload of memory that was found to hold one: `memory` is as long as the view's bytes.
+    /// Builds the payload from `memory`, which is as long as the view's bytes.
     fn own(there: bool, length: u64, memory: Payload) -> Self;
     fn give(self) -> Payload;
 }

@@ -1,4 +1,4 @@
-//! The types that can be payloads. Their elements are of any type here: only the bytes matter, and
+//! The payload types. Elements have any type here, because only the bytes matter;
 //! [`assert_element`](super::assert_element) proves once that elements are plain.
 
 use super::DecodeProblem;
@@ -142,7 +142,7 @@ impl<T: 'static> Owned for Payload<T> {
         self.seen()
     }
     fn own(_there: bool, _length: u64, memory: Payload) -> Self {
-        // The view that was read from the same bytes proved that they are whole elements.
+        // The view of the same bytes proved that they are whole elements.
         memory.of_elements().unwrap_or_default()
     }
     fn give(self) -> Payload {

@@ -1,9 +1,6 @@
-//! Reading and writing commands and notifications, byte for byte as C lays them out.
-//!
-//! A message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
-//! variant) and the inline payloads behind it, in order, without padding between them. The macros
-//! compute the offsets; this module is what they call. Nothing here panics on the bytes it is
-//! given, and nothing trusts a length that stands in them.
+//! Decoding and encoding of commands and notifications in C's layout, called by generated code. A
+//! message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
+//! variant) and its inline payloads, without padding. Decoding checks every length, without panics.
 
 mod error;
 #[doc(hidden)]
@@ -15,7 +12,7 @@ mod serve;
 mod value;
 mod word;
 
-// Hidden, their items may do without documentation.
+// Hidden, so that missing documentation is allowed.
 #[doc(hidden)]
 mod fixed;
 #[doc(hidden)]
@@ -28,7 +25,7 @@ mod write;
 pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use value::Plain;
 
-// What follows is for generated code, and for tests that stand in for it.
+// For generated code and its tests.
 pub(crate) use sentence::Sentence;
 #[doc(hidden)]
 pub use {

@@ -1,4 +1,4 @@
-//! Reading messages with payloads: what lies behind the fixed part, piece by piece.
+//! Decodes messages with payloads.
 
 use super::fixed::{length, too_short};
 use super::inline::{Borrowed, Outgoing, Owned};
@@ -6,7 +6,6 @@ use super::{Count, DecodeError, DecodeProblem, Name, Word};
 use crate::payload::{Data, Payload, Registered};
 use crate::protocol::Incoming;
 
-/// The fixed part of a message and what lies behind it.
 #[inline]
 pub fn start<'a, const LEN: usize>(
     message: Name,
@@ -18,7 +17,7 @@ pub fn start<'a, const LEN: usize>(
     }
 }
 
-/// Whether an `Option` or a `Received` without a condition is there; other payloads always are.
+/// Returns whether an unconditional `Option` or `Received` is present; others always are.
 #[inline]
 pub fn by_address<P: Outgoing>(address: impl Word) -> bool {
     !P::BY_ADDRESS || address.into() != 0
@@ -29,7 +28,6 @@ pub fn decoded<T>(message: Name, field: Name, decoded: Result<T, Name>) -> Resul
     decoded.map_err(|what| DecodeError { message, field, problem: DecodeProblem::Invalid(what) })
 }
 
-/// The bytes behind a fixed part that no payload has taken yet.
 #[derive(Debug)]
 pub struct Behind<'a> {
     message: Name,
@@ -37,17 +35,16 @@ pub struct Behind<'a> {
     rest: &'a [u8],
 }
 
-/// Which of a message's bytes a payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     there: bool,
-    /// As the payload counts: elements.
+    /// In elements.
     length: u64,
     bytes: usize,
 }
 
 impl<'a> Behind<'a> {
-    /// Reads the next payload: `count` elements if it is `there`.
+    /// Reads the next payload: `count` elements if `there`.
     #[inline]
     pub fn take<P: Borrowed<'a>>(
         &mut self,
@@ -77,7 +74,7 @@ impl<'a> Behind<'a> {
         DecodeError { message: self.message, field, problem: DecodeProblem::NoLength }
     }
 
-    /// The error for a number of elements. No run of bytes is longer than `isize` can say.
+    /// Returns the error for a number of elements that exceeds `isize` bytes.
     #[inline(always)]
     fn out_of_range<P: Outgoing>(&self, field: Name, found: u64) -> DecodeError {
         let most = (isize::MAX as usize / P::UNIT) as u64;
@@ -85,7 +82,7 @@ impl<'a> Behind<'a> {
         DecodeError { message: self.message, field, problem }
     }
 
-    /// Reads the next payload, of a type with a length of its own, if it is `there`.
+    /// Reads the next payload of a type with constant length, if `there`.
     #[inline]
     pub fn fixed<P: Borrowed<'a>>(&mut self, field: Name, there: bool) -> Result<P, DecodeError> {
         let bytes =
@@ -93,8 +90,7 @@ impl<'a> Behind<'a> {
         self.take(field, there, bytes / P::UNIT)
     }
 
-    /// Reads a payload of two arms: `len` bytes when `selector` is 0, else nothing, and registered
-    /// memory.
+    /// Reads a payload of two kinds: `len` bytes when `selector` is 0, else registered memory.
     #[inline]
     pub fn data(
         &mut self,
@@ -113,8 +109,7 @@ impl<'a> Behind<'a> {
         }
     }
 
-    /// Looks at the next payload of a notification. The view is for expressions over it, the part
-    /// for taking it out of the [`Tail`].
+    /// Checks the next payload of a notification. Returns its view, and its part of the [`Tail`].
     #[inline]
     pub fn part<P: Owned>(
         &mut self,
@@ -138,7 +133,6 @@ impl<'a> Behind<'a> {
     }
 }
 
-/// The memory behind a notification's fixed part that no payload has taken yet.
 #[derive(Debug)]
 pub struct Tail(Payload);
 
@@ -148,7 +142,6 @@ impl Tail {
         Tail(incoming.into_payload(from))
     }
 
-    /// The next payload, which [`Behind::part`] found.
     #[inline]
     pub fn take<P: Owned>(&mut self, part: Part) -> P {
         P::own(part.there, part.length, self.0.split_front(part.bytes))

@@ -1,4 +1,4 @@
-//! What a command enum needs to know of its answers: `#[urom_notification]` implements it.
+//! Traits for the answers of a command enum, implemented by `#[urom_notification]`.
 
 use super::EncodeError;
 use super::write::zeroed;
@@ -13,16 +13,14 @@ use crate::protocol::Reply;
     note = "put `#[urom_notification]` on the enum that the key `notification` names, by default `Notification`"
 )]
 pub trait Notifications {
-    /// All of them, for programs to read.
+    /// Describes all notifications.
     const DESCRIPTION: Messages;
 }
 
-/// What a command names as its answer: a variant of the enum of notifications `Of`. It is
-/// implemented for the structure of each, and for nothing else, so that rustc lists those there
-/// are.
+/// The answer type of a command, implemented only for the variants of the notification enum `Of`,
+/// so that rustc lists them.
 ///
-/// Generated code goes through it wherever it names the answer, so that every mention of a type
-/// that is none gives the same error, which rustc reports once.
+/// Generated code always names the answer through it, so that rustc reports a wrong type only once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no notification of this protocol, so it cannot answer a command",
     label = "no variant of `{Of}`"
@@ -30,12 +28,11 @@ pub trait Notifications {
 pub trait ReplyOf<Of> {
     /// The type itself.
     type This: Reply<Echo = Self::Echo>;
-    /// Its echoed fields, as a structure with those names.
+    /// Its echoed fields, as a structure with the same names.
     type Echo: Copy + 'static;
 }
 
-/// The notification for a command that ends without one of its own; see
-/// [`Protocol::refusal`](crate::protocol::Protocol::refusal).
+/// Implements [`Protocol::refusal`](crate::protocol::Protocol::refusal).
 pub fn refusal(
     protocol: &'static Protocol,
     command: &[u8],

@@ -1,6 +1,6 @@
-//! Sentences that are made while a protocol is compiled.
+//! Text that is built at compile time.
 
-/// A text under construction, usable in constants. What does not fit is left out.
+/// A text under construction, usable in constants. It is truncated at its capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sentence {
     bytes: [u8; Sentence::MOST],

@@ -1,4 +1,4 @@
-//! A command from its bytes to the descriptor of its answer.
+//! Serves a command, from its bytes to its answer.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,13 +6,12 @@ use std::task::{Context, Poll};
 use super::{DecodeError, EncodeError};
 use crate::protocol::{Answer, AnswerPlace, Now, Reply, Request};
 
-/// This file, which backtraces show above a handler's method.
+/// The path of this file, which backtraces show above a handler's method.
 pub const FILE: &str = file!();
 
-/// Reads a command and calls `run` at once, then writes the answer with the fields that it repeats,
-/// to the place that `place` gives then, if any.
-///
-/// Generated code names nothing of the answer, so that one that is no notification is one error.
+/// Decodes a command, calls `run` and writes the answer with its echoed fields to the buffer that
+/// `place` returns, if any. Generated code does not name the answer here, so that a wrong type is a
+/// single error.
 #[inline]
 pub fn serve<'a, C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,
@@ -33,9 +32,8 @@ where
     }
 }
 
-/// Not an `async` block, because that would move what it awaits, for each command.
+/// Not an `async` block, which would move the awaited future for each command.
 enum Answering<C: Request, F, P> {
-    /// What is wrong with the command, until it was told.
     Unread(Option<DecodeError>),
     Begun {
         answer: F,
@@ -55,14 +53,14 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: only `answer` is pinned with this. Nothing here moves it, there is no `Drop` that
-        // could, and this is `Unpin` only where `answer` is. The error is never pinned.
+        // SAFETY: only `answer` is structurally pinned. Nothing here moves it, this type does not
+        // implement `Drop`, and it is `Unpin` only if `answer` is. The error is never pinned.
         match unsafe { self.get_unchecked_mut() } {
             Answering::Begun { answer, echo, place } => {
                 // SAFETY: `answer` is pinned with this future.
                 let answer = unsafe { Pin::new_unchecked(answer) };
                 answer.poll(task).map(|reply| {
-                    // SAFETY: the answer is written here, and lets go of the place.
+                    // SAFETY: the answer is written in this statement, which releases the buffer.
                     let now = unsafe { Now::new() };
                     Ok(reply?.write(echo, place(now))?)
                 })

@@ -1,5 +1,4 @@
-//! What can be a field: types of which any bytes are a value, and types whose bytes are checked
-//! when they are read.
+//! Field types, with and without checks of their bytes.
 
 use std::marker::PhantomData;
 
@@ -7,9 +6,7 @@ use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
 
 use super::Sentence;
 
-/// What can be an element of a payload, or any plain field: a type of plain old data.
-///
-/// Implemented for every [`bytemuck::Pod`] type and for nothing else.
+/// An element of a payload, or any plain field: exactly the [`bytemuck::Pod`] types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a UROM payload: not any bytes are a value of it",
     label = "not `bytemuck::Pod`",
@@ -21,8 +18,7 @@ pub trait Plain: bytemuck::Pod {}
 #[diagnostic::do_not_recommend]
 impl<T: bytemuck::Pod> Plain for T {}
 
-/// Fails the compilation, at the place of the call, when values of a type cannot be the elements of
-/// a payload.
+/// Fails the compilation, at the call, when a type cannot be an element of a payload.
 #[track_caller]
 pub const fn assert_element<T: Plain>(name: &str) {
     if size_of::<T>() == 0 {
@@ -34,11 +30,9 @@ pub const fn assert_element<T: Plain>(name: &str) {
     }
 }
 
-/// What can be a field of a message. `ANY` says whether any bytes are a value: [`AnyBytes`] finds
-/// that out.
-///
-/// Implemented with `true` for every [`bytemuck::Pod`] type, and with `false` for what [`zerocopy`]
-/// can check: `bool`, `char`, and enums and structures that derive its traits.
+/// A field of a message. `ANY` is true for [`bytemuck::Pod`] types, which accept any bytes,
+/// and false for types that [`zerocopy`] checks: `bool`, `char`, and enums and structures that
+/// derive its traits. [`AnyBytes`] finds it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a UROM message: its bytes are not plain data",
     label = "neither `bytemuck::Pod` nor checked by `zerocopy`",
@@ -48,10 +42,10 @@ pub const fn assert_element<T: Plain>(name: &str) {
             `Clone`, `Copy`, and `TryFromBytes`, `IntoBytes` and `Immutable` of `zerocopy`"
 )]
 pub trait Value<const ANY: bool>: Copy + 'static {
-    /// The value of exactly these bytes; `None` when they are none. They need no alignment.
+    /// Returns the value of exactly these bytes, unaligned; `None` when they are invalid.
     fn of_bytes(bytes: &[u8]) -> Option<Self>;
 
-    /// The bytes of the value.
+    /// Returns the bytes of the value.
     fn bytes(&self) -> &[u8];
 }
 
@@ -81,14 +75,14 @@ impl<T: TryFromBytes + IntoBytes + Immutable + Copy + 'static> Value<false> for 
     }
 }
 
-/// A field's type that has a value of zeros, which the field has where nobody set it.
+/// A type with an all-zero value, used for unset fields.
 #[diagnostic::on_unimplemented(
     message = "no `{Self}` is all zeros, and a field that is `echo` or `optional` is zero unless it is set",
     label = "without a value of zeros",
     note = "give the enum a value that is 0, and derive `zerocopy::FromZeros` in place of `TryFromBytes`; or remove `echo` or `optional`"
 )]
 pub trait Zero<const ANY: bool>: Sized {
-    /// The value of zeros.
+    /// Returns the all-zero value.
     fn zero() -> Self;
 }
 
@@ -108,23 +102,19 @@ impl<T: FromZeros> Zero<false> for T {
     }
 }
 
-/// Finds out whether any bytes are a `T`; for generated code.
-///
-/// `AnyBytes::<T>::ANY` with [`NotAnyBytes`] in scope: an inherent constant goes before a trait's.
-/// `T` must be a concrete type.
+/// Determines whether any bytes are a valid `T`, with [`NotAnyBytes`] in scope: an inherent
+/// constant has priority over a trait's. `T` must be a concrete type.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AnyBytes<T>(PhantomData<T>);
 
 impl<T: bytemuck::Pod> AnyBytes<T> {
-    /// They are.
     pub const ANY: bool = true;
 }
 
 /// See [`AnyBytes`].
 #[doc(hidden)]
 pub trait NotAnyBytes {
-    /// They are not.
     const ANY: bool = false;
 }
 

@@ -1,10 +1,8 @@
-//! The functions of an enum of messages, each over the structures of its variants, which do the
-//! work.
+//! The functions of a message enum, which call the functions of its variants' structures.
 
 use super::{DecodeError, EncodeError};
 use crate::protocol::{Answer, Reply};
 
-/// Writes a notification to the start of `out`.
 pub fn encode<R: Reply>(notification: R, echo: &R::Echo, out: &mut [u8]) -> Encoded {
     let desc = notification.into_descriptor(echo)?;
     let (bytes, room) = (desc.payload(), out.len());
@@ -13,8 +11,7 @@ pub fn encode<R: Reply>(notification: R, echo: &R::Echo, out: &mut [u8]) -> Enco
     Ok(bytes.len())
 }
 
-/// The length of a message, by the outcome of writing it to no bytes; `None` when it cannot be
-/// written.
+/// Returns a message's length from writing it to an empty buffer; `None` when it cannot be written.
 #[must_use]
 pub fn encoded_len(written: Encoded) -> Option<usize> {
     match written {
@@ -24,19 +21,17 @@ pub fn encoded_len(written: Encoded) -> Option<usize> {
     }
 }
 
-/// The name of a message's structure, without its path.
 fn name<T>() -> &'static str {
     let name = std::any::type_name::<T>();
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// Reads a notification of an enum `M`.
 #[inline]
 pub fn read<R: Reply, M: From<(R, R::Echo)>>(bytes: &[u8]) -> Result<M, DecodeError> {
     R::read(bytes, None).map(M::from)
 }
 
-/// Keeps rustc from a warning about functions that a program does not call.
+/// Avoids rustc's warning about functions that a program does not call.
 pub const fn used<T: Copy>(_: T) {}
 
 pub type Decoded<T> = Result<T, DecodeError>;

@@ -1,26 +1,26 @@
-//! The words beside a payload, and the numbers that say how long it is.
+//! The words of a payload, and numbers of elements.
 
 use super::Plain;
 
-/// A word of the wire that a payload fills or is described by: an unsigned integer.
+/// The type of a payload's address, length or selector word: an unsigned integer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the address, the length or the selector of a payload",
     label = "not an unsigned integer",
     note = "such a word is a `u8`, `u16`, `u32` or `u64`"
 )]
 pub trait Word: Plain + Count + Into<u64> {
-    /// The word that says `value`; `None` when it does not fit.
+    /// Converts `value`; `None` when it does not fit.
     fn from_u64(value: u64) -> Option<Self>;
 }
 
-/// How many elements a payload has, as other fields say it: an integer, or an `Option` of one.
+/// The number of elements of a payload, from other fields: an integer, or an `Option` of one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the length of a payload",
     label = "neither an integer nor an `Option` of one",
     note = "`len` is an expression over the fields before the payload that gives an integer, or an `Option` of one"
 )]
 pub trait Count: Copy {
-    /// The number; `None` when a payload cannot have so many.
+    /// Returns the number; `None` when it is too large for a payload.
     fn count(self) -> Option<usize>;
 }
 

@@ -1,4 +1,4 @@
-//! Writing messages with payloads: words, agreement of fields and payloads, and the bytes.
+//! Encodes messages with payloads.
 
 use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word, Written};
@@ -32,7 +32,7 @@ pub fn length_word<W: Word, P: Outgoing>(
     })
 }
 
-/// The address word of a payload that no condition over other fields decides about.
+/// Returns the address word of an unconditional payload.
 #[inline]
 pub fn address_word<W: Word, P: Outgoing>(
     message: Name,
@@ -44,7 +44,7 @@ pub fn address_word<W: Word, P: Outgoing>(
     W::from_u64(word).ok_or_else(|| address_mismatch(message, field))
 }
 
-/// The address word of a payload that is there on a condition over other fields.
+/// Returns the address word of a conditional payload.
 #[inline]
 pub fn address_word_when<W: Word, P: Optional>(
     message: Name,
@@ -64,7 +64,7 @@ pub fn selector_word<W: Word, P: Outgoing>(
         .ok_or_else(|| mismatch(message, field, "names memory by an id that its word cannot hold"))
 }
 
-/// Whether the payload, if it is there, has as many elements as other fields say.
+/// Checks that a present payload has as many elements as other fields state.
 #[inline]
 pub fn agrees<P: Outgoing, C: Count>(
     message: Name,
@@ -82,7 +82,7 @@ pub fn agrees<P: Outgoing, C: Count>(
     Err(mismatch(message, field, what))
 }
 
-/// Whether the payload is there exactly when `there` is true.
+/// Checks that the payload is present exactly when `there` is true.
 #[inline]
 pub fn agrees_when<P: Optional>(
     message: Name,
@@ -98,14 +98,12 @@ pub fn agrees_when<P: Optional>(
     Err(mismatch(message, field, what))
 }
 
-/// The length of a message, or `None` when that cannot be counted.
 #[inline]
 pub fn total(fixed: usize, payloads: &[usize]) -> Option<usize> {
     payloads.iter().try_fold(fixed, |sum, len| sum.checked_add(*len))
 }
 
-/// Writes a message to the start of `out`: a fixed part, zeros but for what `fill` writes, and the
-/// payloads behind it. Gives its length.
+/// Writes a zeroed fixed part, then `fill`, then the payloads to `out`. Returns the length.
 #[inline]
 pub fn message<const LEN: usize, const N: usize>(
     message: Name,
@@ -119,12 +117,11 @@ pub fn message<const LEN: usize, const N: usize>(
     let behind =
         total.and_then(|total| out.get_mut(..total)).and_then(<[u8]>::split_first_chunk_mut::<LEN>);
     let (fixed, behind) = behind.ok_or_else(too_big)?;
-    // Before the payloads: so that nothing has to be kept while those are copied.
+    // Before the payloads, so that no values are kept during their copying.
     fixed.fill(0);
     fill(fixed);
     let mut at = 0;
     for payload in payloads {
-        // It fits: the lengths add up to that of `behind`.
         if let Some(place) = behind.get_mut(at..at + payload.len())
             && !place.is_empty()
         {
@@ -135,17 +132,16 @@ pub fn message<const LEN: usize, const N: usize>(
     Ok(LEN + at)
 }
 
-/// How many bytes there are, of which the compiler now knows that their number and a small one make
-/// no overflow.
+/// Returns the number of bytes. Tells the compiler that adding a small number cannot overflow.
 #[inline(always)]
 fn length(bytes: &[u8]) -> usize {
-    // SAFETY: no slice has more bytes.
+    // SAFETY: no slice is longer than `isize::MAX` bytes.
     unsafe { std::hint::assert_unchecked(bytes.len() <= isize::MAX as usize) };
     bytes.len()
 }
 
-/// Room for `count` elements of zeros, behind a fixed part of zeros, in a descriptor of its own:
-/// what a handler receives into. A notification that is given the payload uses the same descriptor.
+/// Allocates a payload of `count` zeroed elements, behind a zeroed fixed part in a descriptor,
+/// which becomes the notification of this payload.
 #[inline]
 pub fn payload<const LEN: usize, T>(
     message: Name,
@@ -157,18 +153,15 @@ pub fn payload<const LEN: usize, T>(
     payload.map_err(|_| EncodeError::NoMemory { message })
 }
 
-/// A notification of `len` zero bytes, if that can be counted.
 #[inline]
 pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDesc, EncodeError> {
     let desc = len.and_then(|len| NotificationDesc::zeroed(len).ok());
     desc.ok_or(EncodeError::NoMemory { message })
 }
 
-/// A notification of a fixed part, zeros but for what `fill` writes, and the payloads.
-///
-/// They are copied to `place` if there is one and they fit. When one payload has all the bytes and
-/// lies in a descriptor behind a fixed part of this length, that descriptor is the notification.
-/// Otherwise the payloads are copied into a new one.
+/// Writes a notification: a zeroed fixed part, then `fill`, then the payloads, to `place` if given
+/// and large enough. If the only non-empty payload is in a descriptor behind a fixed part of this
+/// length, that descriptor becomes the notification. Otherwise it is written to a new descriptor.
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
     message: Name,
@@ -199,14 +192,13 @@ pub fn reply<const LEN: usize, const N: usize>(
     Ok(desc.map_or_else(in_place, Answer::Descriptor))
 }
 
-/// The answer that a room was filled with, for those who have noted its length there.
+/// Returns the answer for a filled buffer, whose length the caller has stored.
 #[inline]
 pub(super) fn in_place() -> Answer {
-    // SAFETY: without a descriptor there was a room, which is the command's: `Now` vouches for it.
+    // SAFETY: without a descriptor there was a buffer, which `Now` proves to be the command's.
     Answer::InPlace(unsafe { Placed::new() })
 }
 
-/// Copies payloads that fit to `behind`, one after the other; how many bytes they have.
 #[inline]
 fn copy_all(payloads: &[Payload], behind: &mut [u8]) -> usize {
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What the macros say of a definition, field by field: words without names, and codecs.
+//! Fields as the macros describe them: words without names, and codecs.
 
 use urom_abi::describe::{
     Count, Described as _, Field, FieldKind, Messages, Payload, Presence, Type, Variant,

@@ -135,7 +135,6 @@ fn registered_memory_and_echoes_are_described() {
     assert!(also.eq([Some(1), None, None]));
 }
 
-/// An opaque type, literal lengths and conditions.
 mod ucc {
     use urom_abi::{Elements, urom_command, urom_notification};
 
@@ -191,7 +190,7 @@ fn expressions_are_described_with_their_structure() {
     let Payload { count, ty, .. } = payload(0);
     assert_eq!(count, Count::Fixed(1));
     assert_eq!(ty, Type::Opaque { name: "CollArgs", size: 200, align: 8 });
-    // What is no single comparison, or no single term, has its text alone.
+    // Complex conditions and lengths are described only by their text.
     let Payload { count, presence, .. } = payload(2);
     let text = "counts_len(args, team_size)";
     assert_eq!(count, Count::Given(Given { text, term: None }));

@@ -1,4 +1,4 @@
-//! Layouts, names and documentation that C does not have as they are.
+//! Layouts, names and documentation without a direct equivalent in C.
 
 use std::mem::offset_of;
 use std::sync::LazyLock;
@@ -10,7 +10,6 @@ use urom_abi::describe::{
 use crate::known::{SANDBOX, field, variant};
 use crate::{check, holds};
 
-/// A protocol with these commands, whose tag is `tag`, and the notifications of sandbox.
 const fn commands(
     tag: Type,
     len: usize,
@@ -55,7 +54,7 @@ fn a_tag_of_any_width_has_its_size_and_its_values() {
     const ALSO: Protocol =
         commands(u64::TYPE, 16, 8, &[Variant { also: Some(1 << 31), ..variant("A", 0, EIGHT) }]);
     holds(&ALSO, "ODD_COMMAND_A == 0");
-    // Without fields commands are their tags.
+    // Commands without fields are only a tag.
     const UNITS: Protocol =
         commands(u16::TYPE, 2, 2, &[variant("A", 0, &[]), variant("B", 1, &[])]);
     holds(&UNITS, "sizeof(struct odd_command) == 2\nODD_COMMAND_B == 1");
@@ -72,7 +71,7 @@ fn names_that_c_or_cpp_does_not_allow_get_an_underscore() {
         plain("linux", u8::TYPE, 40),
         plain("odd_command_register", u8::TYPE, 41),
     ];
-    // A variant called like the tag's member, and ones that fall together in snake case.
+    // A variant named like the tag's member, and variants with the same name in snake case.
     const VARIANTS: &[Variant] = &[
         variant("Register", 0, FIELDS),
         variant("Type", 1, FIELDS),
@@ -95,8 +94,7 @@ fn names_that_c_or_cpp_does_not_allow_get_an_underscore() {
     );
 }
 
-/// The keywords of C up to C23 and of C++ up to C++26, those of Rust 2024 among them, and names of
-/// the headers' own includes.
+/// The keywords of C23, C++26 and Rust 2024, and names of the headers' includes.
 const KEYWORDS: &str = "_Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decimal128 _Decimal32 _Decimal64 _Generic _Imaginary \
     _Noreturn _Static_assert _Thread_local alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t \
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue \
@@ -108,7 +106,7 @@ const KEYWORDS: &str = "_Alignas _Alignof _Atomic _BitInt _Bool _Complex _Decima
 
 #[test]
 fn every_keyword_can_be_the_name_of_a_field_and_of_a_message() {
-    // They stay for the process, in reach of whoever looks for leaks.
+    // Kept in statics, so that leak checkers do not report them.
     static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let names = KEYWORDS.split_whitespace().enumerate();
         names.map(|(i, name)| plain(name, u8::TYPE, 8 + i)).collect()
@@ -172,7 +170,6 @@ struct Hollow {
     c: u8,
 }
 
-/// The description of a structure, from what rustc says of it.
 macro_rules! structure {
     ($name:ident { $($field:ident: $ty:ty),* }) => {
         Type::Struct(&Struct {
@@ -257,7 +254,6 @@ fn two_types_of_one_name_are_told_apart() {
     }
     const SMALL: Type = Type::Struct(&structure("Pair", 1, &pair(u8::TYPE)));
     const LARGE: Type = Type::Struct(&structure("Pair", 8, &pair(u64::TYPE)));
-    // Called like the whole command.
     const COMMAND: Type = Type::Struct(&structure("Command", 8, &pair(LARGE)));
     const FIELDS: &[Field] = &[
         plain("a", SMALL, 8),
@@ -286,7 +282,7 @@ fn a_header_that_is_wrong_does_not_compile() {
     for (len, union_at) in [(15, 8), (24, 8), (16, 7)] {
         let wrong = commands(u64::TYPE, len, union_at, VARIANTS);
         let checked = check(&wrong, "");
-        // A larger command is possible in C; a smaller one, or one whose fields overlap, is not.
+        // C can represent a larger command, but not a smaller one or overlapping fields.
         assert_eq!(checked.is_err(), len != 24, "{len} bytes, union at {union_at}");
     }
 }

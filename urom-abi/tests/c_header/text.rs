@@ -1,11 +1,9 @@
-//! What the comments say.
+//! Comments in C headers.
 
 use urom_abi::describe::{Messages, Protocol, Variant, c_header};
 
 use crate::known::{SANDBOX, UCC, variant};
 
-/// Asserts that `lines` stand in `header` one after another, each as a whole line but for what is
-/// around a comment.
 #[track_caller]
 fn says(header: &str, lines: &[&str]) {
     let clean = |line: &str| {

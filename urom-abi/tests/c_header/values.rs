@@ -1,4 +1,4 @@
-//! `bool`, `char`, enums and text, as C and C++ have them.
+//! `bool`, `char`, enums and text in C and C++.
 
 use urom_abi::Described;
 use urom_abi::protocol::Protocol as _;

@@ -1,4 +1,4 @@
-//! Borrowed payloads: what is written, what is read back, and what is refused.
+//! Borrowed payloads: encoding, decoding, and rejected bytes.
 
 use std::num::NonZeroU64;
 
@@ -39,14 +39,12 @@ fn registered(memory: u64, address: u64, len: u64) -> Data<'static> {
     Registered { memory: NonZeroU64::new(memory).unwrap(), address, len }.into()
 }
 
-/// The words of `maybe` and `extra`: address and length.
 fn words(bytes: &[u8]) -> [(u64, u64); 2] {
     let maybe: [u8; 2] = get(bytes, MAYBE).unwrap();
     let extra_len: u32 = get(bytes, EXTRA_LEN).unwrap();
     [(maybe[0].into(), maybe[1].into()), (get(bytes, 40).unwrap(), extra_len.into())]
 }
 
-/// The words of `body`: address, length, memory.
 fn body_words(bytes: &[u8]) -> (u32, u64, u64) {
     (get(bytes, 20).unwrap(), get(bytes, BODY_LEN).unwrap(), get(bytes, 32).unwrap())
 }
@@ -146,7 +144,6 @@ fn a_length_that_cannot_be_counted_is_none() {
     assert_eq!(urom_abi::wire::total(8, &[usize::MAX - 8, 1]), None);
 }
 
-/// The problem of the one field that `value` makes wrong.
 fn refused<T: bytemuck::Pod>(field: &str, at: usize, value: T) -> DecodeProblem {
     let mut bytes =
         bytes_of(&Everything { flags: 1, extra: Some(Elements::default()), ..nothing() });

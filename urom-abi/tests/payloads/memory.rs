@@ -1,4 +1,4 @@
-//! What a payload is by itself.
+//! The memory of payloads.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ fn the_bytes_stay_where_they_are_when_the_payload_moves() {
     let mut payload = wire_payload();
     let before = payload.as_mut_ptr();
     let mut moved = black_box(Box::new(payload));
-    // SAFETY: the bytes are the payload's, and nobody else writes them.
+    // SAFETY: the bytes belong to the payload, and only this test writes them.
     unsafe { before.write(9) };
     assert_eq!(moved[0], 9);
     assert_eq!(moved.as_mut_ptr(), before);

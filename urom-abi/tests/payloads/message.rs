@@ -1,4 +1,4 @@
-//! Messages with every kind of payload, and where their words lie.
+//! Messages with every kind of payload, and the offsets of their words.
 
 use urom_abi::{Data, Elements, Payload, Received, urom_command, urom_notification};
 

@@ -1,4 +1,4 @@
-//! Owned payloads: whose memory a notification is made of, and whose memory a reply keeps.
+//! Owned payloads: the memory of notifications and of replies.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -112,7 +112,6 @@ fn a_payload_that_no_heap_can_hold_is_no_memory() {
     }
 }
 
-/// A response whose memory is taken at most once, and given back.
 struct Response<'a> {
     bytes: &'a mut [u8],
     state: &'a Cell<(u32, u32)>,
@@ -125,13 +124,13 @@ impl Incoming for Response<'_> {
 
     fn into_payload(self, from: usize) -> Payload {
         unsafe fn release([state, _]: [*const (); 2]) {
-            // SAFETY: the cell outlives the payloads of the tests here.
+            // SAFETY: the cell outlives the payloads of these tests.
             let state = unsafe { &*state.cast::<Cell<(u32, u32)>>() };
             state.set((state.get().0, state.get().1 + 1));
         }
         self.state.set((self.state.get().0 + 1, self.state.get().1));
         let words = [std::ptr::from_ref(self.state).cast(), std::ptr::null()];
-        // SAFETY: the bytes and the cell outlive the payloads of the tests here.
+        // SAFETY: the bytes and the cell outlive the payloads of these tests.
         let mut payload = unsafe { Payload::foreign(NonNull::from(self.bytes), words, release) };
         payload.advance(from);
         payload

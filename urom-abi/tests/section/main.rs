@@ -1,4 +1,4 @@
-//! Descriptions as bytes: what is written reads back, and nothing that is damaged does harm.
+//! Descriptions as bytes: round trips and damaged input.
 
 mod real;
 
@@ -6,19 +6,17 @@ use proptest::prelude::*;
 use urom_abi::describe::c_header;
 use urom_abi::describe::section::{self, Description, FORMAT, MAGIC, MAX_LEN, ReadError};
 
-/// The bytes of a description.
 fn written(description: &Description) -> Vec<u8> {
     section::bytes(description.protocol, &description.build, true)
 }
 
-/// Reads bytes that may be anything. What can be read can be written again.
 fn survives(bytes: &[u8]) -> Option<Description> {
     let description = section::read(bytes).ok()?;
     assert_eq!(written(&description), bytes);
     Some(description)
 }
 
-/// What can be read can be used as a header, too: text, all of it safe, which takes Miri seconds.
+/// Checks that a header can be generated. This is safe code, and slow under Miri.
 fn can_be_used(description: &Description) {
     if !cfg!(miri) {
         assert!(!c_header(description.protocol).is_empty());
@@ -55,7 +53,6 @@ fn a_real_description_survives_every_cut_and_every_changed_byte() {
     let step = if cfg!(miri) { 197 } else { 1 };
     for at in (0..bytes.len()).step_by(step) {
         assert!(section::read(&bytes[..at]).is_err());
-        // Cut, with a length that says so.
         let mut cut = bytes[..at].to_vec();
         if let Some(body) = at.checked_sub(16) {
             cut[12..16].copy_from_slice(&(body as u32).to_le_bytes());
@@ -65,8 +62,7 @@ fn a_real_description_survives_every_cut_and_every_changed_byte() {
         for (number, byte) in values.into_iter().enumerate() {
             let mut changed = bytes;
             changed[at] = byte;
-            // A header takes a hundred times as long as all the rest: one for each place, of one
-            // value after the other.
+            // A header is a hundred times slower, so only one value is tested for each position.
             survives(&changed).iter().filter(|_| at % values.len() == number).for_each(can_be_used);
         }
     }

@@ -1,4 +1,4 @@
-//! A protocol as the macros describe it, with a bit of everything.
+//! A protocol with every feature, described by the macros.
 
 use urom_abi::describe::section::{self, Build, Description, Panic};
 use urom_abi::protocol::Protocol as _;
@@ -95,9 +95,7 @@ pub(crate) enum Notification {
 
 const BUILD: Build = Build { kit: "1.2.3", panic: Panic::Abort };
 
-/// What the bytes say.
 pub(crate) const TILES: Description = Description { protocol: Protocol::DESCRIPTION, build: BUILD };
 
-/// The bytes, as the compiler makes them.
 pub(crate) const BYTES: [u8; section::len(Protocol::DESCRIPTION, &BUILD)] =
     section::array(Protocol::DESCRIPTION, &BUILD);

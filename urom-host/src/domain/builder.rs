@@ -1,4 +1,4 @@
-//! Putting a domain together.
+//! The builder of a domain.
 
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -19,8 +19,7 @@ use crate::worker::{self, Worker};
 
 const CREATING: &str = "creating a domain";
 
-/// A domain that is being put together: made by [`Service::domain`](crate::ServiceHandle::domain)
-/// or [`ServiceHandle::domain`](crate::ServiceHandle::domain), ended by [`start`](Self::start).
+/// A builder for a domain, from [`ServiceHandle::domain`](crate::ServiceHandle::domain).
 #[must_use = "a domain is not started before `start`"]
 pub struct DomainBuilder {
     library: Library,
@@ -35,9 +34,9 @@ impl DomainBuilder {
         DomainBuilder { library, workers, buffers, gather: None }
     }
 
-    /// Adds a running worker of this process under an id that is unique in the domain
-    /// (`doca_urom_domain_set_workers`). The id need not be the [worker's own](Worker::id). All
-    /// workers are on one engine, which becomes the domain's.
+    /// Adds a running worker of this process under an id unique in the domain
+    /// (`doca_urom_domain_set_workers`), which may differ from [its own](Worker::id). All workers
+    /// must use one engine, which becomes the domain's.
     pub fn worker(mut self, id: u64, worker: &Worker) -> Self {
         self.workers.push((id, Rc::clone(worker.owner())));
         self
@@ -50,28 +49,29 @@ impl DomainBuilder {
         self
     }
 
-    /// How this process exchanges bytes with the others of the domain (`doca_urom_domain_set_oob`).
-    /// The domain keeps it.
+    /// Sets the exchange between the domain's processes (`doca_urom_domain_set_oob`).
     pub fn gather(mut self, gather: impl AllGather + 'static) -> Self {
         self.gather = Some(Box::new(gather));
         self
     }
 
-    /// Starts the domain (`doca_ctx_start`) and returns a future of it. All its processes must do
-    /// so at the same time.
+    /// Starts the domain (`doca_ctx_start`) and returns a future of it. All processes of the domain
+    /// must start it at the same time.
     ///
     /// # Errors
-    /// The future resolves to `INVALID_VALUE` for invalid settings (no worker, no all-gather, two
-    /// workers of one id, one worker under two ids, a worker of another library), and to an error
-    /// with the all-gather's as its cause when that failed. When the domain does not run in the
-    /// end, for instance because a worker is gone or two processes use one id, it resolves to the
-    /// service's own code and words (`INITIALIZATION` from a library that gives none).
+    /// The future resolves to
+    ///
+    /// - `INVALID_VALUE` for invalid settings: no worker, no all-gather, two workers with one id,
+    ///   one worker under two ids, a worker of another library;
+    /// - an error with the all-gather's error as its cause, if that failed;
+    /// - the service's code and reason if the domain does not run, for instance because a worker
+    ///   has ended or two processes use one id (`INITIALIZATION` from a library without reasons).
     ///
     /// # Panics
     /// With the panic of the all-gather.
     pub fn start(self) -> Pending<Domain> {
         let start = self.create().and_then(|owner| owner.start().map(|()| owner));
-        // The library may have begun an exchange already.
+        // The library may already have begun an exchange.
         callback::resume();
         Pending::new(async move {
             let owner = start?;
@@ -136,14 +136,14 @@ impl context::Context {
     fn configure(&self, buffers: &[Buffer]) -> Result<()> {
         let (api, domain) = (self.api()?, self.object());
         let mut oob = self.exchange.oob();
-        // SAFETY: the domain is live and idle; the structure is copied, and the exchange it leads
-        // to lives as long.
+        // SAFETY: the domain is live and idle; the structure is copied, and the exchange in it
+        // lives as long as the domain.
         let code = unsafe { (api.doca_urom_domain_set_oob)(domain, &mut oob) };
         self.set(code, "the all-gather")?;
         let (mut ids, mut workers): (Vec<_>, Vec<_>) =
             self.workers.iter().map(|(id, worker)| (*id, worker.object())).unzip();
-        // SAFETY: the domain is live and idle; both arrays have as many entries, and are copied.
-        // The workers are live as long as the domain, which keeps them.
+        // SAFETY: the domain is live and idle; both arrays have equally many entries, and are
+        // copied. The domain keeps the workers alive.
         let code = unsafe {
             (api.doca_urom_domain_set_workers)(
                 domain,
@@ -163,7 +163,7 @@ impl context::Context {
             let address = std::ptr::without_provenance_mut::<c_void>(buffer.address as usize);
             let (handle, key) = (&buffer.memory_handle, &buffer.key);
             // SAFETY: the domain is live and idle; the handle and the key are copied, and the
-            // address is only told.
+            // address is not dereferenced.
             let code = unsafe {
                 (api.doca_urom_domain_add_buffer)(
                     domain,

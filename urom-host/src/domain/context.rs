@@ -18,7 +18,7 @@ pub(crate) struct DomainObject {
     pub(super) workers: Vec<(u64, Member)>,
 }
 
-/// A worker that is in a domain, and cannot be stopped before that.
+/// A worker in a domain, which cannot be stopped before the domain.
 pub(super) struct Member(Rc<worker::Owner>);
 
 impl Member {
@@ -58,7 +58,6 @@ impl ObjectKind for DomainObject {
 }
 
 impl Context {
-    /// As [`start_failure`](context::Context::start_failure), with the all-gather's error.
     pub(super) fn failed(&self) -> Error {
         let Some(source) = self.exchange.take_failure() else { return self.start_failure() };
         let code = self.failure_code().unwrap_or_else(|| gather::code_of(&*source));

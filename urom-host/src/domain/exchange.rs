@@ -1,4 +1,4 @@
-//! The library's out-of-band callbacks, on an [`AllGather`].
+//! The library's out-of-band callbacks, implemented with an [`AllGather`].
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use crate::callback;
 use crate::gather::{self, AllGather, BoxError};
 
 pub(super) struct Exchange {
-    /// `None` while it runs, so that one that panicked is not asked again.
+    /// `None` while a call runs, so that an all-gather that panicked is not called again.
     gather: Cell<Option<Box<dyn AllGather>>>,
     pub(super) participants: u32,
     pub(super) index: u32,
@@ -19,10 +19,9 @@ pub(super) struct Exchange {
     failure: RefCell<Option<BoxError>>,
 }
 
-/// An exchange between `allgather` and `req_free`.
 #[derive(Clone, Copy)]
 struct Request {
-    /// Where the blocks of all go; the library keeps it until the exchange is over.
+    /// The library keeps this buffer until the exchange is over.
     blocks: NonNull<u8>,
     length: usize,
     over: bool,
@@ -39,8 +38,7 @@ impl Exchange {
         }
     }
 
-    /// The callbacks for the library. They point to this exchange, which must neither move nor be
-    /// dropped while the library has them.
+    /// The returned callbacks point to this exchange: it must not move or be dropped before them.
     pub(super) fn oob(&self) -> OobColl {
         OobColl {
             allgather: Some(allgather),
@@ -52,15 +50,13 @@ impl Exchange {
         }
     }
 
-    /// Why the exchange failed, once it did.
     pub(super) fn take_failure(&self) -> Option<BoxError> {
         self.failure.take()
     }
 
     /// # Safety
-    /// `sbuf` and `rbuf` hold a block of `length` bytes and one of each participant; they stay
-    /// until [`test`](Self::test) has said that the exchange is over, or until
-    /// [`free`](Self::free).
+    /// `sbuf` holds a block of `length` bytes, `rbuf` a block of each participant. They stay until
+    /// [`test`](Self::test) reports the end of the exchange or until [`free`](Self::free).
     unsafe fn begin(&self, sbuf: *const u8, rbuf: *mut u8, length: usize) -> Result<(), DocaError> {
         if self.request.get().is_some() {
             return Err(DocaError::BAD_STATE);
@@ -69,17 +65,15 @@ impl Exchange {
             .checked_mul(self.participants as usize)
             .filter(|total| isize::try_from(*total).is_ok());
         let total = total.ok_or(DocaError::TOO_BIG)?;
-        // Buffers without bytes may be NULL.
         let bytes = |pointer| match total {
             0 => Ok(NonNull::dangling()),
             _ => NonNull::new(pointer).ok_or(DocaError::INVALID_VALUE),
         };
         let (block, blocks) = (bytes(sbuf.cast_mut())?, bytes(rbuf)?);
-        // SAFETY: the caller vouches for `length` bytes, which nobody changes before the exchange
-        // is over.
+        // SAFETY: the caller vouches for `length` bytes, unchanged until the exchange is over.
         let block = unsafe { std::slice::from_raw_parts(block.as_ptr(), length) };
         self.run(|gather| gather.begin(block))?;
-        // SAFETY: the caller vouches for that many bytes, which are nobody else's now.
+        // SAFETY: the caller vouches for `total` bytes, which only this exchange uses now.
         unsafe { blocks.as_ptr().write_bytes(0, total) };
         self.request.set(Some(Request { blocks, length: total, over: false }));
         Ok(())
@@ -88,8 +82,8 @@ impl Exchange {
     fn test(&self) -> Result<bool, DocaError> {
         let mut request = self.request.get().ok_or(DocaError::INVALID_VALUE)?;
         if !request.over {
-            // SAFETY: `begin` was promised these bytes and has initialised them; they are its until
-            // the exchange is over.
+            // SAFETY: `begin` received these bytes from its caller and has initialised them. Only
+            // this exchange uses them until it is over.
             let blocks =
                 unsafe { std::slice::from_raw_parts_mut(request.blocks.as_ptr(), request.length) };
             request.over = self.run(|gather| gather.test(blocks))?;
@@ -118,16 +112,15 @@ impl Exchange {
 }
 
 /// # Safety
-/// `pointer` is what [`Exchange::oob`] gave out, and the exchange is still there.
+/// `pointer` comes from [`Exchange::oob`], and the exchange is still live.
 unsafe fn exchange<'a>(pointer: *mut c_void) -> Result<&'a Exchange, DocaError> {
     let exchange = NonNull::new(pointer.cast::<Exchange>()).ok_or(DocaError::INVALID_VALUE)?;
-    // SAFETY: the caller's promise; nobody ever has it mutably.
+    // SAFETY: the caller's promise; the exchange is never borrowed mutably.
     Ok(unsafe { exchange.as_ref() })
 }
 
 /// # Safety
-/// As DOCA says of `allgather`: both buffers are as long as they must be, and stay until the
-/// exchange is over.
+/// DOCA's contract of `allgather`.
 unsafe extern "C" fn allgather(
     sbuf: *mut c_void,
     rbuf: *mut c_void,
@@ -138,11 +131,11 @@ unsafe extern "C" fn allgather(
     callback::guarded(|| {
         let begin = || {
             let request = NonNull::new(request).ok_or(DocaError::INVALID_VALUE)?;
-            // SAFETY: the library passes on what it was given.
+            // SAFETY: the library passes the `info` pointer that it received from `oob`.
             let exchange = unsafe { exchange(info) }?;
             // SAFETY: the library's promise about the buffers.
             unsafe { exchange.begin(sbuf.cast(), rbuf.cast(), length) }?;
-            // SAFETY: the library has a place for the request there.
+            // SAFETY: the library passes a valid pointer for the request.
             unsafe { request.write(info) };
             Ok(())
         };
@@ -151,7 +144,7 @@ unsafe extern "C" fn allgather(
 }
 
 /// # Safety
-/// `request` is one that [`allgather`] gave out and that was not freed.
+/// `request` comes from [`allgather`] and has not been freed.
 unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
     callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
@@ -164,7 +157,7 @@ unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
 }
 
 /// # Safety
-/// As for [`req_test`].
+/// As [`req_test`].
 unsafe extern "C" fn req_free(request: *mut c_void) -> DocaError {
     callback::guarded(|| {
         // SAFETY: a request is the exchange itself.

@@ -1,4 +1,4 @@
-//! Domains: the workers of one parallel application, and the memory they may reach.
+//! Domains.
 
 mod builder;
 mod context;
@@ -17,30 +17,31 @@ use crate::{callback, wait};
 
 /// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).
 ///
-/// The domain distributes the address and the packed handles; it neither reads nor keeps the
-/// memory. The program keeps the memory registered for as long as workers may use it.
+/// The domain distributes the address and the packed handles; it does not access the memory. The
+/// program must keep the memory registered while workers may use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Buffer {
-    /// Where it begins.
+    /// The start address.
     pub address: u64,
     /// Its length in bytes.
     pub length: usize,
-    /// The packed memory handle (`memh`, of `ucp_memh_pack`), or nothing.
+    /// The packed memory handle (`memh`, from `ucp_memh_pack`), or empty.
     pub memory_handle: Vec<u8>,
-    /// The packed remote key (`mkey`, of `ucp_rkey_pack`), or nothing.
+    /// The packed remote key (`mkey`, from `ucp_rkey_pack`), or empty.
     pub key: Vec<u8>,
 }
 
-/// A running domain (`struct doca_urom_domain`): workers of several processes that know each other.
+/// A running domain (`struct doca_urom_domain`): a group of workers of several processes.
 ///
 /// A domain is to workers what a communicator is to MPI processes. Every process of an application
 /// adds its workers, each under an id of the application's choice (usually a rank), and its
 /// [buffers](Buffer). While the domain starts, the processes exchange these through an
-/// [`AllGather`](crate::gather::AllGather). Once it runs, plugins on the workers look up addresses,
-/// memory handles and keys by those ids. With this project's service a domain runs in all processes
-/// or in none: when a worker fails, the errors of the others name its process.
+/// [`AllGather`](crate::gather::AllGather). Once the domain runs, plugins on the workers look up
+/// addresses, memory handles and keys by those ids. With this project's service a domain runs in
+/// all processes or in none: when a worker fails, the errors in the other processes name its
+/// process.
 ///
-/// [`DomainBuilder::start`] makes one, on all processes at the same time:
+/// [`DomainBuilder::start`] starts a domain, in all processes at the same time:
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -64,52 +65,52 @@ pub struct Buffer {
 /// # }
 /// ```
 ///
-/// It keeps its workers, and dropping it stops it. Several domains may share workers.
+/// A domain keeps its workers, and dropping it stops it. Several domains may share workers.
 ///
 /// # Threads
-/// It belongs to the thread of its progress engine, as its workers do.
+/// It belongs to the thread of its progress engine, like its workers.
 pub struct Domain {
     owner: Owner,
 }
 
 impl Domain {
-    /// How many processes take part.
+    /// The number of participating processes.
     pub fn participants(&self) -> u32 {
         self.owner.exchange.participants
     }
 
-    /// The index of this process among them.
+    /// The index of this process, from 0.
     pub fn index(&self) -> u32 {
         self.owner.exchange.index
     }
 
-    /// The ids of this process's workers in the domain, in the order they were given.
+    /// The ids of this process's workers in the domain, in the order they were added.
     pub fn ids(&self) -> impl Iterator<Item = u64> {
         self.owner.workers.iter().map(|(id, _)| *id)
     }
 
-    /// The state (`doca_ctx_get_state`): `Running`, also when one of its workers is gone.
+    /// The state (`doca_ctx_get_state`). It stays `Running` when a worker has ended.
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn state(&self) -> Result<ContextState> {
         Ok(self.owner.state()?.into())
     }
 
-    /// The engine it is connected to.
+    /// The domain's engine.
     pub fn engine(&self) -> &ProgressEngine {
         &self.owner.engine
     }
 
     /// Stops the domain (`doca_ctx_stop`) in this process only: its workers forget the domain,
-    /// those of other processes keep their data.
+    /// workers of other processes keep their data.
     ///
     /// # Errors
-    /// Whatever the library refused to stop with.
+    /// The library's error if it refuses to stop the domain.
     pub fn stop(self) -> Result<()> {
         self.owner.stop()?;
-        // DOCA stops domains at once; other libraries may not. Inside a callback nothing moves, and
-        // the drop of the owner does the rest afterwards.
+        // DOCA stops domains at once; other libraries may not. Inside a callback nothing
+        // progresses, and the owner's drop stops the domain later.
         let is_idle = || self.owner.is_idle();
         if is_idle() || callback::is_running() || wait::wait_until(LEAVE_LIMIT, is_idle) {
             return Ok(());

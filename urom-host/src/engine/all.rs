@@ -1,7 +1,6 @@
-//! The progress engines of this thread, which every wait drives together.
-//!
-//! The list has no destructor, so it is still there when thread-locals of the program that own
-//! workers are destroyed. Its memory is freed with the last engine.
+//! The progress engines of this thread, which every wait drives together. The list lacks a
+//! destructor, so it is valid while the program's thread-locals are destroyed. The last engine
+//! frees it.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -23,7 +22,6 @@ pub(super) fn register(engine: &Rc<EngineCore>) {
     });
 }
 
-/// Frees the list once no engine is left. To be called when one is dropped.
 pub(super) fn tidy() {
     ENGINES.with(|engines| {
         let mut engines = engines.borrow_mut();
@@ -33,21 +31,19 @@ pub(super) fn tidy() {
     });
 }
 
-/// Those of this process: not what it was forked with.
+/// The engines made in this process, without engines made before a fork.
 #[inline]
 pub(crate) fn each() -> impl Iterator<Item = Rc<EngineCore>> {
     let at = |index| ENGINES.with(|engines| engines.borrow().get(index).map(Weak::upgrade));
     (0..).map_while(at).flatten().filter(|engine| engine.maker.is_here())
 }
 
-/// Progresses every engine once; whether anything moved. The caller looks at the deadlines, and
-/// resumes the panics of callbacks.
+/// Progresses every engine once. The caller checks the deadlines and resumes panics.
 pub(crate) fn pump() -> bool {
     each().fold(false, |moved, engine| engine.pump_many() | moved)
 }
 
-/// Ends the tasks of all engines whose deadline has passed; whether there was one. Keeps panics as
-/// [`pump`] does.
+/// Ends the tasks past their deadline; returns whether there were any. Keeps panics.
 pub(crate) fn expire(now: Instant) -> bool {
     each().fold(false, |ended, engine| engine.deadlines().expire(now) | ended)
 }

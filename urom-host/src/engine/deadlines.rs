@@ -1,8 +1,6 @@
-//! The times that an engine of this crate checks itself: of futures that sleep, and of commands in
-//! a library without deadlines.
-//!
-//! A submission costs one comparison, and a completion nothing: an engine knows only a time before
-//! which nothing is due. At that time its workers search their tasks.
+//! The deadlines that this crate checks itself: of futures that sleep, and of commands in a library
+//! without deadlines. An engine stores only a time before which nothing is due; at that time its
+//! workers search their tasks.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Weak;
@@ -11,23 +9,19 @@ use std::time::Instant;
 
 use crate::callback;
 
-/// After how many completions in a row deadlines, other engines and other futures of the thread get
-/// their turn.
+/// Completions in a row before deadlines, other engines and other futures get their turn.
 pub(crate) const MOVES: u32 = 64;
 
 pub(crate) trait Timed {
-    /// Ends every task whose deadline has passed; whether there was one, and the earliest deadline
-    /// of the others.
+    /// Ends every task past its deadline. Returns whether any was, and the next deadline.
     fn expire(&self, now: Instant) -> (bool, Option<Instant>);
 }
 
 #[derive(Default)]
 pub(crate) struct Deadlines {
-    /// Nothing is due before this; `None` when nothing will be.
+    /// Nothing is due before this time; `None` without any deadline.
     next: Cell<Option<Instant>>,
-    /// The workers of a library without deadlines.
     workers: RefCell<Vec<Weak<dyn Timed>>>,
-    /// Futures to be woken at a time.
     resting: RefCell<Vec<(Instant, Waker)>>,
     moves: Cell<u32>,
 }
@@ -43,7 +37,7 @@ impl Deadlines {
         self.next.update(|next| Some(next.map_or(at, |next| next.min(at))));
     }
 
-    /// Wakes a future at a time, or before. It is woken once for all times that it gave.
+    /// Wakes a future at `at` or earlier.
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
         let known = |(time, known): &mut (Instant, Waker)| {
             let is_same = known.will_wake(waker);
@@ -53,24 +47,23 @@ impl Deadlines {
             is_same
         };
         if !self.resting.borrow_mut().iter_mut().any(known) {
-            // Cloning a waker runs code of others, which may call this.
+            // Cloning a waker runs foreign code, which may call this function.
             let waker = waker.clone();
             self.resting.borrow_mut().push((at, waker));
         }
         self.note(at);
     }
 
-    /// The time before which nothing is due; `None` when nothing will be.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next.get()
     }
 
-    /// Whether to read the clock after a progress. While something moves it is read less often.
+    /// Whether to read the clock after a progress. It is read less often while something moves.
     pub(crate) fn is_check_due(&self, moved: bool) -> bool {
         self.next.get().is_some() && (!moved || self.is_turn())
     }
 
-    /// Counts a completion, or a wait for one; whether to check the deadlines although something
+    /// Counts a completion or a wait; returns whether to check the deadlines even if something
     /// moves.
     #[inline]
     pub(crate) fn is_turn(&self) -> bool {
@@ -78,12 +71,11 @@ impl Deadlines {
         self.moves.get() == 0
     }
 
-    /// Makes the next progress or wait check the deadlines, whatever moves.
     pub(crate) fn check_next(&self) {
         self.moves.set(MOVES - 1);
     }
 
-    /// Ends what is due; whether there was something. Nothing happens inside a callback.
+    /// Ends due tasks and sleeps; returns whether any was due. Does nothing inside a callback.
     pub(crate) fn expire(&self, now: Instant) -> bool {
         self.next.get().is_some_and(|next| next <= now)
             && callback::run_unless_running(|| self.expire_all(now))

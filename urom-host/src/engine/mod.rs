@@ -25,30 +25,29 @@ use deadlines::{Deadlines, MOVES};
 
 /// A progress engine (`struct doca_pe`): workers connected to it move only while it is progressed.
 ///
-/// It belongs to the thread that made it, as do its workers and their tasks. Clones are the same
-/// engine. It is destroyed when its last clone and the last worker on it are gone.
+/// It belongs to the thread that made it, like its workers and their tasks. Clones refer to the
+/// same engine. It is destroyed with its last clone and the last worker on it.
 ///
-/// A worker that is dropped and does not stop within a tenth of a second is left to its engine,
-/// which destroys it when a later progress finds that it has stopped. The last clone waits for such
-/// workers, for at most ten seconds; one that has not stopped then stays behind, with a line in the
-/// log. With another library than this kit's, the drop of the worker itself waits so long.
+/// A dropped worker that does not stop within 0.1 s is left to its engine, which destroys it once
+/// it has stopped. The last clone waits up to 10 s for such workers; then a running worker is
+/// leaked, with a line in the log. With a library other than this kit's, the drop of the worker
+/// waits that long.
 ///
-/// Programs seldom progress it by hand: every future of this crate progresses its own engine when
-/// it is polled, and [`block_on`](crate::block_on) and the `wait` methods progress all engines of
-/// their thread.
+/// Every future of this crate progresses its own engine when polled. [`block_on`](crate::block_on)
+/// and the `wait` methods progress all engines of their thread.
 ///
 /// # Sleeping
 ///
-/// The engine is also a file descriptor that becomes readable when there is something to do, once
-/// that was asked for: an answer, or a [deadline](crate::Completion) that passed, if the library
-/// has deadlines. For a program with an event loop of its own:
+/// The engine is also a file descriptor, readable after a request once there is an answer or a
+/// passed [deadline](crate::Completion) (if the library has deadlines). For a program with its own
+/// event loop:
 ///
 /// 1. [`progress`](Self::progress) until it returns `false`;
 /// 2. [`request_notification`](Self::request_notification);
 /// 3. wait until the descriptor is readable (what happened since 1 makes it readable at once);
 /// 4. [`clear_notification`](Self::clear_notification), and back to 1.
 ///
-/// The feature `tokio` has this for tokio: the function `drive` of the module of that name.
+/// With the feature `tokio`, the function `drive` in the module `tokio` does this.
 ///
 /// # Threads
 ///
@@ -60,44 +59,42 @@ use deadlines::{Deadlines, MOVES};
 pub struct ProgressEngine(Rc<EngineCore>);
 
 impl ProgressEngine {
-    /// Creates an engine for this thread (`doca_pe_create`), of the library that
-    /// [`Library::find`] finds. A service that is connected to
-    /// [with it](crate::ServiceBuilder::engine) uses the same library.
+    /// Creates an engine for this thread (`doca_pe_create`), of the library that [`Library::find`]
+    /// finds. A service connected [with it](crate::ServiceBuilder::engine) uses the same library.
     ///
     /// # Errors
-    /// As [`Library::find`]; `NO_MEMORY` and the like.
+    /// As [`Library::find`]; `NO_MEMORY` and similar codes.
     pub fn new() -> Result<ProgressEngine> {
         ProgressEngine::with_library(Library::find()?)
     }
 
-    /// Creates an engine of any library for this thread (`doca_pe_create`).
+    /// Creates an engine of `library` for this thread (`doca_pe_create`).
     ///
     /// # Errors
-    /// `NO_MEMORY` and the like.
+    /// `NO_MEMORY` and similar codes.
     pub fn with_library(library: Library) -> Result<ProgressEngine> {
         let core = Rc::new(EngineCore::new(library)?);
         all::register(&core);
         Ok(ProgressEngine::of(core))
     }
 
-    /// Lets things move (`doca_pe_progress`): runs at most one completion and returns whether
-    /// anything moved. When nothing did, and now and then while answers come, it looks for tasks
-    /// whose deadline passed.
+    /// Runs at most one completion and returns whether anything moved (`doca_pe_progress`). When
+    /// nothing moved, and occasionally while answers arrive, it checks the deadlines of tasks.
     ///
-    /// Inside a completion callback it does nothing and returns `false`: DOCA forbids progress
-    /// there. So it does in a child by `fork` of the process that made the engine.
+    /// Inside a completion callback, where DOCA forbids progress, it does nothing and returns
+    /// `false`. A forked child of the engine's process also gets `false`.
     ///
     /// # Panics
-    /// With the panic of the callback it ran, if that panicked.
+    /// With the panic of the callback it ran.
     pub fn progress(&self) -> bool {
         self.0.progress()
     }
 
-    /// How many tasks of all its contexts are submitted and not complete
+    /// The number of submitted, incomplete tasks of all its contexts
     /// (`doca_pe_get_num_inflight_tasks`).
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn in_flight(&self) -> Result<usize> {
         self.0.check()?;
         // SAFETY: the engine is live, and the pointer is to a local variable.
@@ -110,38 +107,35 @@ impl ProgressEngine {
         )
     }
 
-    /// Asks for one notification (`doca_pe_request_notification`). Waits of this crate do not take
-    /// it back.
+    /// Requests one notification (`doca_pe_request_notification`). Waits of this crate do not
+    /// cancel it.
     ///
-    /// The descriptor becomes readable at the next event or the next deadline, or at once when
-    /// something is ready already. It may be the deadline of a task that is submitted afterwards,
-    /// by another task of the event loop.
+    /// The descriptor becomes readable at the next event or deadline, including deadlines of tasks
+    /// submitted later; at once if something is ready.
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn request_notification(&self) -> Result<()> {
         self.0.check()?;
         self.0.asked.set(true);
         self.0.request_notification()
     }
 
-    /// Clears a notification (`doca_pe_clear_notification`); afterwards, progress until nothing
-    /// moves.
+    /// Clears a notification (`doca_pe_clear_notification`). Then progress until nothing moves.
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn clear_notification(&self) -> Result<()> {
         self.0.check()?;
         self.0.asked.set(false);
         self.0.clear_notification()
     }
 
-    /// The library it belongs to.
+    /// The engine's library.
     pub fn library(&self) -> Library {
         self.0.library
     }
 
-    /// The engine, if it can be used with `library`; `what` is for the error.
     pub(crate) fn checked(self, library: Library, what: &'static str) -> Result<ProgressEngine> {
         if self.library() == library {
             return Ok(self);
@@ -155,9 +149,7 @@ impl ProgressEngine {
         ProgressEngine(core)
     }
 
-    /// Progresses for a future until `done` holds or nothing moves; whether it holds. Where
-    /// something moves all the time, the future is woken to go on, so that others of the thread get
-    /// their turn.
+    /// Progresses until `done` holds, nothing moves, or after [`MOVES`]; returns whether it holds.
     #[inline]
     pub(crate) fn poll(&self, cx: &TaskContext<'_>, done: impl Fn() -> bool) -> bool {
         for _ in 0..MOVES {
@@ -165,7 +157,7 @@ impl ProgressEngine {
                 return true;
             }
             if !self.0.progress() {
-                // A change of state need not count as something that moved.
+                // A change of state may not count as a move.
                 return done();
             }
         }
@@ -173,7 +165,7 @@ impl ProgressEngine {
         false
     }
 
-    /// Has a future that is pending polled once more if nothing else progresses the engine.
+    /// Polls a pending future again if nothing else progresses the engine.
     pub(crate) fn look_again(&self, cx: &TaskContext<'_>) {
         if !self.0.asked.get() {
             crate::tokio::look_again(cx);
@@ -188,14 +180,13 @@ impl ProgressEngine {
 
 impl AsFd for ProgressEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
-        // the borrow keeps alive.
+        // SAFETY: the descriptor is the engine's own and stays open while the engine is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }
 
 impl AsRawFd for ProgressEngine {
-    /// The descriptor (`doca_pe_get_notification_handle`), always the same.
+    /// Always the same (`doca_pe_get_notification_handle`).
     fn as_raw_fd(&self) -> RawFd {
         self.0.handle
     }
@@ -203,7 +194,6 @@ impl AsRawFd for ProgressEngine {
 
 debug_fields!(ProgressEngine, |it| { fd: it.0.handle });
 
-/// The engine itself, destroyed with its last handle.
 pub(crate) struct EngineCore {
     maker: Maker,
     library: Library,
@@ -213,8 +203,7 @@ pub(crate) struct EngineCore {
     asked: Cell<bool>,
 }
 
-/// The usual reason for an engine that cannot be made, if it is this one: a library tells the code
-/// alone.
+/// A hint if the process has too many open files: the library only returns a code.
 fn too_many_files() -> Option<String> {
     const NEEDED: usize = 8;
     let mut held = Vec::with_capacity(NEEDED);
@@ -237,7 +226,7 @@ fn too_many_files() -> Option<String> {
 impl EngineCore {
     pub(crate) fn new(library: Library) -> Result<EngineCore> {
         let what = || "creating a progress engine";
-        // SAFETY: the library writes one pointer to the place that `get` gives.
+        // SAFETY: the library writes one pointer to the variable that `get` passes.
         let new = |pe: &mut _| unsafe { (library.api().doca_pe_create)(pe) };
         let pe = get(ptr::null_mut(), what, new).map_err(|error| match error.code() {
             DocaError::OPERATING_SYSTEM => match too_many_files() {
@@ -262,14 +251,12 @@ impl EngineCore {
         self.library.api()
     }
 
-    /// `BAD_STATE` if it was made before a fork.
     fn check(&self) -> Result<()> {
         made_here(self.maker, || "using a progress engine")
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is the engine's own and open as long as the engine lives, which
-        // the borrow keeps alive.
+        // SAFETY: the descriptor is the engine's own and stays open while the engine is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.handle) }
     }
 
@@ -277,13 +264,12 @@ impl EngineCore {
         &self.deadlines
     }
 
-    /// Wakes a future at a time, or before, and has the engine's descriptor readable then.
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {
         self.deadlines.wake_at(at, waker);
         self.wake_within(at);
     }
 
-    /// Has the engine's descriptor readable at a time. The library keeps the earliest one alone.
+    /// Makes the engine's descriptor readable at `at`. The library keeps only the earliest time.
     fn wake_within(&self, at: Instant) {
         if let (Some(wake), true) =
             (self.library.extensions().urom_pe_wake_within, self.maker.is_here())
@@ -294,7 +280,7 @@ impl EngineCore {
         }
     }
 
-    /// Whether something is due at a time, and the library wakes nobody then.
+    /// Whether a deadline exists that the library does not wake a sleeper for.
     #[cfg(feature = "tokio")]
     pub(crate) fn has_blind_deadline(&self) -> bool {
         self.deadlines.next().is_some() && self.library.extensions().urom_pe_wake_within.is_none()
@@ -313,8 +299,7 @@ impl EngineCore {
         moved
     }
 
-    /// As [`progress`](Self::progress), for those who look at the deadlines and callbacks' panics
-    /// themselves. Several commands may complete in one call, if the library can do that.
+    /// As `progress`, without deadlines and panics. May complete several commands.
     #[inline]
     pub(crate) fn pump_many(&self) -> bool {
         if !self.maker.is_here() {
@@ -330,8 +315,7 @@ impl EngineCore {
     #[inline]
     fn pump(&self) -> bool {
         callback::run_unless_running(|| {
-            // SAFETY: the engine is live and belongs to this thread, and no callback of it is
-            // running.
+            // SAFETY: the engine is live, on its thread, and no callback of it is running.
             let moved = unsafe { (self.api().doca_pe_progress)(self.pe.as_ptr()) };
             moved != 0
         })
@@ -346,26 +330,23 @@ impl EngineCore {
         check(code, || "arming a progress engine's notification handle")
     }
 
-    /// Connects an idle context; destroying the context is what ends that.
-    ///
     /// # Safety
-    /// `ctx` is a live context of this engine's library, used by this thread only.
+    /// `ctx` is an idle, live context of this engine's library, used by this thread only.
     pub(crate) unsafe fn connect(&self, ctx: NonNull<Ctx>) -> Result<()> {
         self.check()?;
-        // SAFETY: the engine is live, the caller vouches for the context.
+        // SAFETY: the engine is live, and the caller vouches for the context.
         let code = unsafe { (self.api().doca_pe_connect_ctx)(self.pe.as_ptr(), ctx.as_ptr()) };
         check(code, || "connecting a context to its progress engine")
     }
 
-    /// Ends a sleep of this crate's. A program that sleeps on the handle in another of its tasks
-    /// still wants to be woken.
+    /// Ends a sleep of this crate, but keeps a notification that the program requested.
     pub(crate) fn end_sleep(&self) -> Result<()> {
         self.clear_notification()?;
         if self.asked.get() { self.request_notification() } else { Ok(()) }
     }
 
     pub(crate) fn clear_notification(&self) -> Result<()> {
-        // SAFETY: the engine is live and belongs to this thread; the handle is the one it gave out.
+        // SAFETY: the engine is live and belongs to this thread; the handle is the engine's own.
         let code =
             unsafe { (self.api().doca_pe_clear_notification)(self.pe.as_ptr(), self.handle) };
         check(code, || "clearing a progress engine's notification handle")
@@ -375,10 +356,9 @@ impl EngineCore {
 impl Drop for EngineCore {
     fn drop(&mut self) {
         if self.maker.is_here() {
-            // SAFETY: nobody else has the engine: every context on it holds a handle of its own
-            // until it is destroyed.
+            // SAFETY: this is the last user: every context on the engine keeps an `Rc` of it.
             let destroy = || unsafe { (self.api().doca_pe_destroy)(self.pe.as_ptr()) };
-            // It may wait for workers that were left to it.
+            // This may wait for workers left to the engine.
             let code = callback::calling(destroy);
             if let Err(code) = code.check() {
                 tracing::warn!("a progress engine could not be destroyed: {code}");

@@ -1,4 +1,4 @@
-//! The rendezvous of the launcher that started this process.
+//! A rendezvous configured by the launcher's environment.
 
 use std::env;
 use std::time::Duration;
@@ -13,19 +13,19 @@ const INDEX: &str = "UROM_RANK";
 const PARTICIPANTS: &str = "UROM_SIZE";
 
 impl Rendezvous {
-    /// Meets the other processes of the program in the way that its launcher offers.
+    /// Meets the other processes of the program as its launcher's environment configures it.
     ///
-    /// | set in the environment | used |
+    /// | environment variables | method |
     /// | --- | --- |
-    /// | `PMIX_NAMESPACE` and `PMIX_RANK`, by `mpirun`, `prterun`, `srun --mpi=pmix` | [`by_pmix`](Self::by_pmix) |
-    /// | `UROM_RENDEZVOUS` (`HOST:PORT` of participant 0), `UROM_RANK`, `UROM_SIZE` | [`join`](Self::join) |
+    /// | `PMIX_NAMESPACE` and `PMIX_RANK` of a PMIx launcher | [`by_pmix`](Self::by_pmix) |
+    /// | `UROM_RENDEZVOUS` (`HOST:PORT`), `UROM_RANK`, `UROM_SIZE` | [`join`](Self::join) |
     ///
-    /// The variables of a rendezvous win where both are set. `limit` is how long the meeting may
-    /// take, and each exchange.
+    /// The variables of a rendezvous take precedence. `limit` applies to the meeting and each
+    /// exchange.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the environment has neither; `INVALID_VALUE` for a variable of a rendezvous
-    /// that is missing or not a number; otherwise the errors of the function that is used.
+    /// `NOT_FOUND` without either; `INVALID_VALUE` when a rendezvous variable is missing or not a
+    /// number; otherwise the errors of the method.
     pub fn from_environment(limit: Duration) -> Result<Rendezvous, Error> {
         if let Some(address) = variable(ADDRESS) {
             let (index, participants) = (number(INDEX)?, number(PARTICIPANTS)?);

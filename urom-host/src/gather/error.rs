@@ -5,7 +5,7 @@ use std::io;
 
 use urom_abi::DocaError;
 
-/// Why an all-gather failed: a sentence, and the DOCA code that the domain's start fails with.
+/// An error of an all-gather: a sentence, and the DOCA code for the domain's start.
 #[derive(Debug)]
 pub struct Error {
     code: DocaError,
@@ -14,13 +14,12 @@ pub struct Error {
 }
 
 impl Error {
-    /// For implementations of [`AllGather`](super::AllGather): the text says what failed and, where
-    /// that is known, which participant it was about.
+    /// The text describes the failure and, if known, the participant.
     pub fn new(code: DocaError, text: impl Into<String>) -> Error {
         Error { code, text: text.into(), source: None }
     }
 
-    /// The same, with the system's error behind it, which also gives the code.
+    /// Adds the system's error, which determines the code.
     pub fn io(text: impl Into<String>, source: io::Error) -> Error {
         Error { code: code_of_io(&source), text: text.into(), source: Some(source) }
     }
@@ -45,7 +44,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The system's error is a part of the text, so there is no source.
+/// The text includes the system's error, so `source` returns `None`.
 impl std::error::Error for Error {}
 
 pub(super) fn code_of_io(error: &io::Error) -> DocaError {

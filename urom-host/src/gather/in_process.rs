@@ -1,4 +1,4 @@
-//! The all-gather of participants that share a process: for tests and first steps.
+//! The all-gather of participants in one process, for tests and first steps.
 
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 
@@ -9,19 +9,18 @@ use super::{AllGather, BoxError, Error, busy, check, idle};
 
 /// The all-gather of participants in one process, on one thread or on several.
 ///
-/// A participant that is dropped before it gave its block fails the exchange for the others.
+/// A participant dropped before it sent its block fails the exchange for the others.
 pub struct InProcess {
     maker: Maker,
     index: u32,
     to: Vec<Sender<Box<[u8]>>>,
-    /// From every participant, in the order of their indices.
     from: Vec<Receiver<Box<[u8]>>>,
-    /// Whose blocks of the current exchange have arrived; `None` between exchanges.
+    /// Participants whose blocks of the current exchange have arrived; `None` between exchanges.
     arrived: Option<Vec<bool>>,
 }
 
 impl InProcess {
-    /// Makes a group of `participants`, in the order of their indices.
+    /// Makes a group of `participants`, by index.
     pub fn group(participants: u32) -> Vec<InProcess> {
         let mut ends: Vec<(Vec<_>, Vec<_>)> =
             (0..participants).map(|_| Default::default()).collect();
@@ -37,7 +36,7 @@ impl InProcess {
         ends.into_iter().zip(0..).map(member).collect()
     }
 
-    /// The only participant of a group: for a domain of this process alone.
+    /// A group of one participant, for a domain of this process alone.
     pub fn alone() -> InProcess {
         InProcess::group(1).swap_remove(0)
     }
@@ -59,7 +58,7 @@ impl AllGather for InProcess {
         }
         self.arrived = Some(vec![false; self.from.len()]);
         for to in &self.to {
-            // A participant that is gone needs no block.
+            // A dropped participant needs no block.
             let _ = to.send(block.into());
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! All-gathers: how the processes of a domain exchange bytes when it starts.
+//! All-gathers, which exchange bytes between the processes of a domain at its start.
 
 mod environment;
 mod error;
@@ -20,27 +20,25 @@ pub use rendezvous::Rendezvous;
 use urom_abi::DocaError;
 use urom_os::fork::Maker;
 
-/// What an [`AllGather`] fails with: any error at all, so that `?` and `.into()` make one.
-///
-/// An [`Error`] or a [`std::io::Error`] in it, or among its sources, decides the DOCA code of the
-/// domain's error.
+/// Any error of an [`AllGather`], made by `?` or `.into()`. An [`Error`] or [`std::io::Error`] in
+/// it, or among its sources, decides the code of the domain's error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How the processes that make up a [`Domain`](crate::Domain) exchange bytes while it starts
-/// (`struct doca_urom_domain_oob_coll`, "out of band").
+/// Exchanges bytes between the processes of a [`Domain`](crate::Domain) while it starts (`struct
+/// doca_urom_domain_oob_coll`, "out of band").
 ///
-/// Every participant gives a block, all of one length, and gets the blocks of all. The crate has
-/// [`InProcess`], [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement the trait for what
-/// another launcher offers.
+/// Every participant sends a block, all of one length, and receives all blocks. The crate has
+/// [`InProcess`], [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement the trait for other
+/// launchers.
 ///
-/// One exchange is under way at a time. The domain calls [`begin`](Self::begin), then
-/// [`test`](Self::test) until the exchange is over, and then begins the next. The library decides
-/// how many exchanges there are and how long their blocks are, the same for all participants. When
-/// a domain gives an exchange up, it stops testing it and does not use the all-gather again.
+/// One exchange runs at a time: the domain calls [`begin`](Self::begin), then [`test`](Self::test)
+/// until the exchange is over. The library decides the number of exchanges and the length of their
+/// blocks, equal for all participants. When a domain cancels an exchange, it does not use the
+/// all-gather again.
 ///
-/// All calls come from the thread that starts and progresses the domain. They must neither wait for
-/// other participants nor progress an engine. A panic in one fails the domain's start; whoever
-/// called for progress gets it.
+/// All calls come from the thread that starts and progresses the domain. They must not wait for
+/// other participants or progress an engine. A panic in a call fails the domain's start and
+/// continues in the caller of the progress.
 ///
 /// ```
 /// use urom_host::gather::{AllGather, BoxError};
@@ -69,33 +67,31 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// }
 /// ```
 pub trait AllGather {
-    /// How many processes take part, this one included (`n_oob_indexes`).
+    /// The number of participating processes, including this one (`n_oob_indexes`).
     fn participants(&self) -> u32;
 
-    /// Which of them this one is, from 0 (`oob_index`).
+    /// The index of this process, from 0 (`oob_index`).
     fn index(&self) -> u32;
 
-    /// Begins an exchange (`allgather`): this participant's block, of the same length on all of
-    /// them. It may be empty.
+    /// Begins an exchange (`allgather`) with this participant's block, which may be empty. All
+    /// blocks have the same length.
     ///
     /// # Errors
-    /// When the exchange cannot begin, for instance because another one is under way; the domain
-    /// then does not start.
+    /// When the exchange cannot begin, for instance during another one; the domain then does not
+    /// start.
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError>;
 
-    /// Goes on with the exchange without waiting (`req_test`) and returns whether it is over. Then
-    /// `blocks` holds everyone's block, in the order of their indices.
+    /// Continues the exchange without waiting (`req_test`) and returns whether it is over. Then
+    /// `blocks` holds all blocks in the order of the indices.
     ///
-    /// `blocks` is [`participants`](Self::participants) times as long as the block. Through all
-    /// tests of one exchange it is the same memory: zero at first, and later as the test before
-    /// left it.
+    /// `blocks` has [`participants`](Self::participants) times the block's length. All tests of one
+    /// exchange get the same memory, zero at first and otherwise as the previous test left it.
     ///
     /// # Errors
     /// When the exchange failed; it is not tested again, and the domain does not start.
     fn test(&mut self, blocks: &mut [u8]) -> Result<bool, BoxError>;
 }
 
-/// An all-gather that several domains use, one after another.
 impl<G: AllGather + ?Sized> AllGather for Rc<RefCell<G>> {
     fn participants(&self) -> u32 {
         self.borrow().participants()
@@ -114,8 +110,7 @@ impl<G: AllGather + ?Sized> AllGather for Rc<RefCell<G>> {
     }
 }
 
-/// The DOCA code that says best what an all-gather failed with: neither `SUCCESS` nor
-/// `IN_PROGRESS`.
+/// The DOCA code for an all-gather's error: neither `SUCCESS` nor `IN_PROGRESS`.
 pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -132,7 +127,6 @@ pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
     DocaError::IO_FAILED
 }
 
-/// `BAD_STATE` for an end of an all-gather that was made before a fork.
 fn check(maker: Maker) -> Result<(), Error> {
     maker.check().map_err(|why| Error::new(DocaError::BAD_STATE, why.to_string()))
 }

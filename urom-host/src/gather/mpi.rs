@@ -1,4 +1,4 @@
-//! The all-gather of a program that is started by `mpirun`.
+//! The all-gather of programs started by `mpirun`.
 
 use std::ffi::{c_char, c_int};
 use std::mem::ManuallyDrop;
@@ -12,17 +12,16 @@ use urom_abi::DocaError;
 
 use super::{AllGather, BoxError, Error, busy, idle};
 
-/// How many bytes one `MPI_Iallgather` brings at most. MPI counts with 32 bits, and some versions
-/// multiply with them.
+/// MPI counts with 32 bits, and some versions multiply with them.
 const AT_ONCE: usize = 8 << 20;
 
 /// The all-gather of an MPI communicator (feature `mpi`).
 ///
-/// Participants and indices are the communicator's size and ranks. The all-gather uses a duplicate
-/// of the communicator, so that the program can use the communicator meanwhile.
+/// Participants and indices are the communicator's size and ranks. The all-gather duplicates the
+/// communicator, which the program can keep using.
 ///
-/// MPI needs no support for threads: all calls come from the thread that made this and progresses
-/// the domain. Drop the domain before MPI is finalized, or its memory is leaked.
+/// MPI needs no thread support: all calls come from the thread that made this and progresses the
+/// domain. Drop the domain before MPI is finalized; otherwise its memory is leaked.
 ///
 /// The crate `mpi` is re-exported as [`urom_host::mpi`](crate::mpi):
 ///
@@ -39,9 +38,9 @@ const AT_ONCE: usize = 8 << 20;
 /// # }
 /// ```
 ///
-/// Open MPI may load a UCX of its own. With the feature `builtin` the program is linked to UCX, and
-/// that one is used. Otherwise run the program with `--mca pml ob1`, or its plugins may find an
-/// older UCX than they need.
+/// Open MPI may load its own UCX. With the feature `builtin`, the program links UCX, and Open MPI
+/// uses that. Otherwise run the program with `--mca pml ob1`, or its plugins may find an older UCX
+/// than they need.
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -49,36 +48,33 @@ const AT_ONCE: usize = 8 << 20;
 /// ```
 pub struct Mpi {
     communicator: ManuallyDrop<SimpleCommunicator>,
-    /// Read once: after MPI is finalized, asking it would end the program.
+    /// Read once: after MPI is finalized, querying it would end the program.
     participants: u32,
     index: u32,
     exchange: Option<MpiExchange>,
-    /// MPI failed, perhaps in this process only, so participants may be at different exchanges.
+    /// Set when MPI failed here; the participants may then be at different exchanges.
     broken: bool,
 }
 
-/// What MPI reads and writes until the request is over.
 struct MpiExchange {
     block: Vec<u8>,
     done: usize,
     length: usize,
     blocks: Vec<u8>,
-    /// `None` before the first, and between two.
     request: Option<ffi::MPI_Request>,
 }
 
 impl Mpi {
-    /// Duplicates `communicator`: all its processes must do so at the same time, and in the same
-    /// order when they make several.
+    /// Duplicates `communicator`: all its processes must do so at the same time and in the same
+    /// order.
     ///
     /// # Errors
-    /// `BAD_STATE` when MPI is not initialised or is finalized already; `INVALID_VALUE` for an
-    /// inter-communicator; what MPI says.
+    /// `BAD_STATE` when MPI is not initialised or already finalized; `INVALID_VALUE` for an
+    /// inter-communicator; MPI's errors.
     pub fn new(communicator: &impl AsRaw<Raw = ffi::MPI_Comm>) -> Result<Mpi, Error> {
         usable()?;
         let (raw, mut inter) = (communicator.as_raw(), 0);
-        // SAFETY: MPI is initialised, the communicator is live, and the pointer is to a local
-        // variable.
+        // SAFETY: MPI is initialised, the communicator is live, and `inter` is a local variable.
         let code = unsafe { ffi::MPI_Comm_test_inter(raw, &mut inter) };
         check(code, "looking at the communicator")?;
         if inter != 0 {
@@ -87,15 +83,15 @@ impl Mpi {
         }
         // SAFETY: the null communicator is a constant of the library.
         let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: `usable` saw MPI initialised, the program's communicator is live while it is
-        // borrowed, and MPI writes to `duplicate` only.
+        // SAFETY: MPI is initialised (`usable`), the communicator is live while it is borrowed, and
+        // MPI writes only to `duplicate`.
         let code = unsafe { ffi::MPI_Comm_dup(raw, &mut duplicate) };
         check(code, "duplicating the communicator")?;
-        // SAFETY: a duplicate of an intra-communicator is one, and a user's; nobody else frees it.
+        // SAFETY: the duplicate is a user's intra-communicator; only this value frees it.
         let communicator = ManuallyDrop::new(unsafe { SimpleCommunicator::from_raw(duplicate) });
-        // SAFETY: the constant is one of the library.
+        // SAFETY: a constant of the library.
         let returned = unsafe { ffi::RSMPI_ERRORS_RETURN };
-        // SAFETY: the communicator is live, and its own.
+        // SAFETY: the communicator is live, and owned here.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(duplicate, returned) };
         check(code, "setting up the communicator")?;
         let (participants, index) =
@@ -118,14 +114,12 @@ impl AllGather for Mpi {
         if self.exchange.is_some() {
             return Err(busy());
         }
-        // Never without memory: where an empty vector points to may be what MPI calls
-        // `MPI_IN_PLACE`.
+        // Always allocated: the dangling pointer of an empty vector may equal `MPI_IN_PLACE`.
         let mut copy = Vec::with_capacity(block.len().max(1));
         copy.extend_from_slice(block);
         let blocks = Vec::with_capacity(1);
         let mut exchange = MpiExchange { block: copy, done: 0, length: 0, blocks, request: None };
-        // An exchange without a request looks like one that is over, so only one with a request is
-        // kept.
+        // An exchange without a request counts as finished, so only one with a request is stored.
         exchange
             .next(&self.communicator, self.participants as usize)
             .inspect_err(|_| self.broken = true)?;
@@ -163,7 +157,7 @@ impl Mpi {
 }
 
 impl MpiExchange {
-    /// Does what can be done now; whether all parts of the blocks are there.
+    /// Makes progress; returns whether all blocks have arrived.
     fn go_on(
         &mut self,
         communicator: &SimpleCommunicator,
@@ -172,7 +166,7 @@ impl MpiExchange {
     ) -> Result<bool, Error> {
         while let Some(request) = &mut self.request {
             let mut flag = 0;
-            // SAFETY: the constant is one of the library.
+            // SAFETY: a constant of the library.
             let ignored = unsafe { ffi::RSMPI_STATUS_IGNORE };
             // SAFETY: the request is live, and the pointer is to a local variable.
             let code = unsafe { ffi::MPI_Test(request, &mut flag, ignored) };
@@ -202,16 +196,15 @@ impl MpiExchange {
     ) -> Result<(), Error> {
         self.length = (self.block.len() - self.done).min((AT_ONCE / participants).max(1));
         self.blocks.resize(self.length * participants, 0);
-        // It is at most `AT_ONCE`.
         let count = self.length as c_int;
-        // SAFETY: the constant is one of the library.
+        // SAFETY: a constant of the library.
         let byte = unsafe { ffi::RSMPI_UINT8_T };
         // SAFETY: the null request is a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let from = self.block[self.done..].as_ptr().cast();
         let to = self.blocks.as_mut_ptr().cast();
-        // SAFETY: `length` bytes can be read, and so many times the participants written. Both stay
-        // where they are until the request is over: nothing touches either vector before, and
+        // SAFETY: `length` bytes can be read, and `length` bytes a participant written. Both
+        // buffers stay unchanged until the request is over: no code touches the vectors before, and
         // `Mpi::drop` keeps them.
         let code = unsafe {
             ffi::MPI_Iallgather(
@@ -234,12 +227,12 @@ impl MpiExchange {
 impl Drop for Mpi {
     fn drop(&mut self) {
         if let Some(exchange) = self.exchange.take().filter(|exchange| exchange.request.is_some()) {
-            // MPI may still write to it, and cannot be told not to.
+            // MPI may still write to it, and cannot be stopped.
             tracing::warn!("an exchange over MPI was given up; its memory stays behind");
             std::mem::forget(exchange);
         }
         if usable().is_ok() {
-            // SAFETY: it is dropped here only.
+            // SAFETY: dropped only here.
             unsafe { ManuallyDrop::drop(&mut self.communicator) };
         }
     }
@@ -247,7 +240,7 @@ impl Drop for Mpi {
 
 debug_fields!(Mpi, |it| { pending: it.exchange.is_some() });
 
-/// Whether MPI can be called: it ends programs that call it too early or too late.
+/// Checks that MPI can be called: it ends programs that call it too early or too late.
 fn usable() -> Result<(), Error> {
     match (is_initialized(), is_finalized()) {
         (true, false) => Ok(()),
@@ -262,7 +255,7 @@ fn check(code: c_int, what: &str) -> Result<(), Error> {
     }
     let mut text = [0u8; ffi::MPI_MAX_ERROR_STRING as usize];
     let mut length = 0;
-    // SAFETY: there is as much room as MPI says it takes; any code will do.
+    // SAFETY: the buffer has the size that MPI requires; any code is valid.
     let known = unsafe {
         ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), ptr::from_mut(&mut length))
     };

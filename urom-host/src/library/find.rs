@@ -1,4 +1,4 @@
-//! The library of a program that names none: that of the environment, or the built-in one.
+//! The default library: selected by the environment, or built in.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,11 +11,10 @@ use crate::error::{Error, Result};
 
 const VARIABLE: &str = "UROM_DOCA_LIBRARY";
 const BUILTIN: &str = "builtin";
-/// Names DOCA's service: where it is set, DOCA's own library is wanted.
+/// Names DOCA's service; if set, DOCA's own library is used.
 pub(crate) const SERVICE_FILE: &str = "DOCA_UROM_SERVICE_FILE";
 
-/// The library in DOCA's install place on Debian and Ubuntu, and on those that have `lib64`. The
-/// second name is that of packages for development.
+/// DOCA's paths on Debian and Ubuntu, and with `lib64`. Development packages have the second name.
 fn installed() -> Vec<PathBuf> {
     let debian = format!("lib/{}-linux-gnu", env::consts::ARCH);
     let files = |directory: &str| {
@@ -25,8 +24,7 @@ fn installed() -> Vec<PathBuf> {
     [files(&debian), files("lib64")].concat()
 }
 
-/// The library that the environment names. With `extensions` it is one that can do what DOCA has no
-/// call for: this project's.
+/// With `extensions`, only this project's library qualifies.
 pub(crate) fn find(extensions: bool) -> Result<Library> {
     let surroundings = Surroundings {
         variable: env::var_os(VARIABLE).filter(|value| !value.is_empty()),
@@ -39,8 +37,7 @@ pub(crate) fn find(extensions: bool) -> Result<Library> {
         None => Ok(Library::builtin()),
         #[cfg(not(feature = "builtin"))]
         None => Err(surroundings.nothing(extensions)),
-        // SAFETY: whoever set the environment, or installed DOCA, vouches for the file, as for
-        // those in `LD_LIBRARY_PATH`.
+        // SAFETY: whoever set the environment vouches for the file, as for `LD_LIBRARY_PATH`.
         Some((path, origin)) => unsafe { load::load(&path, Some(&origin)) },
     }
 }
@@ -54,7 +51,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    /// A file and what names it; `None` is the built-in library.
+    /// A file and the setting that names it; `None` for the built-in library.
     fn choose(&self, extensions: bool) -> Result<Option<(PathBuf, String)>> {
         match &self.variable {
             Some(value) if value != BUILTIN => {
@@ -117,7 +114,6 @@ mod tests {
     const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     const MISSING: &str = "/nonexistent/libdoca_urom.so";
 
-    /// On a host with DOCA and a service file: this file stands for DOCA's.
     fn host(installed: &[&str]) -> Surroundings {
         let installed = installed.iter().map(PathBuf::from).collect();
         Surroundings { variable: None, service_file: true, installed, builtin: true }

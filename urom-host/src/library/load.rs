@@ -1,5 +1,4 @@
-//! Loads a `libdoca_urom.so`: opens the file, checks its release, and looks up the functions of the
-//! table.
+//! Loads a `libdoca_urom.so`: checks its release, and looks up the table's functions.
 
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fmt::Write;
@@ -22,10 +21,9 @@ use super::version::judge;
 use super::{File, Library};
 use crate::error::{Error, Result};
 
-/// A loaded file. It is never unloaded, because the library may have threads, and programs have
-/// copies of the table.
+/// A loaded file, never unloaded: the library may have threads, and programs copy the table.
 struct Loaded {
-    /// Device and inode, because a file may have several names.
+    /// Device and inode: a file may have several names.
     identity: (u64, u64),
     api: Api,
     file: File,
@@ -41,21 +39,19 @@ impl Loaded {
     }
 }
 
-/// Whether a file cannot be opened for want of descriptors, memory or rights: no other file would
-/// do better.
+/// Whether a lack of descriptors, memory or rights keeps a file closed: others would fail, too.
 fn is_of_this_process(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::ACCESS | Errno::PERM))
 }
 
-/// Loads a library, or finds it loaded; `origin` is where the path came from, for error messages.
-///
+/// `origin` is the setting with the path, for error messages.
 /// # Safety
 /// As [`Library::load`].
 pub(super) unsafe fn load(path: &Path, origin: Option<&str>) -> Result<Library> {
     let origin = origin.map(|origin| format!(" (from {origin})")).unwrap_or_default();
     let what = format!("loading the DOCA library `{}`{origin}", path.display());
-    // With a slash in it, so that the loader does not search for the file.
+    // With a slash, so that the loader does not search for the file.
     let found = std::path::absolute(path).and_then(|path| {
         // The loader would wait for a pipe's writer.
         Ok((named_file::open(&path, 0)?.metadata()?, path))
@@ -70,7 +66,7 @@ pub(super) unsafe fn load(path: &Path, origin: Option<&str>) -> Result<Library> 
         if is_files { failed.hint(NAME_DOCAS) } else { failed }
     })?;
     let identity = (metadata.dev(), metadata.ino());
-    // Held until the file is loaded, so that there is one table of it. Nothing panics meanwhile.
+    // Held until the file is loaded, so that each library has one table.
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = loaded.iter().find(|known| known.identity == identity) {
         return Ok(known.library());
@@ -88,7 +84,7 @@ pub(super) unsafe fn load(path: &Path, origin: Option<&str>) -> Result<Library> 
     Ok(new.library())
 }
 
-/// What is wrong with a file for another machine: the loader may say that there is no such file.
+/// The reason if a file is for another machine: the loader may report a missing file instead.
 fn foreign(path: &Path) -> Option<String> {
     let mut header = [0; machine::HEADER_LEN];
     named_file::open(path, 0).and_then(|mut file| file.read_exact(&mut header)).ok()?;
@@ -102,7 +98,7 @@ unsafe fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
     // program ends, because `ManuallyDrop` keeps the handle open.
     let opened = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     opened.map(ManuallyDrop::new).map_err(|error| {
-        // The loader's sentence, without the wrapping of `libloading`.
+        // The loader's message, without the prefix of `libloading`.
         let said = std::error::Error::source(&error)
             .map_or_else(|| error.to_string(), ToString::to_string);
         let failed = Error::new(DocaError::INITIALIZATION, what.to_owned());
@@ -110,9 +106,8 @@ unsafe fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
             Some(foreign) => {
                 failed.why(format!("{foreign}: {said}")).hint("name one for this machine")
             }
-            // No other file would do better.
             None if !is_missing_or_no_library(&said) => failed.why(said),
-            // The loader's text begins with the file that is wrong: this one, or one that it needs.
+            // The loader's message begins with the wrong file: this one, or a dependency.
             None if !said.starts_with(&*path.to_string_lossy()) => {
                 let hint = match said.contains("No such file") {
                     true => "it needs that library: add its directory to LD_LIBRARY_PATH",
@@ -125,18 +120,15 @@ unsafe fn open(path: &Path, what: &str) -> Result<ManuallyDrop<Handle>> {
     })
 }
 
-/// The address of a symbol of the library, or of those that it is linked with.
 fn symbol(handle: &Handle, name: &CStr) -> Option<NonNull<c_void>> {
-    // SAFETY: the type is that of an address, which is what is looked up; nothing is read through
-    // it here.
+    // SAFETY: only the address is used; nothing is read through it here.
     let found = unsafe { handle.get::<*mut c_void>(name) };
     found.ok().and_then(|found| NonNull::new(*found))
 }
 
-/// Refuses a file that has UROM's functions only from a library it is linked with, as a plugin in C
-/// may.
+/// Refuses a file whose UROM functions come from a dependency, as in a plugin in C.
 fn check_owner(handle: &Handle, path: &Path, identity: (u64, u64), what: &str) -> Result<()> {
-    // A missing function is reported later, together with all others.
+    // Missing functions are all reported together, later.
     let Some(owner) = symbol(handle, c"doca_urom_service_create").and_then(owner) else {
         return Ok(());
     };
@@ -153,8 +145,7 @@ fn check_owner(handle: &Handle, path: &Path, identity: (u64, u64), what: &str) -
         .hint("name that file"))
 }
 
-/// Whether a file is one of this kit's filters, whose functions are in another file. A file that is
-/// only linked with the filters does not name that one.
+/// Whether a file is one of this kit's filters, which contain the name of the library.
 fn is_filter_of(path: &Path, owner: &Path) -> bool {
     const REAL: &str = "liburom_doca.so";
     let names = |bytes: Vec<u8>| bytes.windows(REAL.len()).any(|part| part == REAL.as_bytes());
@@ -163,14 +154,14 @@ fn is_filter_of(path: &Path, owner: &Path) -> bool {
 
 fn owner(address: NonNull<c_void>) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: looks up an address, and writes to a place for the result.
+    // SAFETY: looks up an address, and writes to the local variable.
     let found = unsafe { libc::dladdr(address.as_ptr(), info.as_mut_ptr()) };
-    // SAFETY: all zeros are valid, and so is what was written.
+    // SAFETY: all zeros are valid, and so is the result of `dladdr`.
     let name = unsafe { info.assume_init() }.dli_fname;
     if found == 0 || name.is_null() {
         return None;
     }
-    // SAFETY: the loader's C string, which stays as long as the library does.
+    // SAFETY: the loader's C string, which lives as long as the library.
     let name = unsafe { CStr::from_ptr(name) };
     Some(OsStr::from_bytes(name.to_bytes()).into())
 }
@@ -184,15 +175,15 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
     let function = symbol(handle, c"doca_version_runtime").ok_or_else(|| {
         refused("it has no function doca_version_runtime, which tells DOCA's release".to_owned())
     })?;
-    // SAFETY: DOCA's function of this name is of this type.
+    // SAFETY: DOCA's function of this name has this type.
     let function: unsafe extern "C" fn() -> *const c_char =
         unsafe { std::mem::transmute(function) };
-    // SAFETY: it may be called at any time.
+    // SAFETY: the function may be called at any time.
     let text = unsafe { function() };
     if text.is_null() {
         return Err(refused("its doca_version_runtime gives NULL".to_owned()));
     }
-    // SAFETY: it gives a C string in static memory.
+    // SAFETY: the function returns a C string in static memory.
     let text = unsafe { CStr::from_ptr(text) };
     let text = text.to_string_lossy().into_owned();
     if judge(&text).map_err(refused)? {
@@ -203,22 +194,20 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Refuses a library whose core functions do not know its contexts: a process has one
-/// `libdoca_common`, and that may belong to another `libdoca_urom`.
+/// Refuses a library that shares the process with another library's `libdoca_common`.
 fn check_together(api: &Api, what: &str) -> Result<()> {
     let mut service = std::ptr::null_mut();
     // SAFETY: the library writes one pointer to the local variable.
     let code = unsafe { (api.doca_urom_service_create)(&mut service) };
     if code != DocaError::SUCCESS || service.is_null() {
-        // Connecting reports that.
         return Ok(());
     }
     let mut state = CtxState::IDLE;
-    // SAFETY: a service that was just made.
+    // SAFETY: the service is live.
     let ctx = unsafe { (api.doca_urom_service_as_ctx)(service) };
-    // SAFETY: its context, or NULL; and a local variable.
+    // SAFETY: the service's context, or NULL; and a local variable.
     let code = unsafe { (api.doca_ctx_get_state)(ctx, &mut state) };
-    // SAFETY: it is used no more. When it cannot be destroyed there is nothing else to do with it.
+    // SAFETY: the service is not used again. A failure to destroy it can only be ignored.
     let _ = unsafe { (api.doca_urom_service_destroy)(service) };
     if code == DocaError::SUCCESS {
         return Ok(());
@@ -232,8 +221,7 @@ fn check_together(api: &Api, what: &str) -> Result<()> {
 }
 
 fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
-    // SAFETY: the symbols are those of a DOCA library, by the word of whoever named it, and stay as
-    // it does.
+    // SAFETY: the caller of `load` vouches for the symbols, which live as long as the library.
     unsafe { Api::from_symbols(|name| symbol(handle, name)) }.map_err(|missing| {
         let mut why = format!(
             "DOCA {version} there lacks {} of the {} functions that a UROM host calls. Install all \
@@ -247,14 +235,12 @@ fn table(handle: &Handle, version: &str, what: &str) -> Result<Api> {
                 true => "libdoca_urom",
                 false => "libdoca_common",
             };
-            // Writing to a string cannot fail.
             let _ = write!(why, "\n  {name}, which {owner} has");
         }
         Error::new(DocaError::NOT_SUPPORTED, what.to_owned()).why(why)
     })
 }
-/// Whether the loader complains of a file that is not there or is no library, and not of this
-/// process's limits, of rights or of versions.
+/// Whether the loader reports a bad file, and not this process's limits, rights or versions.
 fn is_missing_or_no_library(said: &str) -> bool {
     ["No such file", "ELF", "too short"].iter().any(|words| said.contains(words))
 }

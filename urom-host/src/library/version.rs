@@ -1,11 +1,10 @@
-//! Which releases of DOCA can be used.
+//! The supported DOCA releases.
 
-/// The oldest release with the functions of the table as they are.
 const OLDEST: (u32, u32) = (2, 7);
 const NEWEST_MAJOR: u32 = 3;
 
-/// Judges what `doca_version_runtime` says: `2.7.0`, `3.0.0058`, `2.9.1-0.1`. Returns whether it is
-/// newer than what is known, or why it cannot be used.
+/// Returns whether a version such as `3.0.0058` or `2.9.1-0.1` is newer than the known releases, or
+/// why it cannot be used.
 pub(super) fn judge(text: &str) -> Result<bool, String> {
     match parse(text) {
         None => Err(format!("its doca_version_runtime says {text:?}, which is no release of DOCA")),
@@ -14,7 +13,7 @@ pub(super) fn judge(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The first two numbers. They consist of digits, and no letter or digit follows them.
+/// Parses the first two numbers: digits without a following letter or digit.
 fn parse(text: &str) -> Option<(u32, u32)> {
     let (major, rest) = text.trim().split_once('.')?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

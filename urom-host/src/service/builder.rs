@@ -1,4 +1,4 @@
-//! Which service to connect to, and how.
+//! The settings of a connection to a service.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::service::core::ServiceCore;
 use crate::service::settings::{ServicePlace, ServiceSettings};
 use crate::service::{Service, ServiceHandle};
 
-/// A service that is to be connected to: made by [`Service::builder`], ended by
-/// [`connect`](Self::connect).
+/// A builder for a connection, returned by [`Service::builder`]. [`connect`](Self::connect)
+/// connects.
 ///
-/// [`address`](Self::address) or [`embedded`](Self::embedded) say where the service is. Otherwise
-/// `DOCA_UROM_SERVICE_FILE` names the daemon for this host, and without that variable the service
-/// is embedded. [`library`](Self::library) or the [`engine`](Self::engine) say which library
-/// connects. Otherwise [`Library::find`] finds it.
+/// [`address`](Self::address) or [`embedded`](Self::embedded) select the service. Otherwise
+/// `DOCA_UROM_SERVICE_FILE` names this host's daemon; without that variable the service is
+/// embedded. [`library`](Self::library) or the [`engine`](Self::engine) select the library; the
+/// default is [`Library::find`].
 ///
 /// ```no_run
 /// # use urom_host::{Library, Service, Result};
@@ -50,33 +50,30 @@ impl ServiceBuilder {
         ServiceBuilder { library: None, settings: ServiceSettings::default(), engine: None }
     }
 
-    /// The library to connect with, whatever the environment says.
+    /// Sets the library to connect with, regardless of the environment.
     pub fn library(mut self, library: Library) -> Self {
         self.library = Some(library);
         self
     }
 
-    /// The daemon at `host:port`, or at the address in a file that `uromd --address-file` wrote:
-    /// `@file`.
+    /// The daemon at `host:port`, or at `@file`, a file written by `uromd --address-file`.
     pub fn address(self, address: impl Into<String>) -> Self {
         self.address_from(address, "Service::builder().address")
     }
 
-    /// The daemon at `host:port`, or `@file`. Error messages name `origin`, where the address came
-    /// from: an option or a variable.
+    /// As [`address`](Self::address), with its origin for error messages, such as a variable.
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
         self.settings.place =
             ServicePlace::Address { address: address.into(), origin: origin.into() };
         self
     }
 
-    /// The service in this process, whatever the environment says. Plugins come from
-    /// `UROM_PLUGIN_PATH`. When that is unset or empty, they come from the running program's
-    /// directory, where cargo leaves those that it builds (for a program in cargo's `deps` or
-    /// `examples`, the directory above).
+    /// The service in this process, regardless of the environment. Plugins come from
+    /// `UROM_PLUGIN_PATH`; if unset or empty, from the running program's directory, where cargo
+    /// writes its plugins (for a program in cargo's `deps` or `examples`, from the parent).
     ///
-    /// It runs the code of the daemon and the workers on threads: right for tests and first steps.
-    /// Workers there have no environment and no CPUs of their own.
+    /// It runs the code of daemon and workers on threads, for tests and first steps. Its workers
+    /// share the program's environment and CPUs.
     pub fn embedded(mut self) -> Self {
         self.settings.place = ServicePlace::Embedded { plugin_path: None };
         self
@@ -85,35 +82,33 @@ impl ServiceBuilder {
     /// The [embedded](Self::embedded) service with plugins from these directories and files,
     /// separated by `;`.
     ///
-    /// A file `NAME.so` is the plugin `NAME`. So is `libNAME.so`, cargo's name for it, when the
-    /// file states that name. Their code runs in this process, which cannot check it: name places
-    /// that you would take the program itself from.
+    /// A file `NAME.so` is the plugin `NAME`, and so is cargo's `libNAME.so` if the file states
+    /// that name. Their code runs unchecked in this process: use only paths that you would take the
+    /// program itself from.
     pub fn load_plugins_from(mut self, directories: impl Into<PathBuf>) -> Self {
         self.settings.place = ServicePlace::Embedded { plugin_path: Some(directories.into()) };
         self
     }
 
-    /// The device, by its InfiniBand name such as `mlx5_0` (`doca_urom_service_set_dev`);
-    /// [`devices`](crate::devices) lists them. NVIDIA's library demands one.
+    /// The device, such as `mlx5_0` (`doca_urom_service_set_dev`); see [`devices`](crate::devices).
+    /// NVIDIA's library requires one.
     pub fn device(mut self, name: impl Into<String>) -> Self {
         self.settings.device = Some(name.into());
         self
     }
 
-    /// The file with the key that the daemon asks for; otherwise `UROM_KEY_FILE` names it. It is a
-    /// copy of the daemon's (`uromd --key-file`), belongs to this program's user and has mode 0600.
-    /// [`connect`](Self::connect) reads it.
+    /// The daemon's key file; the default is `UROM_KEY_FILE`. It is a copy of the daemon's (`uromd
+    /// --key-file`), owned by this program's user with mode 0600. [`connect`](Self::connect) reads
+    /// it.
     ///
-    /// A daemon on an address other than loopback always asks for a key. A program that has a key
-    /// does not connect to a daemon that asks for none. An [embedded](Self::embedded) service needs
-    /// none.
+    /// A daemon on a non-loopback address always requires a key. A program with a key refuses a
+    /// daemon that requires none. An [embedded](Self::embedded) service needs no key.
     pub fn key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.key_file = Some(path.into());
         self
     }
 
-    /// How many workers this connection may have (`doca_urom_service_set_max_workers`): a power of
-    /// two.
+    /// The most workers of this connection (`doca_urom_service_set_max_workers`): a power of two.
     pub fn max_workers(mut self, workers: u32) -> Self {
         self.settings.max_workers = Some(workers);
         self
@@ -121,33 +116,30 @@ impl ServiceBuilder {
 
     /// The largest message in bytes (`doca_urom_service_set_max_comm_msg_size`): 24 bytes of header
     /// and the command, or 32 bytes of header and the notification. The default is 4096; the
-    /// smaller of the host's and the service's limit counts.
+    /// smaller of the host's and the service's limit applies.
     ///
-    /// An [embedded](Self::embedded) service takes the same limit; connections of one process share
-    /// an embedded service when their limits are equal. A daemon has its own,
-    /// `uromd --max-msg-size`.
+    /// An [embedded](Self::embedded) service takes this limit; connections of one process share it
+    /// if their limits are equal. For a daemon, see `uromd --max-msg-size`.
     pub fn max_message_size(mut self, bytes: usize) -> Self {
         self.settings.max_message_size = Some(bytes);
         self
     }
 
-    /// The engine for the service's workers, one of this thread; otherwise it gets a new one. The
-    /// service uses the engine's library; naming another one is an error.
+    /// The engine of this thread for the service's workers; the default is a new one. The service
+    /// uses the engine's library; naming another one is an error.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
     }
 
-    /// Connects (`doca_ctx_start`): blocks until the service has answered, at most about five
-    /// seconds.
+    /// Connects (`doca_ctx_start`). Blocks until the service has answered, at most about 5 s.
     ///
     /// # Errors
-    /// As [`Library::find`]; then, with the library's own words where it has
-    /// some: `INVALID_VALUE` for an invalid setting, `NOT_FOUND` for an unknown device,
-    /// `NOT_SUPPORTED` for an address, a key file or an embedded service when the library is not
-    /// this project's own, `NOT_CONNECTED` and the like when no daemon answers, `AUTHENTICATION`
-    /// when a key is missing or wrong, `NOT_PERMITTED` for a key file that others may read. The
-    /// text names the file of a library that was loaded.
+    /// As [`Library::find`]; then, with the library's reason if any: `INVALID_VALUE` for an invalid
+    /// setting, `NOT_FOUND` for an unknown device, `NOT_SUPPORTED` for an address, a key file or an
+    /// embedded service with another project's library, `NOT_CONNECTED` and similar codes when no
+    /// daemon answers, `AUTHENTICATION` for a missing or wrong key, `NOT_PERMITTED` for a key file
+    /// that others may read. The text names the file of a loaded library.
     pub fn connect(self) -> Result<Service> {
         let library = self.choose()?;
         let connect = || {

@@ -1,4 +1,4 @@
-//! A service context in the library: one thread makes it, progresses it, and destroys it.
+//! A service context in the library: one thread makes, progresses and destroys it.
 
 use std::cell::OnceCell;
 use std::ffi::c_char;
@@ -22,14 +22,13 @@ use crate::wait;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Room for the description of a usual protocol. For a larger one the library says how much it
-/// needs.
+/// For a larger description the library reports the size.
 const LIKELY_DESCRIPTION: usize = 16 << 10;
 
 pub(super) type Connection = context::Context<ServiceObject>;
 
 pub(super) struct ServiceObject {
-    /// Closed after the service that uses it is gone.
+    /// Closed after the service that uses it is destroyed.
     device: OnceCell<Device>,
 }
 
@@ -47,8 +46,7 @@ impl ObjectKind for ServiceObject {
     }
 }
 
-/// Creates, configures and starts a service. The workers on it are gone when it is dropped: each
-/// keeps its service's thread from ending.
+/// Starts a service. Each worker keeps the service's thread, so workers end first.
 pub(super) fn open(library: Library, settings: &ServiceSettings) -> Result<Owner<ServiceObject>> {
     let engine = ProgressEngine::with_library(library)?;
     let connection = Owner::create(engine, ServiceObject { device: OnceCell::new() })?;
@@ -73,11 +71,9 @@ impl Connection {
         }
         if let Some(name) = &settings.device {
             let device = Device::open(self.library, name)?;
-            // SAFETY: the service is live and idle, and the device stays open until the service is
-            // destroyed.
+            // SAFETY: the service is live and idle, and the device stays open for its whole life.
             let code = unsafe { (api.doca_urom_service_set_dev)(service, device.as_ptr()) };
             check(code, || format!("giving device `{name}` to the service"))?;
-            // It is configured once, so there was none.
             let _ = self.device.set(device);
         }
         if let Some(path) = &settings.key_file {
@@ -88,15 +84,13 @@ impl Connection {
                 "this libdoca_urom takes no key file",
                 "leave the key file out",
             )?;
-            // SAFETY: the service is live and idle; the string lives until the call returns, which
-            // copies it.
+            // SAFETY: the service is live and idle; the string outlives the call, which copies it.
             let code = unsafe { set(service, path.as_ptr()) };
             check(code, || settings.what()).map_err(|error| error.why(self.failure()))?;
         }
         self.place(settings)
     }
 
-    /// An extension that the settings cannot do without.
     fn needed<F>(
         &self,
         extension: Option<F>,
@@ -117,7 +111,7 @@ impl Connection {
         let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
         let hint = "set that variable instead";
         let code = match &settings.place {
-            // DOCA demands a device; this project's library takes any.
+            // DOCA requires a device; this project's library uses any.
             ServicePlace::Environment => match extensions.urom_service_set_any_device {
                 // SAFETY: `ServiceCore` owns the service and starts it after these calls.
                 Some(set) if settings.device.is_none() => unsafe { set(service) },
@@ -127,8 +121,7 @@ impl Connection {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
                 let set = extensions.urom_service_set_address;
                 let set = self.needed(set, settings, why, hint)?;
-                // SAFETY: the service is live and idle; the strings live until the call returns,
-                // which copies them.
+                // SAFETY: the service is live and idle; the call copies the strings.
                 unsafe { set(service, address.as_ptr(), origin.as_ptr()) }
             }
             ServicePlace::Embedded { plugin_path } => {
@@ -136,8 +129,7 @@ impl Connection {
                 let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
                 let set = extensions.urom_service_set_embedded;
                 let set = self.needed(set, settings, why, hint)?;
-                // SAFETY: `ServiceCore` owns the service and starts it after these calls;
-                // the path outlives the call.
+                // SAFETY: the service is live and not started; the path outlives the call.
                 unsafe { set(service, path) }
             }
         };
@@ -146,7 +138,7 @@ impl Connection {
 
     fn connect(&self, settings: &ServiceSettings) -> Result<()> {
         let failed = |code| match self.failure() {
-            // The library's words name the place already.
+            // The library's reason already names the service.
             why if !why.is_empty() => Error::new(code, "connecting to the service").why(why),
             _ if !self.library.is_own() => unexplained(code, settings),
             _ => Error::new(code, settings.what()),
@@ -163,7 +155,6 @@ impl Connection {
         self.state().is_ok_and(|state| state == CtxState::RUNNING)
     }
 
-    /// The plugins that the service found, each with its fingerprint where that is known.
     pub(super) fn plugins(&self) -> Result<Vec<(PluginInfo, Option<u64>)>> {
         let (api, mut plugins, mut count) = (self.api()?, ptr::null(), 0);
         // SAFETY: the service is live, and the pointers are to local variables.
@@ -177,8 +168,7 @@ impl Connection {
         if count == 0 || plugins.is_null() {
             return Ok(Vec::new());
         }
-        // SAFETY: the library gave out an array of `count` entries that lives as long as the
-        // service runs.
+        // SAFETY: the library's array has `count` entries, and lives as long as the service runs.
         let plugins = unsafe { std::slice::from_raw_parts(plugins, count) };
         plugins.iter().map(|info| Ok((*info, self.fingerprint(info.id)?))).collect()
     }
@@ -196,7 +186,7 @@ impl Connection {
         Ok(Some(fingerprint))
     }
 
-    /// Asks for a plugin's description. Blocks this thread for at most some seconds.
+    /// Blocks this thread for at most some seconds.
     pub(super) fn description(&self, plugin: u64) -> Result<Description> {
         let what = "asking the service for a plugin's description";
         let get = self.extensions().urom_service_get_plugin_description;
@@ -204,8 +194,7 @@ impl Connection {
         let mut bytes = vec![0u8; LIKELY_DESCRIPTION];
         let ask = |bytes: &mut Vec<u8>| {
             let mut length = bytes.len();
-            // SAFETY: the service is live; there are as many bytes as `length` says, which is a
-            // local variable.
+            // SAFETY: the service is live; `bytes` has `length` bytes, a local variable.
             let code =
                 unsafe { get(self.object(), plugin, bytes.as_mut_ptr().cast(), &mut length) };
             (code, length)
@@ -231,7 +220,7 @@ impl Connection {
     }
 }
 
-/// The error of a library that gives no reasons: what the program and the environment have set.
+/// The error of a library without reasons: names the settings.
 fn unexplained(code: DocaError, settings: &ServiceSettings) -> Error {
     let file = std::env::var_os("DOCA_UROM_SERVICE_FILE");
     let has_file = file.as_ref().is_some_and(|file| !file.is_empty());

@@ -1,9 +1,7 @@
-//! The thread that a service's context lives on.
-//!
-//! DOCA's objects belong to one thread, but workers of any thread need their service to be
-//! progressed while they start and stop. So the service's context has a thread of its own: it
-//! connects, sleeps until the library, a query or the deadline of one wakes it, and disconnects
-//! when the last user is gone.
+//! The thread of a service's context. DOCA's objects belong to one thread, but workers of any
+//! thread need their service's progress while they start and stop. So the service has its own
+//! thread: it connects, sleeps until the library, a query or a deadline wakes it, and disconnects
+//! after the last user.
 
 use std::future::poll_fn;
 use std::ptr::NonNull;
@@ -38,15 +36,14 @@ struct Connected {
     waker: Waker,
 }
 
-/// A pointer that other threads pass to `doca_urom_worker_set_service`, and to nothing else.
+/// A pointer for `doca_urom_worker_set_service` only, on any thread.
 struct Pointer(NonNull<RawService>);
 
-// SAFETY: attaching a worker is the one call on a service that DOCA allows on any thread.
+// SAFETY: attaching a worker is the only service call that DOCA allows on any thread.
 unsafe impl Send for Pointer {}
-// SAFETY: as above; several may do so at the same time.
+// SAFETY: as above; DOCA allows concurrent calls.
 unsafe impl Sync for Pointer {}
 
-/// A connected service, for all threads. The last handle that is dropped disconnects it.
 pub(crate) struct ServiceCore {
     maker: Maker,
     pub(crate) library: Library,
@@ -106,7 +103,6 @@ impl ServiceCore {
         })
     }
 
-    /// `BAD_STATE` if it was connected before a fork.
     pub(crate) fn check(&self) -> Result<()> {
         made_here(self.maker, || "using a service")
     }
@@ -115,7 +111,6 @@ impl ServiceCore {
         self.service.0.as_ptr()
     }
 
-    /// Why the link to the service failed, once it did.
     pub(super) fn failure(&self) -> Option<String> {
         self.maker.check().err().map(|why| why.to_string()).or_else(|| self.failure.get().cloned())
     }
@@ -125,7 +120,6 @@ impl ServiceCore {
             return;
         }
         if let Some(jobs) = &self.jobs {
-            // Without the thread the job is dropped, which ends what waits for it.
             let _ = jobs.send(Box::new(job));
         }
         self.waker.wake_by_ref();
@@ -135,7 +129,7 @@ impl ServiceCore {
         self.check()?;
         let (answer, answered) = mpsc::sync_channel(1);
         let id = plugin.id();
-        // The receiver waits, so sending cannot fail.
+        // The receiver waits, so the send cannot fail.
         self.run(move |connection, _| drop(answer.send(connection.description(id))));
         answered.recv().unwrap_or_else(|_| {
             Err(Error::new(DocaError::UNEXPECTED, "asking the service for a plugin's description")
@@ -147,14 +141,13 @@ impl ServiceCore {
 impl Drop for ServiceCore {
     fn drop(&mut self) {
         if !self.maker.is_here() {
-            // A child has no such thread, and its waker writes to a descriptor of the parent's.
+            // A child lacks the thread, and the waker's descriptor is the parent's.
             return std::mem::forget((self.jobs.take(), self.thread.take()));
         }
         self.jobs = None;
         self.waker.wake_by_ref();
         let Some(thread) = self.thread.take() else { return };
-        // A waker that runs on the service's thread may drop the last handle. The thread cannot
-        // join itself.
+        // A waker on the service's thread may drop the last handle. The thread cannot join itself.
         if thread.thread().id() != thread::current().id() && thread.join().is_err() {
             tracing::warn!("the service's thread panicked");
         }
@@ -177,7 +170,6 @@ fn serve(
     let mut deadlines = Vec::new();
     wait::block_on(poll_fn(|cx| {
         if let Some(connected) = connected.take() {
-            // Nobody is there to answer when it fails; the queue is closed then.
             let _ = report.send(connected(cx.waker().clone()));
         }
         connection.watch_state(cx.waker());

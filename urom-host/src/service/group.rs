@@ -1,4 +1,4 @@
-//! The future of a query for the workers of a group.
+//! The future of a query for a group's workers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,25 +13,23 @@ use crate::service::core::ServiceCore;
 use crate::service::query::{Deadline, Ids, Query};
 use crate::wait;
 
-/// A query for the workers of a group (`doca_urom_service_get_workers_by_gid_task`): a future of
-/// their ids, in rising order.
+/// A query for a group's workers (`doca_urom_service_get_workers_by_gid_task`): a future of their
+/// ids, in ascending order.
 ///
-/// The service's own thread asks and gets the answer. So the future can be awaited on any thread,
-/// with any executor, and no engine needs to be progressed. Dropping it throws the answer away.
+/// The service's own thread handles the query, so the future can be awaited on any thread and
+/// executor, without progressing an engine. Dropping it discards the answer.
 ///
 /// # Errors
-/// It resolves to what the service refused with, to the library's code when the service is gone, to
-/// `TIME_OUT` past its [`deadline`](Self::deadline), and to `SKIPPED` when it was
-/// [cancelled](Self::cancel).
+/// It resolves to the service's error, to the library's code when the service ends, to `TIME_OUT`
+/// past its [`deadline`](Self::deadline), and to `SKIPPED` after a [cancel](Self::cancel).
 ///
 /// # Panics
-/// When it is polled after it has resolved.
+/// When polled after it has resolved.
 #[must_use = "dropping it throws the answer away"]
 pub struct GroupQuery {
     answer: oneshot::Receiver<Ids>,
     handle: GroupQueryHandle,
     asked: Instant,
-    /// The service stays connected until this is gone.
     service: Arc<ServiceCore>,
 }
 
@@ -46,16 +44,15 @@ impl GroupQuery {
         GroupQuery { answer, handle, asked: Instant::now(), service: Arc::clone(service) }
     }
 
-    /// Gives the query up `limit` after the call that asked it: the future then resolves to
-    /// `TIME_OUT` (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits until
-    /// the answer comes or the service is gone.
+    /// Cancels the query `limit` after it was made: the future then resolves to `TIME_OUT`
+    /// (`DOCA_ERROR_TIME_OUT`). Without this, or with [`Duration::MAX`], it waits until the answer
+    /// arrives or the service ends.
     ///
-    /// The service's own thread does so, as soon after that time as it gets to it and never before.
-    /// A reply that came before counts; one that comes later is thrown away and
-    /// [counted](crate::ServiceHandle::late_replies).
+    /// The service's thread does this soon after that time and never before. Earlier replies count;
+    /// a later reply is discarded and [counted](crate::ServiceHandle::late_replies).
     pub fn deadline(self, limit: Duration) -> Self {
         let query = Weak::clone(&self.handle.query);
-        // An instant that overflows never comes.
+        // An overflow means no deadline.
         let at = self.asked.checked_add(limit);
         self.service.run(move |_, all| {
             all.retain(|other| !other.query.ptr_eq(&query));
@@ -64,16 +61,16 @@ impl GroupQuery {
         self
     }
 
-    /// Gives the query up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
-    /// `false` when the answer is there already, or the query has ended otherwise.
+    /// Cancels the query: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`).
+    /// Returns `false` when the query has already ended.
     ///
-    /// A reply that comes later is thrown away and [counted](crate::ServiceHandle::late_replies).
-    /// A query that the service's thread has not asked yet is never asked.
+    /// A later reply is discarded and [counted](crate::ServiceHandle::late_replies). A query that
+    /// the service's thread has not yet submitted is never submitted.
     pub fn cancel(&self) -> bool {
         self.handle.cancel()
     }
 
-    /// A handle to cancel the query while this is being awaited, on any thread.
+    /// A handle to cancel the query from any thread.
     pub fn handle(&self) -> GroupQueryHandle {
         self.handle.clone()
     }
@@ -95,7 +92,7 @@ impl Future for GroupQuery {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         self.service.check()?;
-        // A query that is dropped sends its end, so nothing comes only after that.
+        // A dropped query sends its end, so this channel is closed only after an answer.
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
             answer.unwrap_or_else(|_| panic!("a group query was polled after it had resolved"))
         })
@@ -104,10 +101,7 @@ impl Future for GroupQuery {
 
 debug_fields!(GroupQuery, |_| {});
 
-/// A handle to cancel a [`GroupQuery`] that is awaited elsewhere, on any thread.
-///
-/// [`GroupQuery::handle`] makes one. It does not keep the service connected, and dropping it does
-/// nothing.
+/// A handle to cancel a [`GroupQuery`] from any thread. It does not keep the service connected.
 #[derive(Clone)]
 pub struct GroupQueryHandle {
     query: Weak<Query>,

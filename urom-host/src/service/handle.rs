@@ -1,4 +1,4 @@
-//! A service for any thread: everything but a progress engine.
+//! A service handle for any thread, without a progress engine.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,11 +20,11 @@ use crate::service::group::GroupQuery;
 use crate::service::settings::ServicePlace;
 use crate::worker::WorkerBuilder;
 
-/// A connected service (`struct doca_urom_service`) for any thread: starts workers there, each
-/// thread with a progress engine of its own.
+/// A connected service (`struct doca_urom_service`) for any thread, to start workers there. Each
+/// thread has its own progress engine.
 ///
 /// [`Service::handle`](crate::Service::handle) makes one. A [`Service`](crate::Service) derefs to
-/// its handle, so it has all methods of this.
+/// its handle.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -58,8 +58,7 @@ impl ServiceHandle {
         ServiceHandle { core }
     }
 
-    /// The plugins that the service had when the program connected
-    /// (`doca_urom_service_get_plugins_list`). The list may be empty.
+    /// The service's plugins at the connection (`doca_urom_service_get_plugins_list`).
     pub fn plugins(&self) -> &[Plugin] {
         &self.core.plugins
     }
@@ -67,24 +66,23 @@ impl ServiceHandle {
     /// The client for a plugin, found by its exact name.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the service has no plugin of that name. `UNSUPPORTED_VERSION` when it has
-    /// another version, or a build whose messages have another layout; the text names the first
-    /// difference. Where there is no description to compare (NVIDIA's service, plugins in C), the
-    /// version alone counts.
+    /// `NOT_FOUND` when the service lacks a plugin with that name. `UNSUPPORTED_VERSION` for
+    /// another version, or a build with other message layouts; the text names the first difference.
+    /// Without a description (NVIDIA's service, plugins in C), only the version is compared.
     pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
         Ok(P::client::<Host>(self.plugin_with(P::NAME, P::DESCRIPTION)?))
     }
 
-    /// A plugin of any protocol, found by its exact name: for tools.
+    /// A plugin of any protocol, found by its exact name, for tools.
     /// [`Worker::task`](crate::Worker::task) takes its commands as bytes.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the service has no plugin of that name.
+    /// `NOT_FOUND` when the service lacks a plugin with that name.
     pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
         self.find(name, || format!("looking for plugin `{}`", name.escape_debug()))
     }
 
-    /// A plugin that speaks `protocol`, which the program has read from a description: for tools.
+    /// A plugin of `protocol`, which the program has read from a description, for tools.
     ///
     /// # Errors
     /// As [`plugin`](Self::plugin).
@@ -97,7 +95,7 @@ impl ServiceHandle {
             return Err(refused(format!("the service has version {}", found.version()))
                 .hint("build host and plugin from the same version of the protocol"));
         }
-        // A plugin without a description goes by its version alone.
+        // Without a description only the version is compared.
         if found.fingerprint().is_none_or(|theirs| theirs == protocol.fingerprint()) {
             return Ok(found);
         }
@@ -114,40 +112,39 @@ impl ServiceHandle {
         self.core.cpus
     }
 
-    /// Begins to put a worker of this thread together. Without [`WorkerBuilder::engine`] it gets a
-    /// progress engine of its own.
+    /// A builder for a worker of this thread, with a new engine without [`WorkerBuilder::engine`].
     pub fn worker(&self) -> WorkerBuilder {
         WorkerBuilder::new(Arc::clone(&self.core))
     }
 
-    /// Begins to put a domain of this thread's workers together.
+    /// A builder for a domain of this thread's workers.
     pub fn domain(&self) -> DomainBuilder {
         DomainBuilder::new(self.library())
     }
 
-    /// Asks for the ids of all workers of a group (`doca_urom_service_get_workers_by_gid_task`), in
-    /// rising order. An unknown group has no workers; that is no error.
+    /// Queries the ids of a group's workers (`doca_urom_service_get_workers_by_gid_task`),
+    /// ascending. The list of an unknown group is empty.
     pub fn workers_of_group(&self, group: u32) -> GroupQuery {
         GroupQuery::submit(&self.core, group)
     }
 
-    /// How many replies came to [group queries](GroupQuery) after their deadline or after they were
-    /// cancelled, and were thrown away. Queries that ended with their service are not counted.
+    /// The number of discarded replies that arrived after a [group query](GroupQuery)'s deadline or
+    /// cancel. Queries that ended with their service are not counted.
     pub fn late_replies(&self) -> u64 {
         self.core.counts.late.load(Ordering::Relaxed)
     }
 
-    /// How many replies came to group queries whose future had been dropped, and were thrown away.
+    /// The number of discarded replies to group queries whose future had been dropped.
     pub fn dropped_replies(&self) -> u64 {
         self.core.counts.dropped.load(Ordering::Relaxed)
     }
 
-    /// The library it belongs to.
+    /// The service's library.
     pub fn library(&self) -> Library {
         self.core.library
     }
 
-    /// Why the link to the service failed, in the library's words; `None` while it works.
+    /// The library's reason why the connection failed; `None` while it works.
     pub fn failure(&self) -> Option<String> {
         self.core.failure()
     }
@@ -167,7 +164,6 @@ impl ServiceHandle {
             and connect again; the service's log says which files it found and does not serve, and \
             why: one that is older than its sources has to be built again"
                 .to_owned();
-        // Cargo's own name for the file.
         let as_built = format!("lib{name}");
         if self.core.plugins.iter().any(|plugin| plugin.name() == as_built) {
             let link = format!("link or copy the file as `{name}.so` and connect again");
@@ -178,7 +174,7 @@ impl ServiceHandle {
         Err(Error::new(DocaError::NOT_FOUND, looking()).why(why).hint(hint))
     }
 
-    /// Why a service in this process does not serve a plugin, and what to do.
+    /// Why the embedded service lacks a plugin, and a hint.
     #[cfg(feature = "embedded")]
     fn not_served(&self, name: &str) -> Option<(String, String)> {
         self.core.library.extensions().urom_service_set_embedded?;

@@ -1,4 +1,4 @@
-//! Services: what finds plugins and runs workers.
+//! Services, which find plugins and run workers.
 
 mod builder;
 mod connection;
@@ -18,14 +18,12 @@ use crate::engine::ProgressEngine;
 use crate::error::Result;
 use crate::worker::WorkerBuilder;
 
-/// A connected service (`struct doca_urom_service`).
+/// A connected service (`struct doca_urom_service`) with a progress engine for this thread's
+/// workers.
 ///
-/// It has a progress engine for the workers that this thread starts on it. The service's own
-/// context needs no progress from the program: it has a thread of its own, which sleeps except when
-/// workers start or stop or a query is asked.
-///
-/// The service stays connected until this, every [`ServiceHandle`] and every worker on it are gone,
-/// in whatever order that happens.
+/// The service's own context runs on its own thread, which sleeps except when workers start or stop
+/// or a query is made; it needs no progress from the program. The service stays connected until
+/// this, every [`ServiceHandle`] and every worker on it are dropped, in any order.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -47,17 +45,17 @@ use crate::worker::WorkerBuilder;
 /// ```
 ///
 /// # Threads
-/// It belongs to its thread, as its engine does; [`handle`](Self::handle) is for the others. What
-/// needs no engine is in [`ServiceHandle`], which a service derefs to.
+/// It belongs to the thread of its engine; [`handle`](Self::handle) is for other threads. Functions
+/// without an engine are in [`ServiceHandle`], which a service derefs to.
 pub struct Service {
     handle: ServiceHandle,
     engine: ProgressEngine,
 }
 
 impl Service {
-    /// Connects to the service that the environment names: the daemon that `DOCA_UROM_SERVICE_FILE`
-    /// has for this host, or without that variable an [embedded](ServiceBuilder::embedded) service.
-    /// The library is the one that [`Library::find`](crate::Library::find) finds.
+    /// Connects to the service of the environment: this host's daemon in `DOCA_UROM_SERVICE_FILE`,
+    /// or without that variable an [embedded](ServiceBuilder::embedded) service. The library comes
+    /// from [`Library::find`](crate::Library::find).
     ///
     /// # Errors
     /// As [`ServiceBuilder::connect`].
@@ -65,12 +63,12 @@ impl Service {
         Service::builder().connect()
     }
 
-    /// For settings beyond those of [`connect`](Self::connect).
+    /// A builder, for other settings than in [`connect`](Self::connect).
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder::new()
     }
 
-    /// Begins to put a worker together, on this thread's [`engine`](Self::engine).
+    /// A builder for a worker on this thread's [`engine`](Self::engine).
     pub fn worker(&self) -> WorkerBuilder {
         self.handle.worker().engine(&self.engine)
     }
@@ -80,7 +78,7 @@ impl Service {
         self.handle.clone()
     }
 
-    /// The engine of the workers that [`worker`](Self::worker) starts.
+    /// The engine of [`worker`](Self::worker)'s workers.
     pub fn engine(&self) -> &ProgressEngine {
         &self.engine
     }

@@ -1,8 +1,6 @@
-//! A query for the workers of a group, as the service's thread has it.
-//!
-//! DOCA has no call that takes a query back. The library's task stays in flight until its answer
-//! comes, and the answer finds out here whether somebody still waits for it. The service's thread
-//! owns the query. Futures and handles only refer to it, so they end when the thread drops it.
+//! A group query on the service's thread. DOCA cannot cancel a query: its task stays in flight
+//! until the answer arrives, which checks here whether a future still waits. The service's thread
+//! owns the query; futures and handles hold weak references, so they end when the thread drops it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -27,15 +25,13 @@ pub(super) struct Counts {
     pub(super) dropped: AtomicU64,
 }
 
-/// When a query is given up, and how long after the call that asked it.
 pub(super) struct Deadline {
     pub(super) at: Instant,
     pub(super) limit: Duration,
     pub(super) query: Weak<Query>,
 }
 
-/// Gives up the queries whose deadline has passed, and forgets those that are over. Returns the
-/// next deadline.
+/// Ends the queries past their deadline; returns the next deadline.
 pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Instant> {
     let now = Instant::now();
     deadlines.retain(|Deadline { at, limit, query }| {
@@ -55,13 +51,11 @@ pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Instant> {
     deadlines.iter().map(|deadline| deadline.at).min()
 }
 
-/// A query that the service's thread has, until its answer is there.
 pub(super) struct Query {
     maker: Maker,
     group: u32,
     library: Library,
     counts: Arc<Counts>,
-    /// `None` once the query has ended.
     sender: Mutex<Option<oneshot::Sender<Ids>>>,
 }
 
@@ -96,32 +90,29 @@ impl Query {
         sender.as_ref().is_some_and(|sender| !sender.is_canceled())
     }
 
-    /// Gives it up; `false` when it has ended already.
     pub(super) fn cancel(&self) -> bool {
         let error = self.error(DocaError::SKIPPED).why("it was cancelled before its answer came");
         self.is_asked() && self.end(Err(error)).is_ok()
     }
 
-    /// Ends it. When nobody gets the answer, returns its counter.
+    /// Ends the query. If no future receives the answer, returns the counter for it.
     fn end(&self, with: Ids) -> std::result::Result<(), &AtomicU64> {
-        // `send` runs the program's waker, so the lock is released first.
+        // `send` runs the program's waker, so the lock is released before.
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
         let sender = sender.ok_or(&self.counts.late)?;
         sender.send(with).map_err(|_| &self.counts.dropped)
     }
 
-    /// Ends it on the service's thread, which a waker that panics must not end. An answer that
-    /// nobody gets is counted, if it `is_answer`.
+    /// Ends the query; a panicking waker does not end the thread. Counts an undelivered answer.
     pub(super) fn settle(&self, with: Ids, is_answer: bool) {
         match catch_unwind(AssertUnwindSafe(|| self.end(with))) {
             Ok(Err(count)) if is_answer => drop(count.fetch_add(1, Ordering::Relaxed)),
             Ok(_) => {}
-            // The panic was reported when it began.
             Err(_) => tracing::warn!("a waker panicked on the service's thread"),
         }
     }
 
-    /// Asks the library, unless nobody waits any more; only on the service's thread.
+    /// Only on the service's thread.
     pub(super) fn submit(self: Arc<Query>, connection: &Connection) {
         if !self.is_asked() {
             return;
@@ -143,8 +134,7 @@ impl Query {
         if let Err(code) = code.check() {
             return refused(&self, code);
         }
-        // SAFETY: the task was allocated above, and this function releases it at the earliest
-        // below.
+        // SAFETY: the task was allocated above, and is released below at the earliest.
         let generic = unsafe { (api.doca_urom_service_get_workers_by_gid_task_as_task)(task) };
         let data = Arc::into_raw(self);
         // SAFETY: the task is live and not in flight.
@@ -152,7 +142,7 @@ impl Query {
         // SAFETY: the task is live, not in flight, and has its callback.
         let code = unsafe { (api.doca_task_submit)(generic) };
         if let Err(code) = code.check() {
-            // SAFETY: it was given to the task above, and no callback takes it.
+            // SAFETY: the pointer was given to the task above, and no callback takes it.
             let query = unsafe { Arc::from_raw(data) };
             // SAFETY: the task was not submitted, so it still belongs to this function.
             unsafe { (api.doca_urom_service_get_workers_by_gid_task_release)(task) };
@@ -160,11 +150,9 @@ impl Query {
         }
     }
 
-    /// What a task ended with, and whether the service said so: otherwise it ended with the
-    /// service.
-    ///
+    /// Returns also whether the service has answered: otherwise it ended.
     /// # Safety
-    /// `task` is a complete task of the query's library, and this its service's thread.
+    /// `task` is a complete task of the query's library, on its service's thread.
     unsafe fn collect(&self, task: *mut GidTask) -> (Ids, bool) {
         let api = self.library.api();
         // SAFETY: the caller vouches for the task.
@@ -172,12 +160,10 @@ impl Query {
         // SAFETY: the caller vouches for the task, and a task and its generic form end together.
         let status = unsafe { (api.doca_task_get_status)(generic) };
         if let Err(code) = status.check() {
-            // SAFETY: the caller vouches for the task, and a task and its generic form end
-            // together.
+            // SAFETY: the caller vouches for the task, which has the same life as its generic form.
             let ctx = unsafe { (api.doca_task_get_ctx)(generic) };
             let read = |state: &mut CtxState| {
-                // SAFETY: a task's context is live while the task is, and the pointer is to a
-                // local variable.
+                // SAFETY: a task's context lives as long as the task; `state` is a local variable.
                 unsafe { (api.doca_ctx_get_state)(ctx, state) }
             };
             let state = get(CtxState::IDLE, || "", read);
@@ -192,14 +178,14 @@ impl Query {
         if count == 0 || ids.is_null() {
             return (Ok(Vec::new()), true);
         }
-        // SAFETY: the library gave out `count` ids, which live until the task is released.
+        // SAFETY: the library returned `count` ids, which live until the task is released.
         let mut ids = unsafe { std::slice::from_raw_parts(ids, count) }.to_vec();
         ids.sort_unstable();
         (Ok(ids), true)
     }
 }
 
-/// A future that waits for a thread that has ended must not wait for ever.
+/// Ends futures that would otherwise wait forever for an ended thread.
 impl Drop for Query {
     fn drop(&mut self) {
         if self.is_asked() {
@@ -210,7 +196,7 @@ impl Drop for Query {
 }
 
 unsafe extern "C" fn on_answer(task: *mut GidTask, task_data: Data, _ctx_data: Data) {
-    // SAFETY: the task's data is the pointer that `submit` put there.
+    // SAFETY: the task's data is the pointer set by `submit`.
     let data = unsafe { task_data.ptr };
     // SAFETY: `submit` gave this reference to the task, and a task completes once.
     let query = unsafe { Arc::from_raw(data.cast::<Query>()) };

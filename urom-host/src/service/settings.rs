@@ -1,4 +1,4 @@
-//! What a service is connected with: its place and its limits.
+//! The settings of a connection: the service and its limits.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStringExt;
@@ -19,13 +19,11 @@ pub(super) struct ServiceSettings {
 
 #[derive(Debug, Clone, Default)]
 pub(super) enum ServicePlace {
-    /// Wherever the library finds it.
     #[default]
     Environment,
-    /// At an address, and where that came from.
+    /// `origin` is the source of the address, for error messages.
     Address { address: String, origin: String },
-    /// In this process, with plugins from a path, else from `UROM_PLUGIN_PATH` or from beside the
-    /// program.
+    /// Without a path: from `UROM_PLUGIN_PATH` or the program's directory.
     Embedded { plugin_path: Option<PathBuf> },
 }
 

@@ -1,6 +1,4 @@
-//! A task with a callback instead of a future.
-//!
-//! The callback is stored in the task's slot when it fits, and in a box otherwise.
+//! A task with a callback instead of a future, stored in the task's slot if it fits, else in a box.
 
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -25,10 +23,10 @@ impl<E, F> StoredCallback<E, F> {
     const INLINE: bool = size_of::<Self>() <= CALLBACK_ROOM && align_of::<Self>() <= ALIGNMENT;
 
     /// # Safety
-    /// `memory` is [`CALLBACK_ROOM`] bytes of the caller's, [`ALIGNMENT`]-aligned.
+    /// `memory` is [`CALLBACK_ROOM`] bytes, [`ALIGNMENT`]-aligned, that the caller owns.
     unsafe fn store(self, memory: NonNull<u64>) {
         if Self::INLINE {
-            // SAFETY: it fits, as was just found.
+            // SAFETY: it fits, as checked above.
             unsafe { memory.cast::<Self>().write(self) };
         } else {
             let boxed = Box::into_raw(Box::new(self));
@@ -38,7 +36,7 @@ impl<E, F> StoredCallback<E, F> {
     }
 
     /// # Safety
-    /// `memory` holds what [`store`](Self::store) put there, and it is taken only once.
+    /// `memory` was written by [`store`](Self::store) and is taken only once.
     unsafe fn take(memory: NonNull<u64>) -> Self {
         if Self::INLINE {
             // SAFETY: `store` wrote it there.
@@ -69,8 +67,8 @@ where
 
 impl<R: Reply> Completion<R> {
     /// Replaces this future by a callback, which runs inside the progress call that completes the
-    /// task: as `submit_with` of the generated task. If the task is complete already,
-    /// the callback runs at once.
+    /// task, as with `submit_with` of the generated task. If the task is already complete, the
+    /// callback runs at once.
     pub fn then(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
         let handle = self.ticket.handle();
         if self.ticket.is_complete() {
@@ -85,14 +83,13 @@ impl<R: Reply> Completion<R> {
     }
 }
 
-/// Puts a callback in the place of the future of a task that is not complete.
 fn attach<R, F>(slot: &Slot, callback: StoredCallback<R::Echo, F>)
 where
     R: Reply,
     F: FnOnce(Result<R>) + 'static,
 {
     debug_assert!(slot.is_pending());
-    // SAFETY: the slot's room for a callback is used here only, by the ticket that has the slot.
+    // SAFETY: only the slot's ticket uses the slot's memory for a callback, and only here.
     unsafe { callback.store(slot.callback()) };
     slot.deliver.set(Some(deliver::<R, F>));
     slot.state.set(SlotState::Calling);
@@ -100,7 +97,7 @@ where
 }
 
 /// # Safety
-/// Once, for a slot that [`attach`] filled with the same types.
+/// Only once, for a slot that [`attach`] filled with the same types.
 unsafe fn deliver<R, F>(context: &Context, slot: &Slot)
 where
     R: Reply,
@@ -109,8 +106,7 @@ where
     // SAFETY: `attach` stored these types there, and the caller delivers once.
     let StoredCallback { echo, sent, callback } =
         unsafe { StoredCallback::<R::Echo, F>::take(slot.callback()) };
-    // This gives the task back, unless a payload keeps it, so that the callback can submit the next
-    // one in its place.
+    // This returns the task unless a payload keeps it, so that the callback can reuse it.
     let answer = outcome::finish(context, sent, slot, &echo);
     callback(answer);
 }

@@ -18,15 +18,12 @@ use crate::task::{Task, TaskHandle};
 use crate::wait;
 use crate::worker::{Context, Owner, Slot, SlotState, Worker};
 
-/// A future's access to its task: the slot that the completion fills.
 pub(super) struct Ticket {
     owner: Rc<Owner>,
-    /// `None` once the answer was taken.
     slot: Option<NonNull<Slot>>,
 }
 
 impl Ticket {
-    /// Submits a task that holds its command; an error gives the task back.
     #[inline(always)]
     pub(super) fn submit<'a>(
         owner: &'a Rc<Owner>,
@@ -37,10 +34,10 @@ impl Ticket {
         Ok(Ticket { owner: Rc::clone(owner), slot: Some(NonNull::from(slot)) })
     }
 
-    /// The slot. In a child by `fork` the task has ended there.
+    /// The slot. In a forked child this ends the task.
     #[inline]
     fn slot(&self) -> Option<&Slot> {
-        // SAFETY: slots live as long as their owner, which is kept.
+        // SAFETY: slots live as long as their owner, which this keeps.
         let slot = self.slot.map(|slot| unsafe { slot.as_ref() })?;
         if let Err(why) = self.owner.maker.check() {
             self.owner.end_inherited(slot, why);
@@ -53,11 +50,9 @@ impl Ticket {
         self.slot().is_none_or(|slot| !slot.is_pending())
     }
 
-    /// Progresses until the task is complete or nothing moves, for a while. When it is complete,
-    /// `read` takes its end from the slot.
-    ///
+    /// Progresses until the task is complete or nothing moves; then `read` takes the result.
     /// # Panics
-    /// When the answer was taken before.
+    /// When the answer was already taken.
     #[inline]
     pub(super) fn poll<T>(
         &mut self,
@@ -75,27 +70,25 @@ impl Ticket {
         Poll::Pending
     }
 
-    /// `read` takes the end of the complete task from its slot.
-    ///
     /// # Panics
-    /// When it is not, or was taken before.
+    /// When the task is incomplete or its answer was already taken.
     #[inline]
     pub(super) fn take<T>(&mut self, read: impl FnOnce(&Context, &Slot) -> T) -> T {
         let Some(slot) = self.slot.take() else {
             panic!("a completion was polled after it had resolved")
         };
-        // SAFETY: slots live as long as their owner, which is kept.
+        // SAFETY: slots live as long as their owner, which this keeps.
         let slot = unsafe { slot.as_ref() };
         read(&self.owner, slot)
     }
 
-    /// Polls for a moment, without a waker; whether the task is complete.
+    /// Polls for a moment, without a waker; returns whether the task is complete.
     #[inline]
     pub(super) fn spin(&self) -> bool {
         self.slot().is_none_or(|slot| wait::spin(&self.owner.engine, || !slot.is_pending()))
     }
 
-    /// Gives the task up; whether it was still to be answered.
+    /// Returns whether the task was still unanswered.
     pub(super) fn cancel(&self) -> bool {
         self.slot().is_some_and(|slot| self.owner.cancel(slot))
     }
@@ -150,9 +143,9 @@ pub(crate) fn submit<C: Request>(
 
 /// A command in flight (`struct doca_urom_worker_cmd_task`): a future of its reply.
 ///
-/// Polling progresses the worker's engine until the reply is there or nothing moves. Dropping the
-/// completion does not take the command back; its reply is thrown away. The completion keeps its
-/// worker; when the worker is stopped first, it resolves to an error.
+/// Polling progresses the worker's engine until the reply arrives or nothing moves. Dropping the
+/// completion does not cancel the command; its reply is discarded. The completion keeps its worker;
+/// if the worker is stopped first, it resolves to an error.
 ///
 /// ```no_run
 /// # use urom_host::{Completion, DocaError, Worker, Host, Result};
@@ -175,27 +168,25 @@ pub(crate) fn submit<C: Request>(
 /// # }
 /// ```
 ///
-/// A reply with payloads keeps its task until they are dropped: no byte of them is copied, the task
+/// A reply with payloads keeps its task until they are dropped: they are not copied, the task
 /// counts against [`max_inflight`](crate::WorkerBuilder::max_inflight), and the worker cannot be
-/// [stopped](Worker::stop) meanwhile. A command costs no heap allocation: tasks are used again.
+/// [stopped](Worker::stop) meanwhile. Tasks are reused, so a command needs no heap allocation.
 ///
 /// # Deadlines
-/// A command is given up when its deadline passes, which `deadline` of the generated task or
-/// [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline) sets, counted from the submission.
-/// The future then resolves to `TIME_OUT`: never before that time, and at the first look at the
-/// clock after it. Every progress that moves nothing looks, and every 64th that moves something.
-/// Waits of this crate wake up for it, and the engine's
-/// [event handle](crate::ProgressEngine) becomes readable. An answer that came before that look
-/// counts. Otherwise it is as after [`cancel`](Self::cancel).
+/// `deadline` of the generated task or [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline)
+/// sets a deadline, counted from the submission. The future then resolves to `TIME_OUT`, never
+/// before that time but at the first check after it. Every progress that moves nothing checks, and
+/// every 64th that moves something. Waits of this crate wake up for it, and the engine's [event
+/// handle](crate::ProgressEngine) becomes readable. An answer before that check counts. Otherwise
+/// the effect equals [`cancel`](Self::cancel).
 ///
 /// # Errors
-/// It resolves to an error with the notification's status when that is not `SUCCESS`
-/// ([`Error::reply`](crate::Error::reply) has its bytes), with `INVALID_VALUE` when the reply
-/// cannot be read as this command's, and with the library's code, such as `CONNECTION_RESET`, when
-/// the worker is gone.
+/// It resolves to an error with the notification's status other than `SUCCESS` (bytes in
+/// [`Error::reply`](crate::Error::reply)), with `INVALID_VALUE` when the reply does not match the
+/// command, and with the library's code, such as `CONNECTION_RESET`, when the worker has ended.
 ///
 /// # Panics
-/// When it is polled after it gave its result.
+/// When polled after it has resolved.
 ///
 /// # Threads
 /// It belongs to the thread of its worker.
@@ -217,15 +208,14 @@ impl<R: Reply> Completion<R> {
     /// Waits for the reply, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As the future; `BAD_STATE` for a reply that is not there inside a completion callback, where
-    /// nothing can move.
+    /// As the future; `BAD_STATE` inside a completion callback unless the reply has arrived.
     ///
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(mut self) -> Result<R> {
         if !self.ticket.is_complete() {
             wait::allowed()?;
-            // The usual case. Preparing to sleep would cost more than all the rest.
+            // The usual case: preparing to sleep would cost more than the rest.
             if !self.ticket.spin() {
                 return wait::block_on_after_spin(self);
             }
@@ -234,29 +224,27 @@ impl<R: Reply> Completion<R> {
         ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo))
     }
 
-    /// Gives the command up: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`);
-    /// `false` when the reply is there already, or the task has ended otherwise.
+    /// Cancels the command: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`).
+    /// Returns `false` when the task has already ended.
     ///
-    /// DOCA has no call that takes a command back. This kit's worker tells the plugin that nobody
-    /// waits; the command may run on all the same, and its task counts
-    /// against [`max_inflight`](crate::WorkerBuilder::max_inflight) until the reply comes, which
-    /// is thrown away and [counted](crate::Worker::late_replies).
+    /// DOCA cannot cancel a command. This kit's worker notifies the plugin; the command may still
+    /// run, and its task counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) until
+    /// the reply arrives, which is discarded and [counted](crate::Worker::late_replies).
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
     }
 
-    /// A handle to cancel the task while this is being awaited.
+    /// A handle to cancel the task while this future is awaited.
     pub fn handle(&self) -> TaskHandle {
         self.ticket.handle()
     }
 
-    /// Whether the reply is there, or the task has ended otherwise, without progressing anything.
+    /// Whether the task has ended. Does not progress anything.
     pub fn is_complete(&self) -> bool {
         self.ticket.is_complete()
     }
 }
 
-// Nothing in it is ever pinned.
 impl<R: Reply> Unpin for Completion<R> {}
 
 impl<R: Reply> Future for Completion<R> {

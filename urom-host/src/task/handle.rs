@@ -1,20 +1,18 @@
-//! A handle to a task that somebody else waits for.
+//! A handle to cancel a task.
 
 use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
 use crate::worker::{Owner, Slot};
 
-/// A handle to cancel a task that a callback or a future elsewhere waits for.
-///
-/// `submit_with` of the generated tasks returns one, and
-/// [`Completion::handle`](crate::Completion::handle) makes one. It keeps nothing alive, and
-/// dropping it does nothing.
+/// A handle to cancel a task, returned by `submit_with` of the generated tasks and by
+/// [`Completion::handle`](crate::Completion::handle). It keeps nothing alive, and dropping it does
+/// nothing.
 #[derive(Clone)]
 pub struct TaskHandle {
     owner: Weak<Owner>,
     slot: NonNull<Slot>,
-    /// Tells the task from later ones in the same slot.
+    /// Distinguishes the task from later ones in the same slot.
     serial: u64,
 }
 
@@ -32,17 +30,16 @@ impl TaskHandle {
         TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
     }
 
-    /// Gives the task up, as [`Completion::cancel`](crate::Completion::cancel) does; `false` when
-    /// the task has ended already.
+    /// Cancels the task, as [`Completion::cancel`](crate::Completion::cancel) does. Returns `false`
+    /// when it has already ended.
     ///
-    /// A callback gets the error `SKIPPED` inside the next
+    /// May be called anywhere. A callback gets the error `SKIPPED` inside the next
     /// [`progress`](crate::ProgressEngine::progress) of the worker's engine, or soon after in a
-    /// wait, and never inside this call. So this may be called anywhere. When it is called inside
-    /// another callback, the progress call around that one counts as the next, unless that callback
-    /// was itself told that its task is given up.
+    /// wait, never inside this call. Inside another callback, the surrounding progress call counts
+    /// as the next, unless that callback itself runs because of a cancel or a deadline.
     pub fn cancel(&self) -> bool {
         let Some(owner) = self.owner.upgrade() else { return false };
-        // SAFETY: the slot is one of this owner's, which is kept.
+        // SAFETY: the slot belongs to this owner, which is kept.
         let slot = unsafe { self.slot.as_ref() };
         owner.maker.is_here() && slot.serial.get() == self.serial && owner.cancel(slot)
     }

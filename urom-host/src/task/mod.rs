@@ -29,17 +29,15 @@ use crate::library::non_null;
 use crate::plugin::Plugin;
 use crate::worker::{Context, End, RawReply, Slot, SlotState, TaskPayload};
 
-/// A command task that is not in flight. Dropping this gives its slot back, with the task.
+/// A command task not in flight. Dropping it returns its slot with the task.
 pub(crate) struct Task<'a> {
     context: &'a Context,
     slot: &'a Slot,
 }
 
 impl<'a> Task<'a> {
-    /// The task of a slot.
-    ///
     /// # Safety
-    /// The slot is one of `context`; it has its task, which is not in flight, and nobody else has.
+    /// The slot belongs to `context`; it has its task, not in flight and without another user.
     #[inline]
     pub(crate) unsafe fn of(context: &'a Context, slot: &'a Slot) -> Task<'a> {
         Task { context, slot }
@@ -47,11 +45,10 @@ impl<'a> Task<'a> {
 
     #[inline]
     fn api(&self) -> &'static Api {
-        // Checked when it was allocated, in the same call.
+        // Checked at the allocation.
         self.context.library.api()
     }
 
-    /// The slot, which is not given back then.
     #[inline]
     pub(crate) fn into_slot(self) -> &'a Slot {
         ManuallyDrop::new(self).slot
@@ -62,7 +59,6 @@ impl<'a> Task<'a> {
         self.into_slot();
     }
 
-    /// A task for a command to `plugin`: one that was used before, or a new one.
     #[inline]
     pub(crate) fn allocate(context: &'a Context, plugin: &Plugin) -> Result<Task<'a>> {
         context.check()?;
@@ -73,7 +69,7 @@ impl<'a> Task<'a> {
             Some(slot) => slot,
             None => Task::make(context, plugin)?,
         };
-        // SAFETY: what was ready or is new is not in flight, and was taken from the slots here.
+        // SAFETY: a ready or new task is not in flight, and was taken from the slots here.
         let task = unsafe { Task::of(context, slot) };
         if slot.plugin.get() != plugin.id() {
             task.address(plugin.id());
@@ -90,8 +86,7 @@ impl<'a> Task<'a> {
         self.slot.plugin.set(plugin);
     }
 
-    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and reads what is constant
-    /// about it. Returns its slot.
+    /// Allocates a task (`doca_urom_worker_cmd_task_allocate_init`) and reads its constants.
     #[cold]
     fn make(context: &'a Context, plugin: &Plugin) -> Result<&'a Slot> {
         let what = || "allocating a command task";
@@ -131,10 +126,10 @@ impl<'a> Task<'a> {
             Ok((slot, area.transpose()?))
         };
         let (slot, area) = found().inspect_err(|_| {
-            // SAFETY: the task is live, not in flight, and nobody else's.
+            // SAFETY: the task is live, not in flight, and this function's own.
             unsafe { (api.doca_urom_worker_cmd_task_release)(command.as_ptr()) };
         })?;
-        // SAFETY: the area of the task, which has so many bytes.
+        // SAFETY: the task's area has `CMD_TASK_AREA` bytes.
         let slot = unsafe { context.slots.add(slot, area) };
         // SAFETY: the task is live and not in flight.
         unsafe { (api.doca_urom_worker_cmd_task_set_cb)(command.as_ptr(), Some(on_complete)) };
@@ -146,8 +141,8 @@ impl<'a> Task<'a> {
 
     #[inline]
     pub(crate) fn payload(&mut self) -> &mut [u8] {
-        // SAFETY: the task's own memory, writable, of that many bytes; the task is not in flight,
-        // and this borrow is the only one.
+        // SAFETY: the task's own writable memory of that many bytes; the task is not in flight, and
+        // this is the only borrow.
         unsafe { std::slice::from_raw_parts_mut(self.slot.data.as_ptr(), self.slot.capacity) }
     }
 
@@ -163,16 +158,15 @@ impl<'a> Task<'a> {
     fn set_other_len(&self, length: usize) -> Result<()> {
         let (payload, data) =
             (self.slot.payload.as_ptr(), self.slot.data.as_ptr().cast::<c_void>());
-        // SAFETY: the buffer is the task's, and the range starts where its data does.
+        // SAFETY: the buffer belongs to the task, and the range starts at its data.
         let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
         crate::error::check(code, || "setting the length of a command")?;
-        // A longer one is set each time.
         self.slot.length.set(u32::try_from(length).unwrap_or(u32::MAX));
         Ok(())
     }
 
-    /// Submits the task (`doca_task_submit`). `state` says who waits for it. The library has it
-    /// until it completes; an error gives it back.
+    /// Submits the task (`doca_task_submit`); the library owns it until it completes. An error
+    /// returns it.
     #[inline]
     pub(crate) fn submit(
         self,
@@ -200,12 +194,12 @@ impl<'a> Task<'a> {
         Ok(self.into_slot())
     }
 
-    /// The status it ended with, and the notification's bytes, the task's own memory and writable
-    /// until it is released; `None` when there was no notification. Only after completion.
+    /// Status and notification of a complete task. The bytes are its writable memory until its
+    /// release.
     #[inline]
     fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
         if let Some(end) = self.slot.end {
-            // SAFETY: the library keeps the place for as long as the task is live.
+            // SAFETY: the library keeps this memory while the task is live.
             let end = unsafe { end.read() };
             let data = NonNull::new(end.response.cast::<u8>());
             return (end.status, data.map(|data| NonNull::slice_from_raw_parts(data, end.length)));
@@ -230,9 +224,8 @@ impl<'a> Task<'a> {
         self.end().1.is_some()
     }
 
-    /// Why the library gave it up, if it did.
     pub(crate) fn given_up(&self) -> Option<End> {
-        // SAFETY: the library keeps the place for as long as the task is live.
+        // SAFETY: the library keeps this memory while the task is live.
         let end = self.slot.end.map(|end| unsafe { end.read() }).filter(|end| end.given_up != 0)?;
         Some(match end.status {
             DocaError::TIME_OUT => End::TimedOut(self.slot.limit.get()),
@@ -242,8 +235,7 @@ impl<'a> Task<'a> {
 
     pub(crate) fn reply(&self) -> RawReply {
         let (status, bytes) = self.end();
-        // SAFETY: the response is the task's own memory until it is released, and nobody writes to
-        // it meanwhile.
+        // SAFETY: the response is the task's memory until its release, not written meanwhile.
         let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
         let why = match status {
             DocaError::SUCCESS => String::new(),
@@ -253,8 +245,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// The nanoseconds of a deadline; 0 for ever. A limit of nothing is one, and one that no clock can
-/// hold is none.
+/// 0 means no deadline. A zero limit becomes 1; an overflow becomes 0.
 fn nanoseconds(limit: Duration) -> u64 {
     u64::try_from(limit.as_nanos()).unwrap_or(0).max(limit.is_zero().into())
 }
@@ -269,12 +260,12 @@ impl Drop for Task<'_> {
 #[inline]
 fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     let (mut data, mut length) = (ptr::null_mut(), 0);
-    // SAFETY: the buffer is that of a live task, and the pointer is to a local variable.
+    // SAFETY: the buffer belongs to a live task, and the pointer is to a local variable.
     let code = unsafe { (context.library.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
     if code != DocaError::SUCCESS {
         return (ptr::null_mut(), 0);
     }
-    // SAFETY: as before.
+    // SAFETY: as above.
     let code =
         unsafe { (context.library.api().doca_buf_get_data_len)(buffer.as_ptr(), &mut length) };
     if code != DocaError::SUCCESS {
@@ -283,24 +274,22 @@ fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     (data.cast::<u8>(), length)
 }
 
-/// Every task's completion. The task data is the address of the task's slot, the context data that
-/// of the worker's context.
-///
+/// The data are the addresses of the task's slot and of the worker's context.
 /// # Safety
-/// Only for tasks that [`Task::make`] made.
+/// Only for tasks made by [`Task::make`].
 unsafe extern "C" fn on_complete(_task: *mut CmdTask, task_data: Data, ctx_data: Data) {
     // SAFETY: the task data was set to a pointer.
     let slot = unsafe { task_data.ptr };
-    // SAFETY: so was the context's.
+    // SAFETY: the context's data was also set to a pointer.
     let context = unsafe { ctx_data.ptr };
     let Some(slot) = NonNull::new(slot.cast::<Slot>()) else { return };
     let Some(context) = NonNull::new(context.cast::<Context>()) else { return };
-    // SAFETY: slots stay as long as their worker in the library, and so until its last callback.
+    // SAFETY: slots stay until the last callback of their worker in the library.
     let slot = unsafe { slot.as_ref() };
-    // SAFETY: the context is freed after its last callback, as its slots are.
+    // SAFETY: the context is freed after its last callback, like its slots.
     let context = unsafe { context.as_ref() };
     if slot.state.get() == SlotState::Waiting && !slot.is_watched() && !context.is_winding_down() {
-        // The usual case; nothing in it can unwind.
+        // The usual case: nothing in it can unwind.
         slot.state.set(SlotState::Complete);
     } else {
         // SAFETY: this is the completion of the slot's task.

@@ -1,4 +1,4 @@
-//! What the end of a task means: its answer, or an error that explains itself.
+//! The result of a task: its answer or a self-explanatory error.
 
 use std::time::Duration;
 
@@ -18,8 +18,7 @@ pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
     format!("{command} on {}, plugin `{plugin}`,", context.name())
 }
 
-/// Which command was sent: the plugin's name and the path of the command's type, found only when
-/// an error or a log line needs them.
+/// The sent command: plugin name and type path, resolved only for an error or a log line.
 #[derive(Clone, Copy)]
 pub(super) struct Sent(fn() -> (&'static str, &'static str));
 
@@ -114,7 +113,7 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
         (DocaError::BAD_STATE, why) if why.is_empty() => {
             error.why("the worker does not run").hint("start a new worker")
         }
-        // The library's words end in what to do.
+        // The library's reason ends with a hint.
         (_, why) => error.why(why),
     }
 }
@@ -123,9 +122,8 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
 pub(super) fn rejected(context: &Context, what: String, code: DocaError) -> Error {
     let (failure, error) = (context.failure(), Error::new(code, what));
     match code {
-        // The library's words end in what to do.
         _ if !failure.is_empty() => error.why(failure),
-        // The library noticed it while sending, and says more with the next progress.
+        // The library noticed the loss while sending; the next progress gives more detail.
         DocaError::CONNECTION_RESET => error
             .why("the connection to it broke as the command was sent")
             .hint("start a new worker"),
@@ -141,7 +139,7 @@ pub(super) fn unencodable(what: String, error: EncodeError) -> Error {
     if let EncodeError::TooBig { .. } = error { failed.hint(SEND_LESS) } else { failed }
 }
 
-/// The reply of a slot's task, which is given back.
+/// Takes the reply of a slot's task, and returns the task.
 #[inline(always)]
 pub(super) fn finish<R: Reply>(
     context: &Context,
@@ -155,7 +153,6 @@ pub(super) fn finish<R: Reply>(
     }
 }
 
-/// As [`finish`], for all but the usual end.
 #[inline(never)]
 fn finish_otherwise<R: Reply>(
     context: &Context,
@@ -166,7 +163,7 @@ fn finish_otherwise<R: Reply>(
     let refused = |code, bytes: &[u8], why: String| {
         let error = Error::new(code, sent.on(context)).with_reply(bytes);
         Err(match why.is_empty() {
-            // A service that is not this kit's passes on no reason.
+            // Services other than this kit's do not pass on a reason.
             true => error
                 .why("the plugin answered with this status")
                 .hint("its reason is in the worker's log"),
@@ -207,7 +204,6 @@ fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -
 const ASK_FOR_LESS: &str =
     "ask for less, or raise ServiceBuilder::max_message_size, and --max-msg-size of a uromd";
 
-/// A task that ended without a notification.
 #[cold]
 fn unanswered(context: &Context, what: String, code: DocaError, words: String) -> Error {
     if code == DocaError::SUCCESS {
@@ -221,7 +217,6 @@ fn unanswered(context: &Context, what: String, code: DocaError, words: String) -
     }
     let why = context.failure();
     if !why.is_empty() {
-        // The library's words end in what to do.
         return error.why(why);
     }
     match (code, context.state()) {

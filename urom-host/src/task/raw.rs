@@ -1,4 +1,4 @@
-//! Commands and answers as plain bytes, for tests and tools.
+//! Commands and answers as bytes, for tests and tools.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,13 +17,13 @@ use crate::worker::{RawReply, Worker};
 const COMMAND: &str = "a raw command";
 
 impl Worker {
-    /// A task for a command of `plugin` that is given as bytes.
+    /// A task for a command of `plugin` as bytes.
     pub fn task<'a>(&'a self, plugin: impl AsRef<Plugin>, command: &'a [u8]) -> RawTask<'a> {
         RawTask { worker: self, plugin: *plugin.as_ref(), command, deadline: None }
     }
 }
 
-/// A command as bytes, which is not submitted yet.
+/// An unsubmitted command as bytes.
 #[derive(Debug)]
 #[must_use = "nothing is sent before `submit`"]
 pub struct RawTask<'a> {
@@ -34,23 +34,22 @@ pub struct RawTask<'a> {
 }
 
 impl RawTask<'_> {
-    /// Gives the command up `limit` after its submission: its [`RawReply`] then is `TIME_OUT`
-    /// without bytes. It replaces [the worker's](crate::WorkerBuilder::deadline);
-    /// [`Duration::MAX`] is none. [`Completion`](crate::Completion) says more about deadlines.
+    /// Cancels the command `limit` after its submission: its [`RawReply`] is then `TIME_OUT`
+    /// without bytes. Overrides [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`]
+    /// means none. See [`Completion`](crate::Completion).
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
     }
 
-    /// Submits the command (`doca_task_submit`). It is sent at once, or together with others in the
-    /// next [`progress`](crate::ProgressEngine::progress). A program that waits for its effect by
-    /// other means progresses the engine first.
+    /// Submits the command (`doca_task_submit`). It is sent at once, or with others in the next
+    /// [`progress`](crate::ProgressEngine::progress): progress the engine before other kinds of
+    /// waits for its effect.
     ///
     /// # Errors
     /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run,
-    /// `INVALID_VALUE` for a plugin it was not started with, `TOO_BIG` for more bytes than fit,
-    /// with both numbers and an [`EncodeError`] as the cause, and whatever the library refuses
-    /// with.
+    /// `INVALID_VALUE` for a plugin that the worker was not started with, `TOO_BIG` for too many
+    /// bytes, with both numbers and an [`EncodeError`] as the cause, and the library's errors.
     pub fn submit(self) -> Result<RawCompletion> {
         let (owner, need) = (self.worker.owner(), self.command.len());
         let mut task = Task::allocate(owner, &self.plugin)?;
@@ -68,10 +67,10 @@ impl RawTask<'_> {
     }
 }
 
-/// A raw command in flight: a future of its [`RawReply`], whatever its status.
+/// A raw command in flight: a future of its [`RawReply`] with any status.
 ///
 /// # Panics
-/// When it is polled after it gave its result.
+/// When polled after it has resolved.
 #[must_use = "dropping a completion throws the reply away"]
 pub struct RawCompletion {
     ticket: Ticket,
@@ -81,7 +80,7 @@ impl RawCompletion {
     /// Waits for the reply, progressing all engines of this thread.
     ///
     /// # Errors
-    /// `BAD_STATE` inside a completion callback, where nothing can move.
+    /// `BAD_STATE` inside a completion callback.
     ///
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
@@ -91,13 +90,12 @@ impl RawCompletion {
         Ok(wait::block_on_after_spin(self))
     }
 
-    /// Gives the command up, as [`Completion::cancel`](crate::Completion::cancel) does: the reply
-    /// is `SKIPPED` without bytes.
+    /// Cancels the command: the reply is `SKIPPED` without bytes.
     pub fn cancel(&self) -> bool {
         self.ticket.cancel()
     }
 
-    /// A handle to cancel the task while this is being awaited.
+    /// A handle to cancel the task while this future is awaited.
     pub fn handle(&self) -> TaskHandle {
         self.ticket.handle()
     }

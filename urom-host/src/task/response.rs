@@ -1,4 +1,4 @@
-//! What a task ended with: a status, and the notification's bytes with the memory they lie in.
+//! The result of a task: its status, and the notification in its memory.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -11,11 +11,10 @@ use crate::task::Task;
 use crate::worker::{Context, End, Owner, RawReply, Slot, SlotState};
 
 pub(crate) enum Response<'a> {
-    /// A notification with this status.
     Arrived(DocaError, Arrived<'a>),
-    /// One that was copied, because its task had to be released before anybody took it, or none.
+    /// A copied notification, or none: the task was released before a future took it.
     Held(RawReply),
-    /// The program gave the task up.
+    /// The program cancelled the task or its deadline passed.
     GivenUp(End),
 }
 
@@ -35,8 +34,7 @@ impl<'a> Response<'a> {
             Some(end) => Response::GivenUp(end),
             None => Response::Held(RawReply { status, bytes: None, why: context.why(slot) }),
         };
-        // UCX may still read the command of a task that ended with its connection, and the library
-        // does not take a cancelled task again.
+        // UCX may still read the command of a task that ended with its connection.
         context.release(slot);
         context.give_back(slot);
         end
@@ -58,8 +56,7 @@ impl<'a> Response<'a> {
     }
 }
 
-/// A notification in its task's memory. Dropping it gives the task back, unless a payload took that
-/// over.
+/// A notification in its task's memory. Dropping it returns the task unless a payload keeps that.
 pub(crate) struct Arrived<'a> {
     context: &'a Context,
     slot: &'a Slot,
@@ -68,15 +65,13 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl<'a> Arrived<'a> {
-    /// Takes the task of a slot if it is complete with `SUCCESS`, and the library shows that
-    /// without a call: the usual end, for speed. Otherwise nothing changes.
+    /// The fast path for a task with `SUCCESS` in a library that shows it without a call.
     #[inline]
     pub(crate) fn of(context: &'a Context, slot: &'a Slot) -> Option<Arrived<'a>> {
         if slot.state.get() != SlotState::Complete || slot.is_released.get() {
             return None;
         }
-        // SAFETY: the library keeps the place for as long as the task is live, and it is not
-        // released.
+        // SAFETY: the task is not released, so the library keeps this memory.
         let end = unsafe { slot.end?.read() };
         if end.status != DocaError::SUCCESS {
             return None;
@@ -89,7 +84,6 @@ impl<'a> Arrived<'a> {
 }
 
 impl Arrived<'_> {
-    /// Why the command failed; empty when nobody said so.
     pub(crate) fn why(&self, status: DocaError) -> String {
         if status == DocaError::SUCCESS { String::new() } else { self.context.why(self.slot) }
     }
@@ -104,12 +98,12 @@ impl Drop for Arrived<'_> {
     }
 }
 
-/// The payload keeps the task, and with it the worker. An error leaves everything as it was.
+/// The payload keeps the task and its worker. An error changes nothing.
 impl Incoming for &Arrived<'_> {
     #[inline]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the task's own memory until that is released, which does not happen before the
-        // response is dropped or a payload has the task; nobody writes to it meanwhile.
+        // SAFETY: the task's memory lives until the task's release, which follows the drop of this
+        // response or of a payload that keeps the task; it is not written meanwhile.
         unsafe { self.bytes.as_ref() }
     }
 
@@ -122,7 +116,7 @@ impl Incoming for &Arrived<'_> {
                 self.kept.set(true);
                 keep(owner, self.slot, self.bytes)
             }
-            // The worker is stopping, and cannot become idle before its tasks are released.
+            // The worker is stopping and must release its tasks, so the bytes are copied.
             None => Payload::from(self.bytes()),
         };
         payload.advance(from);
@@ -130,24 +124,23 @@ impl Incoming for &Arrived<'_> {
     }
 }
 
-/// The task's response as a payload that releases the task when it is dropped.
 fn keep(owner: Rc<Owner>, slot: &Slot, bytes: NonNull<[u8]>) -> Payload {
     owner.held.update(|tasks| tasks + 1);
     let words = [Rc::into_raw(owner).cast(), std::ptr::from_ref(slot).cast()];
-    // SAFETY: the response is writable memory of the task until that is released, and no borrow of
-    // it is left: nobody else knows the task from here on. `release` gets it and its owner back on
-    // this thread, as payloads are not `Send`.
+    // SAFETY: the response is writable memory of the task until its release, without other borrows:
+    // only the payload has the task now. `release` gets the task and its owner on this thread, as
+    // payloads are not `Send`.
     unsafe { Payload::foreign(bytes, words, release) }
 }
 
 /// # Safety
-/// Once, with the words of [`keep`].
+/// Only once, with the words of [`keep`].
 unsafe fn release([owner, slot]: [*const (); 2]) {
-    // SAFETY: `keep` made the pointer of an `Rc`, and this is its one return.
+    // SAFETY: `keep` made the pointer from an `Rc`, which is restored once, here.
     let owner = unsafe { Rc::from_raw(owner.cast::<Owner>()) };
-    // SAFETY: the slot is one of this owner's, which is kept.
+    // SAFETY: the slot belongs to this owner, which is kept.
     let slot = unsafe { &*slot.cast::<Slot>() };
-    // `keep` gave the task up, and it is complete.
+    // `keep` took over the task, which is complete.
     owner.give_back(slot);
     owner.held.update(|tasks| tasks - 1);
 }

@@ -1,4 +1,4 @@
-//! Building with cargo from within a test.
+//! Builds with cargo from within a test.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,13 +10,12 @@ use urom_abi::DocaError;
 use super::profile::Profile;
 use crate::error::{Error, Result};
 
-/// Builds the plugin of a package of this workspace, and gives its `.so`: the only `cdylib` there,
-/// `libNAME.so` as cargo names it. A service takes the file as it is: see
-/// [`Uromd::start`](super::Uromd::start).
+/// Builds the plugin of a workspace package and returns its `.so`: the package's only `cdylib`,
+/// named `libNAME.so` by cargo. Pass the file to [`Uromd::start`](super::Uromd::start).
 ///
 /// # Errors
-/// When cargo does not start or cannot build the package, with what it said; when the package has
-/// no `cdylib`; and when the running program is no test that cargo built.
+/// When cargo does not start or cannot build the package, with its output; when the package lacks a
+/// `cdylib`; when the running program is not a test built by cargo.
 pub fn plugin(package: &str) -> Result<PathBuf> {
     let what = || format!("building the plugin of package `{package}`");
     let messages = build(package, &["--lib"], what)?;
@@ -31,7 +30,6 @@ pub fn plugin(package: &str) -> Result<PathBuf> {
     })
 }
 
-/// Builds the daemon, which comes with this crate.
 pub(super) fn uromd() -> Result<PathBuf> {
     let what = || "building `uromd`".to_owned();
     let messages = build("urom-service", &["--bin", "uromd"], what)?;
@@ -39,7 +37,6 @@ pub(super) fn uromd() -> Result<PathBuf> {
     program.ok_or_else(|| Error::new(DocaError::NOT_FOUND, what()).why("cargo named no program"))
 }
 
-/// Runs `cargo build` beside the running test; what cargo prints for programs.
 fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<String> {
     let failed = |why: String| Error::new(DocaError::UNEXPECTED, what()).why(why);
     let program = std::env::current_exe()
@@ -50,13 +47,11 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
             .hint("this is for programs that `cargo test` built")
     })?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // A test may have changed its directory; cargo says where the package is, in which workspace
-    // therefore.
+    // A test may have changed its directory; cargo's variable keeps the package's.
     if let Some(directory) = std::env::var_os("CARGO_MANIFEST_DIR") {
         command.current_dir(directory);
     }
-    // What cargo says of the test's own package: build scripts that watch it would be run again
-    // each time.
+    // These variables would rerun build scripts that watch them.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
@@ -88,8 +83,7 @@ fn build(package: &str, targets: &[&str], what: impl Fn() -> String) -> Result<S
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The file that `find` finds in the message about the last artifact of a kind: what was asked for
-/// comes after what it depends on.
+/// The file of the last artifact: the requested package follows its dependencies.
 fn artifact(
     messages: &str,
     kind: &str,
@@ -105,7 +99,6 @@ fn artifact(
     messages.filter(is_kind).find_map(|message| find(&message).map(PathBuf::from))
 }
 
-/// The value of a name, when this is an object that has it.
 fn member<'a>(value: &'a JsonValue, name: &str) -> Option<&'a JsonValue> {
     value.get::<HashMap<String, JsonValue>>()?.get(name)
 }

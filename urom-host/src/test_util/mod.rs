@@ -1,10 +1,9 @@
-//! For tests of a plugin together with its host program (feature `test-util`): the plugin's `.so`
-//! and `uromd`, built, and a service of the test's own.
+//! Helpers to test a plugin with its host program (feature `test-util`): they build the plugin's
+//! `.so` and `uromd`, and run a service for the test.
 //!
-//! `cargo test` builds what the tests link to. It builds no shared object of another package and no
-//! program of another workspace, so a test that starts a real service has to: [`plugin`] and
-//! [`Uromd::start`] run `cargo build`, in the profile, for the target and into the target directory
-//! of the running test. When everything is built that takes a fraction of a second.
+//! `cargo test` only builds what the tests link, not other packages' shared objects or programs. So
+//! [`plugin`] and [`Uromd::start`] run `cargo build`, with the profile, target and target directory
+//! of the running test. If everything is built, this takes a fraction of a second.
 //!
 //! ```no_run
 //! use urom_host::test_util::{Uromd, plugin};
@@ -24,7 +23,6 @@
 //! # fn main() {}
 //! ```
 //!
-//! DOCA has nothing like it: there, tests take a DPU.
 
 mod cargo;
 mod profile;

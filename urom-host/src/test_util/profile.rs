@@ -1,30 +1,25 @@
-//! In which profile, for which target and where the running test was built, read from where its
-//! file lies.
+//! The running test's profile, target and directory, derived from the path of its file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use urom_service::embedded::beside;
 
-/// What to tell cargo so that it builds beside the running test.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Profile {
-    /// As `--profile` takes it.
+    /// The argument of `--profile`.
     pub(super) name: String,
-    /// The target triple, when the test was built with `--target`.
     pub(super) target: Option<String>,
     pub(super) directory: PathBuf,
 }
 
 impl Profile {
-    /// The profile of a test program, whose libraries cargo leaves in `DIRECTORY[/TRIPLE]/PROFILE`.
-    /// `None` for a program that does not lie where cargo builds. `libraries` is the value of
-    /// `LD_LIBRARY_PATH`.
+    /// `None` for a program outside `DIRECTORY[/TRIPLE]/PROFILE`. `libraries` is `LD_LIBRARY_PATH`.
     pub(super) fn of(program: &Path, libraries: &OsStr) -> Option<Profile> {
         let profile =
             beside(program, libraries).filter(|profile| Some(&**profile) != program.parent())?;
         let directory = profile.parent()?;
-        // The directory `debug` is older than the profiles' names.
+        // The profile `dev` uses the directory `debug`.
         let name = match profile.file_name()?.to_str()? {
             "debug" => "dev",
             name => name,
@@ -36,8 +31,7 @@ impl Profile {
     }
 }
 
-/// Whether a directory's name is the triple of what runs here: the kit is for Linux with its usual
-/// C library.
+/// The kit only supports Linux with GNU libc.
 fn is_triple(name: &str) -> bool {
     name.strip_prefix(std::env::consts::ARCH) == Some("-unknown-linux-gnu")
 }

@@ -1,4 +1,4 @@
-//! A `uromd` of a test's own.
+//! A `uromd` for one test.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
@@ -9,20 +9,20 @@ use urom_os::test_daemon::TestDaemon;
 use super::cargo;
 use crate::error::{Error, Result};
 
-/// A running service: the daemon `uromd` with its worker processes, on a port of its own of
-/// 127.0.0.1.
+/// A running service: the daemon `uromd` with its worker processes, on its own port of 127.0.0.1.
 ///
-/// Dropping it ends them. What they log from warnings on, plugins included, is part of the test's
+/// Dropping it ends them. Their warnings and errors, including the plugins', are part of the test's
 /// output: `cargo test` shows it when the test fails.
 #[derive(Debug)]
 pub struct Uromd(TestDaemon);
 
 impl Uromd {
-    /// Builds the daemon and starts it with the plugins of `plugin_path`: what `UROM_PLUGIN_PATH`
-    /// takes, such as a file that [`plugin`](super::plugin) gave, or several with `;` between them.
+    /// Builds the daemon and starts it with the plugins of `plugin_path`, in the format of
+    /// `UROM_PLUGIN_PATH`: for instance files from [`plugin`](super::plugin), separated by `;`.
     ///
     /// # Errors
-    /// When cargo cannot build it, or when it does not come up: it says why on standard error.
+    /// When cargo cannot build the daemon, or when it does not start: its reason is on standard
+    /// error.
     pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         let program = cargo::uromd()?;
         let mut command = Command::new(&program);
@@ -34,8 +34,8 @@ impl Uromd {
         })
     }
 
-    /// Where it listens, `127.0.0.1:PORT`: what
-    /// [`ServiceBuilder::address`](crate::ServiceBuilder::address) takes.
+    /// Its address, `127.0.0.1:PORT`, for
+    /// [`ServiceBuilder::address`](crate::ServiceBuilder::address).
     pub fn address(&self) -> &str {
         &self.0.address
     }

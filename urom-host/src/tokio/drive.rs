@@ -1,8 +1,6 @@
-//! A future in tokio, with the engines of its thread progressed meanwhile.
-//!
-//! While something moves, and for a moment after, the future wakes itself, so that other tasks of
-//! the runtime run in between. Then each engine is asked for a notification, and tokio watches its
-//! descriptor.
+//! Runs a future in tokio while progressing the engines of its thread. While something moves, and
+//! for a moment after, the future wakes itself, so that other tasks run in between. Then it
+//! requests a notification from each engine, and tokio watches the descriptors.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -23,27 +21,26 @@ use crate::engine::{self, EngineCore, ProgressEngine};
 use crate::error::{Error, Result};
 use crate::wait::{SPIN, allowed};
 
-/// How often engines are progressed before other tasks of the runtime get their turn.
 const TURNS: u32 = 16;
 
 /// Runs a future to its end, progressing every engine of this thread while it waits:
 /// [`block_on`](crate::block_on) for tokio.
 ///
-/// The engines are polled until nothing has moved for about 50 microseconds, in turns with the
-/// runtime's other tasks. Then the task sleeps until an engine's descriptor, or anything else that
-/// the future waits for, wakes it. The future may use all of tokio.
-/// [`Service::connect`](crate::Service::connect) blocks its thread also in here.
+/// It polls the engines until nothing has moved for about 50 µs, alternating with the runtime's
+/// other tasks. Then the task sleeps until an engine's descriptor or the future's own waker wakes
+/// it. The future may use all of tokio. [`Service::connect`](crate::Service::connect) still blocks
+/// its thread.
 ///
-/// The returned future is not [`Send`]: await it in `#[tokio::main]` or `Runtime::block_on`, or in
-/// a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. Where futures must be
-/// `Send`, use [`HostThread`](super::HostThread).
+/// The returned future is not [`Send`]: await it in `#[tokio::main]`, in `Runtime::block_on`, or in
+/// a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. If futures must be `Send`,
+/// use [`HostThread`](super::HostThread).
 ///
 /// # Errors
 /// The future's own; `OPERATING_SYSTEM` when tokio cannot watch an engine's descriptor.
 ///
 /// # Panics
-/// Outside of a runtime of tokio's with its I/O driver on; inside a completion callback; with the
-/// panic of a callback that ran meanwhile.
+/// Outside a tokio runtime with the I/O driver; inside a completion callback; with the panic of a
+/// callback that ran meanwhile.
 pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     allowed()?;
     let mut driver = Driver::new();
@@ -80,16 +77,14 @@ pub async fn drive<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>
 
 enum Rest {
     Look,
-    /// Look again after the runtime's other tasks.
     Yield,
-    /// Look again when woken.
     Sleep,
 }
 
 struct Driver {
     watched: Vec<Watched>,
     armed: bool,
-    /// It has cleared notifications that others may have requested, and not requested them again.
+    /// It cleared other drivers' notifications without requesting new ones.
     cleared: bool,
     turns: u32,
     moved: Instant,
@@ -97,23 +92,21 @@ struct Driver {
 
 struct Watched {
     engine: Weak<EngineCore>,
-    /// A descriptor of its own, so that the engine may be destroyed first.
+    /// Owns a duplicate descriptor, so that the engine may be destroyed first.
     handle: AsyncFd<OwnedFd>,
 }
 
 thread_local! {
-    /// The drivers of this thread that sleep, until a notification or what their futures wait for
-    /// wakes them, and some that have slept. A driver that has cleared the notifications wakes
-    /// them, unless it requests them again in the same turn: it may never get another turn.
+    /// A driver that has cleared the notifications wakes these unless it requests new ones in the
+    /// same turn: it may never get another.
     static SLEEPERS: RefCell<Vec<(Maker, Waker)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Wakes the drivers that sleep. Wakers run code of others, which may call this again.
+/// Wakes the sleeping drivers. Wakers run foreign code, which may call this function.
 fn wake_sleepers() {
     for (maker, waker) in SLEEPERS.take() {
         match maker.is_here() {
             true => waker.wake(),
-            // It would wake the parent's runtime.
             false => std::mem::forget(waker),
         }
     }
@@ -131,21 +124,19 @@ impl Driver {
         self.disarm();
     }
 
-    /// Ends a turn that may be the last one: the future may never be polled again.
+    /// Ends a turn, possibly the last: the future may never be polled again.
     fn give_way(&mut self) {
         if std::mem::take(&mut self.cleared) {
             wake_sleepers();
         }
     }
 
-    /// Ends a turn: only a notification wakes it.
     fn sleep(&mut self, cx: &Context<'_>) {
         self.cleared = false;
         let waker = cx.waker();
         if !SLEEPERS
             .with_borrow(|sleepers| sleepers.iter().any(|(_, known)| known.will_wake(waker)))
         {
-            // Cloning a waker runs code of others.
             let waker = waker.clone();
             SLEEPERS.with_borrow_mut(|sleepers| sleepers.push((Maker::here(), waker)));
         }
@@ -174,8 +165,7 @@ impl Driver {
             return Ok(Rest::Yield);
         }
         for watched in &self.watched {
-            // tokio may still report a notification that was cleared: it is looked at once, and
-            // cleared.
+            // tokio may still report a cleared notification: check once, and clear it.
             if let Poll::Ready(guard) = watched.handle.poll_read_ready(cx) {
                 guard?.clear_ready();
                 self.disarm();
@@ -185,8 +175,8 @@ impl Driver {
         Ok(Rest::Sleep)
     }
 
-    /// Requests a notification of all engines of the thread, and has tokio watch new ones. `false`
-    /// when one of them refuses, or has a deadline that wakes nobody, and has to be polled instead.
+    /// Requests notifications, and has tokio watch new engines. Returns `false` if an engine must
+    /// be polled: it refuses, or has a deadline without a wake-up.
     fn arm(&mut self) -> io::Result<bool> {
         self.armed = true;
         let mut all = true;
@@ -195,8 +185,7 @@ impl Driver {
             let engine = ProgressEngine::of(Rc::clone(&core));
             if !self.watched.iter().any(|watched| watched.engine.ptr_eq(&Rc::downgrade(&core))) {
                 let own = engine.as_fd().try_clone_to_owned()?;
-                // SAFETY: the `AsyncFd` owns the descriptor, which stays open and the same until it
-                // is dropped.
+                // SAFETY: the `AsyncFd` owns the descriptor, which stays open until it is dropped.
                 let handle = unsafe { AsyncFd::register_with_interest(own, Interest::READABLE) }?;
                 self.watched.push(Watched { engine: Rc::downgrade(&core), handle });
             }
@@ -219,7 +208,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // When the thread ends, the list may be gone, and those that sleep with it.
+        // At the end of the thread the list of sleepers may already be destroyed.
         if SLEEPERS.try_with(|_| ()).is_ok() {
             self.disarm();
             wake_sleepers();

@@ -1,4 +1,4 @@
-//! A thread for workers, and a handle to it that tasks of any thread use.
+//! A thread for workers, with a handle for tasks of any thread.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -16,18 +16,17 @@ use urom_os::panics;
 use super::drive;
 use crate::error::{Error, Result, made_here};
 
-/// A thread with workers and a progress engine of its own, for tasks of any thread.
+/// A thread with its own workers and progress engine, for tasks of any thread.
 ///
-/// [`start`](Self::start) creates on that thread what the commands need: a service, clients,
-/// workers. [`run`](Self::run) runs a closure there and returns its result. Closures run
-/// concurrently while they wait. Clones are the same thread.
+/// [`start`](Self::start) creates there a state for the commands: a service, clients, workers.
+/// [`run`](Self::run) runs a closure there and returns its result; waiting closures run
+/// concurrently. Clones refer to the same thread.
 ///
-/// The thread ends, and drops what was created on it, once the last clone is dropped and all
-/// closures have ended. Nobody waits for that; a closure that takes a worker out of the state can
-/// stop it and wait.
+/// The thread ends, and drops its state, once the last clone is dropped and all closures have
+/// ended. This is not waited for; a closure can take a worker out of the state, stop it and wait.
 ///
-/// To run a closure takes two messages between threads, some microseconds on an idle machine. Put
-/// into one closure what belongs together.
+/// A closure takes two messages between threads, some microseconds on an idle machine: combine
+/// related work in one closure.
 ///
 /// ```no_run
 /// use graph_protocol::{Client, Protocol};
@@ -58,21 +57,21 @@ use crate::error::{Error, Result, made_here};
 /// ```
 pub struct HostThread<S> {
     maker: Maker,
-    /// Not dropped in a child by `fork`, where that would wake the parent's thread.
+    /// Leaked in a forked child, where the drop would wake the parent's thread.
     jobs: Option<mpsc::UnboundedSender<Job<S>>>,
-    /// The message of the panic that ended the thread. It is closed once the thread has ended.
+    /// The message of the panic that ended the thread. Closed once the thread has ended.
     panic: watch::Receiver<Option<String>>,
 }
 
 type Job<S> = Box<dyn FnOnce(Rc<S>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
 impl<S: 'static> HostThread<S> {
-    /// Starts the thread, and waits until `setup` has created there what closures get. It runs
-    /// inside [`drive`], in a runtime of tokio's with all drivers enabled. When this future is
-    /// dropped before, that of `setup` is dropped, too, and the thread ends.
+    /// Starts the thread, and waits until `setup` has created the state. `setup` runs inside
+    /// [`drive`], in a tokio runtime with all drivers. Dropping this future earlier drops the
+    /// future of `setup`, and the thread ends.
     ///
     /// # Errors
-    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime, `UNEXPECTED` when
+    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime; `UNEXPECTED` when
     /// `setup` panics.
     pub async fn start<E, F>(setup: F) -> Result<HostThread<S>, E>
     where
@@ -102,12 +101,12 @@ impl<S: 'static> HostThread<S> {
         }
     }
 
-    /// Runs a closure on the thread and returns its result. When this future is dropped before, the
-    /// closure's future is dropped, too.
+    /// Runs a closure on the thread and returns its result. Dropping this future earlier drops the
+    /// closure's future.
     ///
     /// # Errors
-    /// Those of the closure; `UNEXPECTED` when it panics, or when the thread has ended because a
-    /// callback panicked.
+    /// Those of the closure; `UNEXPECTED` when it panics, or when a callback's panic has ended the
+    /// thread.
     pub async fn run<T, E, F>(&self, job: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -122,7 +121,6 @@ impl<S: 'static> HostThread<S> {
                 let Some(given) = while_awaited(&mut answer, &mut job).await else {
                     return job.abort();
                 };
-                // The caller may be gone.
                 let _ = answer.send(given.map_err(|error| match error.try_into_panic() {
                     Ok(payload) => message(&*payload),
                     Err(error) => error.to_string(),
@@ -132,7 +130,6 @@ impl<S: 'static> HostThread<S> {
         let failed = |why| {
             Error::new(DocaError::UNEXPECTED, "running a closure on a host's thread").why(why)
         };
-        // Without the thread the job is dropped, and the sender of its answer with it.
         let _ = self.jobs.as_ref().map(|jobs| jobs.send(Box::new(job)));
         match given.await {
             Ok(Ok(given)) => given,
@@ -154,7 +151,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     panics::text(payload).unwrap_or("a payload that is no text").to_owned()
 }
 
-/// Runs a future to its end, or drops it once nobody waits for `answer`: `None` then.
+/// Runs a future to its end, or drops it once the receiver of `answer` is dropped.
 async fn while_awaited<T, A>(
     answer: &mut oneshot::Sender<A>,
     future: impl Future<Output = T>,
@@ -167,7 +164,6 @@ async fn while_awaited<T, A>(
     .await
 }
 
-/// What the thread does: creates the state, and runs jobs until nobody can send one.
 async fn serve<S: 'static, E: From<Error>>(
     setup: impl AsyncFnOnce() -> Result<S, E>,
     mut report: oneshot::Sender<Result<(), E>>,
@@ -191,7 +187,7 @@ async fn serve<S: 'static, E: From<Error>>(
             running.push(spawn_local(job(Rc::clone(&state))));
         }
         for job in running {
-            // A panic in it was printed, and reported to its caller.
+            // A panic was already printed and reported to the caller.
             let _ = job.await;
         }
         Ok::<_, Error>(())

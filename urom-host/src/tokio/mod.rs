@@ -3,15 +3,14 @@
 //! A progress engine, its workers and their tasks belong to one thread. There are two ways to use
 //! them in tokio:
 //!
-//! - [`drive`] does for a future of tokio's what [`block_on`](crate::block_on) does without: it
-//!   progresses the engines of its thread while the future waits. It runs where futures stay on
-//!   their thread: in `#[tokio::main]` itself, whatever the runtime's flavor, and in a
-//!   [`LocalSet`](tokio::task::LocalSet).
-//! - [`HostThread`] is a handle that any task of any thread may use, such as the handlers of a
-//!   server. It sends closures to a thread that has workers and an engine of its own.
+//! - [`drive`] is [`block_on`](crate::block_on) for tokio: it progresses the engines of its thread
+//!   while a future waits. It runs where futures stay on their thread: in `#[tokio::main]` itself,
+//!   with any flavor of the runtime, and in a [`LocalSet`](tokio::task::LocalSet).
+//! - [`HostThread`] is a handle for tasks of any thread, such as the handlers of a server. It sends
+//!   closures to a thread with its own workers and engine.
 //!
-//! A future of this crate that is awaited elsewhere in tokio progresses its own engine, and has
-//! itself polled without a pause until it ends: it works, and uses a processor meanwhile.
+//! A future of this crate awaited elsewhere in tokio progresses its own engine and is polled
+//! continuously until it ends: it works, but keeps a processor busy.
 //!
 //! ```no_run
 //! use urom_host::Service;
@@ -40,11 +39,10 @@ use std::cell::Cell;
 use std::task::Context;
 
 thread_local! {
-    /// How many waits and drivers progress this thread's engines.
+    /// Number of waits and drivers that progress this thread's engines.
     static DRIVING: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Notes that a wait or a driver progresses this thread's engines until [`end_driving`].
 #[inline]
 pub(crate) fn begin_driving() {
     DRIVING.set(DRIVING.get() + 1);
@@ -55,7 +53,7 @@ pub(crate) fn end_driving() {
     DRIVING.set(DRIVING.get() - 1);
 }
 
-/// Has a pending future polled again at once, if nothing else in tokio would progress its engine.
+/// Polls a pending future again at once, if nothing else in tokio would progress its engine.
 pub(crate) fn look_again(cx: &Context<'_>) {
     if DRIVING.get() == 0 && ::tokio::runtime::Handle::try_current().is_ok() {
         cx.waker().wake_by_ref();

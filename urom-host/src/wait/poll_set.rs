@@ -1,4 +1,4 @@
-//! Sleeping on any number of descriptors.
+//! Sleeps on any number of descriptors.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl PollSet {
         self.0.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     }
 
-    /// Sleeps until one of them is readable, a signal arrives, or `limit` passed.
+    /// Sleeps until a descriptor is readable, a signal arrives, or `limit` has passed.
     pub(crate) fn poll(&mut self, limit: Option<Duration>) {
         let limit = limit.map(|limit| libc::timespec {
             tv_sec: limit.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -28,9 +28,8 @@ impl PollSet {
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let count = self.0.len() as libc::nfds_t;
-        // SAFETY: the array has `count` entries, the time is a local variable or NULL, and no
-        // signal mask is given. What it returns does not matter: whoever wakes looks at everything
-        // anyway.
+        // SAFETY: the array has `count` entries, the time is a local variable or NULL, and the
+        // signal mask is NULL. The result is unused: a woken caller checks everything.
         unsafe { libc::ppoll(self.0.as_mut_ptr(), count, limit, std::ptr::null()) };
     }
 }

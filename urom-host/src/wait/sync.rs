@@ -1,5 +1,5 @@
 //! The types of a wake-up. The crate `models` compiles [`notifier`](super::notifier) with loom's
-//! types instead, and tries every order of events.
+//! types instead, and tries all interleavings.
 
 pub(super) use std::sync::atomic::{AtomicBool, Ordering};
 

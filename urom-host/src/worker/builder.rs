@@ -1,4 +1,4 @@
-//! Putting a worker together.
+//! The builder of a worker.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
@@ -17,8 +17,7 @@ const DEFAULT_INFLIGHT: u32 = 64;
 
 const CREATING: &str = "creating a worker";
 
-/// A worker that is being put together: made by [`Service::worker`](crate::Service::worker) or
-/// [`ServiceHandle::worker`](crate::ServiceHandle::worker), ended by [`start`](Self::start).
+/// A builder for a worker, from [`ServiceHandle::worker`](crate::ServiceHandle::worker).
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -41,7 +40,6 @@ pub struct WorkerBuilder {
     service: Arc<ServiceCore>,
     engine: Option<ProgressEngine>,
     settings: WorkerSettings,
-    /// The environment is not sent to the service, because the worker exists and has one.
     joins: bool,
 }
 
@@ -59,84 +57,77 @@ impl WorkerBuilder {
         WorkerBuilder { service, engine: None, settings, joins: false }
     }
 
-    /// What started `owner`, with the id that it had.
     pub(crate) fn again(owner: &Owner) -> WorkerBuilder {
         let settings = WorkerSettings { id: owner.id.get(), ..owner.settings.clone() };
         let (service, engine) = (Arc::clone(&owner.service), Some(owner.engine.clone()));
         WorkerBuilder { service, engine, settings, joins: false }
     }
 
-    /// Connects to a worker that runs. The environment is kept for a later restart.
+    /// Connects to an existing worker. The environment is kept for a restart.
     pub(super) fn joining(self) -> WorkerBuilder {
         WorkerBuilder { joins: true, ..self }
     }
 
-    /// Whether a worker that runs would refuse this, because it cannot be given an environment.
+    /// Whether it sets an environment, which an existing worker refuses.
     pub(super) fn has_env(&self) -> bool {
         !self.settings.env.is_empty()
     }
 
-    /// The worker's id (`doca_urom_worker_set_id`). When the service has a worker of that id, this
-    /// is a further connection to it; [`worker_id`](crate::worker_id) computes ids by DOCA's
-    /// convention.
+    /// The worker's id (`doca_urom_worker_set_id`). If the service has a worker with that id, this
+    /// connects to it. [`worker_id`](crate::worker_id) computes ids by DOCA's convention.
     ///
-    /// Without this, or with [`WORKER_ID_ANY`], the worker is a new one with an id of the service's
-    /// choice. This project's service counts from 0xf7a391c5_00000000, which is far from what
-    /// programs choose.
+    /// Without this, or with [`WORKER_ID_ANY`], the service chooses the id of a new worker. This
+    /// project's service counts from 0xf7a391c5_00000000 to avoid the programs' ids.
     pub fn id(mut self, id: u64) -> Self {
         self.settings.id = id;
         self
     }
 
-    /// The worker's group (`doca_urom_worker_set_gid`): a label that
-    /// [`workers_of_group`](crate::ServiceHandle::workers_of_group) finds it by.
+    /// The worker's group, for `workers_of_group` (`doca_urom_worker_set_gid`).
     pub fn group(mut self, group: u32) -> Self {
         self.settings.group = Some(group);
         self
     }
 
-    /// A plugin that the worker is to load; call it once for each (`doca_urom_worker_set_plugins`).
-    /// Takes a [`Plugin`] or a client.
+    /// A plugin or client to load in the worker (`doca_urom_worker_set_plugins`); repeatable.
     pub fn plugin(mut self, plugin: impl AsRef<Plugin>) -> Self {
         self.settings.plugins.push(*plugin.as_ref());
         self
     }
 
-    /// A variable for the worker's environment; call it once for each (`doca_urom_worker_set_env`).
-    /// Only a worker that does not exist yet can be given one.
+    /// A variable for the environment of a new worker (`doca_urom_worker_set_env`); repeatable.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.env.push((name.into(), value.into()));
         self
     }
 
-    /// The CPUs the worker may use (`doca_urom_worker_set_cpuset`): a subset of the
-    /// [service's](crate::ServiceHandle::cpus).
+    /// The worker's CPUs (`doca_urom_worker_set_cpuset`): a subset of the service's.
     pub fn cpus(mut self, cpus: CpuSet) -> Self {
         self.settings.cpus = Some(cpus);
         self
     }
 
-    /// How many tasks may be allocated at a time (`doca_urom_worker_set_max_inflight_tasks`): a
-    /// power of two, 64 unless said otherwise. A completed task counts until its answer is taken,
-    /// and one whose reply has payloads until these are dropped.
+    /// The most allocated tasks (`doca_urom_worker_set_max_inflight_tasks`): a power of two, by
+    /// default 64. A completed task counts until its answer is taken and all payloads of its reply
+    /// are dropped.
     pub fn max_inflight(mut self, tasks: u32) -> Self {
         self.settings.max_inflight = tasks;
         self
     }
 
-    /// Gives each task of this worker up `limit` after its submission, unless the task has a
-    /// deadline of its own. It then ends with `TIME_OUT`, as [`Completion`](crate::Completion)
-    /// describes. Without this, tasks wait until they are answered or the worker is lost.
+    /// Cancels each task of this worker `limit` after its submission, with `TIME_OUT`, unless the
+    /// task has its own deadline; see [`Completion`](crate::Completion). Without this, tasks wait
+    /// until they are answered or the worker is lost.
     ///
-    /// A task with a deadline reads the clock once more than one without.
+    /// A task with a deadline reads the clock once more than a task without.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.settings.deadline = Some(limit);
         self
     }
 
-    /// The engine that will progress the worker, one of this thread. Without it, a worker of a
-    /// [`Service`](crate::Service) uses the service's engine, and one of a
-    /// [`ServiceHandle`](crate::ServiceHandle) gets an engine of its own.
+    /// The engine of this thread for the worker. Without it, a worker of a
+    /// [`Service`](crate::Service) uses the service's engine; a worker of a
+    /// [`ServiceHandle`](crate::ServiceHandle) gets a new one.
     pub fn engine(mut self, engine: &ProgressEngine) -> Self {
         self.engine = Some(engine.clone());
         self
@@ -169,8 +160,7 @@ impl WorkerBuilder {
         if !env.is_empty() && !self.joins {
             let pointers: Vec<*mut c_char> =
                 env.iter().map(|variable| variable.as_ptr().cast_mut()).collect();
-            // SAFETY: as above; the array and the strings live until the call returns, which copies
-            // and does not change them.
+            // SAFETY: as above; the array and the strings outlive the call, which copies them.
             let code = unsafe {
                 (api.doca_urom_worker_set_env)(worker, pointers.as_ptr(), pointers.len())
             };
@@ -226,7 +216,7 @@ fn invalid(why: impl Into<String>) -> Error {
     Error::new(DocaError::INVALID_VALUE, CREATING).why(why)
 }
 
-// Of the environment only the names: a value may be a secret.
+// Only the names of the environment: a value may be a secret.
 debug_fields!(WorkerBuilder, |it| {
     id: it.settings.id,
     group: it.settings.group,

@@ -1,8 +1,8 @@
-//! From the end of a task to its future or callback, and tasks that end early.
+//! Delivers the end of a task to its future or callback, and ends tasks early.
 //!
-//! This project's library ends a command at its deadline or after a cancel, and keeps a late answer
-//! from every other command. DOCA lacks such calls. With another library, this module ends the
-//! future alone, and the task stays in flight until its answer comes or the worker ends.
+//! This project's library ends a command at its deadline or after a cancel, and discards a late
+//! answer. DOCA has no such calls: with another library, this module ends only the future, and the
+//! task stays in flight until its answer arrives or the worker ends.
 
 use std::cell::Cell;
 use std::task::Context as TaskContext;
@@ -19,14 +19,12 @@ use crate::worker::context::{Context, Owner, Slot};
 use crate::worker::slots::{End, SlotState};
 
 impl Context {
-    /// Ends a task that the library has completed, for all but the usual case.
-    ///
+    /// Handles completions except the usual case.
     /// # Safety
-    /// The library has just completed the task of this slot, which is one of this worker's.
+    /// The library has just completed the task of this slot, which belongs to this worker.
     #[cold]
     pub(crate) unsafe fn complete(&self, slot: &Slot) {
-        // SAFETY: the task has completed, and the state, which is set below, keeps its future from
-        // it.
+        // SAFETY: the task has completed, and the state set below keeps its future from it.
         let task = unsafe { Task::of(self, slot) };
         match slot.state.get() {
             SlotState::Waiting => {
@@ -53,12 +51,11 @@ impl Context {
                 if state == SlotState::Dropped {
                     return drop(Response::of(task));
                 }
-                // The slot stays until the future or callback takes the end.
                 task.leave();
                 self.release(slot);
                 self.deliver(slot, SlotState::GivenUp);
             }
-            // A task completes once: nothing else is in flight.
+            // A task completes once, and only these states are in flight.
             state => {
                 debug_assert!(false, "a task completed that was {state:?}");
                 task.leave();
@@ -66,17 +63,15 @@ impl Context {
         }
     }
 
-    /// Gives the end of a task to its callback, if it has one.
     fn deliver(&self, slot: &Slot, end: SlotState) {
         slot.state.set(end);
         if let Some(deliver) = slot.deliver.take() {
-            // SAFETY: it was there, so it was stored with its callback and none of the two was
-            // taken.
+            // SAFETY: `deliver` was stored with its callback, and neither was taken.
             unsafe { deliver(self, slot) };
         }
     }
 
-    /// Copies the replies that futures have yet to take. Releases their tasks, and the ready tasks.
+    /// Copies the untaken replies. Releases their tasks, and the ready tasks.
     pub(crate) fn release_all(&self) {
         self.slots.all().for_each(|slot| self.copy(slot));
         self.release_ready();
@@ -93,7 +88,7 @@ impl Context {
         if slot.state.get() != SlotState::Complete || slot.is_released.get() {
             return;
         }
-        // SAFETY: it is complete, and its future has not taken it: that changes the state.
+        // SAFETY: it is complete, and its future has not taken it, which would change the state.
         let task = unsafe { Task::of(self, slot) };
         match task.given_up() {
             Some(end) => {
@@ -106,8 +101,6 @@ impl Context {
         self.release(slot);
     }
 
-    /// Takes the end of a task for its future, and frees the slot.
-    ///
     /// # Panics
     /// When nothing has ended.
     pub(crate) fn take<'a>(&'a self, slot: &'a Slot) -> Response<'a> {
@@ -118,7 +111,7 @@ impl Context {
         match (slot.state.get(), slot.given_up.get()) {
             (SlotState::Complete, _) => {
                 slot.state.set(SlotState::Idle);
-                // SAFETY: it was complete, and its new state keeps others from taking it.
+                // SAFETY: it was complete, and its new state keeps other code from taking it.
                 Response::of(unsafe { Task::of(self, slot) })
             }
             (SlotState::GivenUp, Some(end)) => {
@@ -136,10 +129,10 @@ impl Context {
         }
     }
 
-    /// Has a slot wake `cx` when its task completes.
+    /// Makes a slot wake `cx` when its task completes.
     pub(crate) fn watch(&self, slot: &Slot, cx: &TaskContext<'_>) {
         if !slot.is_pending() {
-            // It ended after the caller's last look.
+            // It ended after the caller's last check.
             return cx.waker().wake_by_ref();
         }
         let known = slot.waker.take();
@@ -147,7 +140,7 @@ impl Context {
             slot.waker.set(known);
             return;
         }
-        // Cloning and dropping wakers runs code of others, which may even complete the task.
+        // Cloning and dropping wakers runs foreign code, which may even complete the task.
         let waker = cx.waker().clone();
         if slot.is_pending() {
             slot.waker.set(Some(waker));
@@ -156,7 +149,6 @@ impl Context {
         }
     }
 
-    /// The future of a task is dropped.
     pub(crate) fn abandon(&self, slot: &Slot) {
         if !slot.is_pending() {
             return drop(self.take(slot));
@@ -164,36 +156,33 @@ impl Context {
         slot.state.set(SlotState::Dropped);
         let waker = slot.waker.take();
         let forget = self.task_extensions().urom_worker_cmd_task_forget;
-        // SAFETY: the task is live, and the worker's own. The library refuses an answered task,
+        // SAFETY: the task is live and belongs to the worker. The library refuses an answered task,
         // which completes later.
         if forget.is_some_and(|forget| unsafe { forget(slot.command.as_ptr()) }.check().is_ok()) {
             self.slots.remove(slot);
             self.slots.put_spare(slot);
         }
-        // It runs code of others.
         drop(waker);
     }
 
-    /// Cancels a task. False when it was answered before.
+    /// Cancels a task. Returns `false` when it was already answered.
     pub(crate) fn cancel(&self, slot: &Slot) -> bool {
         let state = slot.state.get();
         if !matches!(state, SlotState::Waiting | SlotState::Calling) {
             return false;
         }
         if let Some(cancel) = self.task_extensions().urom_worker_cmd_task_cancel {
-            // SAFETY: the task is live, and the worker's own.
+            // SAFETY: the task is live and belongs to the worker.
             return unsafe { cancel(slot.command.as_ptr()) }.check().is_ok();
         }
         self.give_up(slot, End::Cancelled);
         if state == SlotState::Calling {
-            // The next progress calls back.
             self.engine.core().deadlines().note(Instant::now());
             self.engine.core().deadlines().check_next();
         }
         true
     }
 
-    /// Ends a task that stays in flight, for its future or, later, its callback.
     fn give_up(&self, slot: &Slot, end: End) {
         slot.given_up.set(Some(end));
         slot.state.set(SlotState::GivenUp);
@@ -202,24 +191,22 @@ impl Context {
         }
     }
 
-    /// Ends a task of a worker that was made before a fork, for its future here.
     #[cold]
     pub(crate) fn end_inherited(&self, slot: &Slot, why: Inherited) {
         slot.given_up.set(Some(End::Inherited(why)));
         slot.state.set(SlotState::GivenUp);
     }
 
-    /// Sets how many nanoseconds the commands of a slot have; 0 for ever.
+    /// Sets the nanoseconds for a slot's commands; 0 means no limit.
     #[cold]
     pub(crate) fn set_limit(&self, slot: &Slot, limit: u64) {
         slot.limit.set(limit);
         if let Some(set_deadline) = self.task_extensions().urom_worker_cmd_task_set_deadline {
-            // SAFETY: the task is live, not in flight, and the worker's own.
+            // SAFETY: the task is live, not in flight, and belongs to the worker.
             unsafe { set_deadline(slot.command.as_ptr(), limit) };
         }
     }
 
-    /// Notes the deadline of a submitted task, unless the library has deadlines.
     #[cold]
     pub(crate) fn begin_limit(&self, slot: &Slot) {
         if self.library.keeps_slots() {
@@ -232,27 +219,25 @@ impl Context {
         }
     }
 
-    /// Why the completed command of a slot failed; empty without a reason of its plugin.
     pub(crate) fn why(&self, slot: &Slot) -> String {
         let get_failure = self.extensions().urom_worker_cmd_task_get_failure;
         let Some(get_failure) = get_failure else { return String::new() };
         let mut text = vec![0; LONGEST_FAILURE];
         let (task, room) = (slot.command.as_ptr().cast_const(), text.len());
-        // SAFETY: the task is live, and the place has so much room.
+        // SAFETY: the task is live, and the buffer has `room` bytes.
         let len = unsafe { get_failure(task, text.as_mut_ptr().cast(), room) };
         text.truncate(len);
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// Counts a late reply. Refusals and replies beyond the limit come without bytes. While the
-    /// worker stops, a task without bytes ended with its worker and does not count.
+    /// Refusals and too long replies count although they lack bytes; but a task without bytes that
+    /// ends while the worker stops is not a reply.
     fn count(&self, counter: &Cell<u64>, task: &Task<'_>) {
         if task.has_response() || !self.is_winding_down() {
             counter.set(counter.get() + 1);
         }
     }
 
-    /// How many tasks are in flight whose replies will be thrown away, and how many replies were.
     pub(crate) fn given_up(&self) -> GivenUp {
         if let Some(get) = self.task_extensions().urom_worker_get_given_up {
             let mut given_up = GivenUp::default();
@@ -273,7 +258,7 @@ impl Timed for Owner {
             match slot.deadline.get().filter(|_| waits) {
                 Some(at) if at <= now => {
                     moved = true;
-                    // A waker that panics must not keep the others waiting.
+                    // A panicking waker must not keep the other tasks waiting.
                     callback::guard(|| self.give_up(slot, End::TimedOut(slot.limit.get())));
                 }
                 Some(at) => next = Some(next.map_or(at, |next: Instant| next.min(at))),

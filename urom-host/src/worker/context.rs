@@ -1,4 +1,4 @@
-//! A worker's context in the library, and what becomes of it.
+//! A worker's context in the library.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -28,7 +28,6 @@ pub(crate) struct WorkerSettings {
     pub(super) env: Vec<(String, String)>,
     pub(super) cpus: Option<CpuSet>,
     pub(crate) max_inflight: u32,
-    /// For tasks that say nothing else.
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -39,10 +38,10 @@ pub(crate) type Owner = owner::Owner<WorkerObject>;
 pub(crate) trait MemoryUse {
     fn is_over(&self) -> bool;
 
-    /// Whether this shares the map with this number, and its end was not asked for.
+    /// Whether this shares the map with this number and its end was not requested.
     fn shares(&self, map: u64) -> bool;
 
-    /// Has the library end the use, once.
+    /// Makes the library end the use, once.
     fn ask(self: Arc<Self>, worker: &Context);
 }
 
@@ -51,23 +50,18 @@ pub(crate) struct WorkerObject {
     pub(crate) serial: u64,
     pub(crate) slots: Slots<Context>,
     pub(crate) settings: WorkerSettings,
-    /// The plugins it was started with, as a mask.
     pub(crate) plugins: u64,
     pub(crate) id: Cell<u64>,
-    /// How many commands were submitted.
     pub(crate) submitted: Cell<u64>,
-    /// How many replies came to tasks that had passed their deadline or were cancelled, unless the
-    /// library counts them.
+    /// Replies to cancelled or timed out tasks, unless the library counts them.
     pub(crate) late_replies: Cell<u64>,
     pub(crate) dropped_replies: Cell<u64>,
     pub(crate) domains: Cell<usize>,
-    /// Whether completed tasks must be released at once, so that the context can become idle.
+    /// Completed tasks must be released at once, so that the context can become idle.
     winding_down: Cell<bool>,
-    /// Whether tasks are kept for the next command: while the worker runs, if the library allows
-    /// it.
+    /// Tasks are kept for the next command: while the worker runs, if the library allows it.
     keeps_tasks: Cell<bool>,
-    /// The owner, which payloads keep. Empty before the worker runs; dead while it is being
-    /// dropped.
+    /// The owner, for payloads. Empty before the worker runs; dead while it is being dropped.
     owner: OnceCell<Weak<Owner>>,
     pub(crate) held: Cell<usize>,
     pub(crate) uses: RefCell<Vec<Arc<dyn MemoryUse>>>,
@@ -85,7 +79,6 @@ impl Context {
         )
     }
 
-    /// Asks the library for the worker's id, which the service may have chosen.
     pub(crate) fn refresh_id(&self) -> Result<()> {
         let api = self.api()?;
         // SAFETY: the worker is live, and the pointer is to a local variable.
@@ -98,7 +91,6 @@ impl Context {
         Ok(())
     }
 
-    /// Takes back a task that is not in flight and that nobody needs any more.
     #[inline]
     pub(crate) fn give_back(&self, slot: &Slot) {
         if self.keeps_tasks.get() && !slot.is_released.get() {
@@ -109,7 +101,7 @@ impl Context {
         }
     }
 
-    /// Releases a slot's task (`doca_urom_worker_cmd_task_release`), unless that was done.
+    /// Releases a slot's task (`doca_urom_worker_cmd_task_release`), once.
     #[cold]
     pub(crate) fn release(&self, slot: &Slot) {
         let Ok(api) = self.api() else { return };
@@ -117,7 +109,7 @@ impl Context {
             return;
         }
         self.slots.remove(slot);
-        // SAFETY: the task is live, not in flight, and nobody else's.
+        // SAFETY: the task is live, not in flight, and without another user.
         let code = unsafe { (api.doca_urom_worker_cmd_task_release)(slot.command.as_ptr()) };
         if let Err(code) = code.check() {
             tracing::warn!("a command task could not be released: {code}");
@@ -128,7 +120,7 @@ impl Context {
         self.winding_down.get()
     }
 
-    /// The owner, which a payload keeps; `None` when the task must be released at once.
+    /// The owner, for a payload; `None` when the task must be released at once.
     pub(crate) fn keeper(&self) -> Option<Rc<Owner>> {
         if self.is_winding_down() { None } else { self.owner.get()?.upgrade() }
     }
@@ -152,8 +144,8 @@ impl ObjectKind for WorkerObject {
 
     fn state_changed(context: &Context, next: CtxState) {
         context.winding_down.set(next == CtxState::STOPPING);
-        // DOCA promises nothing for a UROM task that is submitted a second time; this project's own
-        // library does.
+        // DOCA does not guarantee that a UROM task can be submitted again; this project's library
+        // does.
         let keeps = next == CtxState::RUNNING && context.library.is_own();
         context.keeps_tasks.set(keeps);
         if !keeps {
@@ -176,7 +168,7 @@ impl ObjectKind for WorkerObject {
         context.extensions().urom_worker_leave.is_some()
     }
 
-    /// Completed tasks that no future took yet are copied and released.
+    /// Copies and releases completed tasks that no future has taken yet.
     fn before_stop(context: &Context) {
         context.winding_down.set(true);
         context.keeps_tasks.set(false);
@@ -211,7 +203,7 @@ impl Owner {
         };
         let owner = Owner::create(engine, kind)?;
         let (set, service) = (owner.api()?.doca_urom_worker_set_service, owner.service.pointer());
-        // SAFETY: both are live; attaching is the one call on a service that any thread may make.
+        // SAFETY: both are live; any thread may make this one call on a service.
         check(unsafe { set(owner.object(), service) }, || "attaching a worker to its service")?;
         Ok(owner)
     }
@@ -222,7 +214,6 @@ impl Owner {
             let worker: Weak<Owner> = Rc::downgrade(&owner);
             owner.engine.core().deadlines().add(worker);
         }
-        // It is shared once, so the cell is empty.
         let _ = owner.owner.set(Rc::downgrade(&owner));
         owner
     }

@@ -1,4 +1,4 @@
-//! What a worker says of its plugins.
+//! The health of a worker's plugins.
 
 use std::time::Duration;
 
@@ -8,27 +8,25 @@ use urom_abi::host::WorkerHealth;
 use super::Context;
 use crate::library::c_text;
 
-/// Whether a worker's plugins return from their calls, as [`Worker::health`](crate::Worker::health)
-/// gives it.
+/// The state of a worker's plugins; see [`Worker::health`](crate::Worker::health).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
-    /// Each call into a plugin has returned within 5 s, as far as the worker has said.
+    /// Each call into a plugin returned within 5 s, as far as the worker has reported.
     Well,
-    /// A plugin has not returned from a call for 5 s or longer, such as a handler that loops for
-    /// ever. A worker has one thread for its plugins, so no command of any host is answered
-    /// meanwhile, and nobody can join it.
+    /// A plugin has not returned from a call for at least 5 s, for instance from an endless loop. A
+    /// worker has one thread for its plugins, so it answers no commands meanwhile, and no host can
+    /// join it.
     Stuck {
         /// The plugin's name.
         plugin: String,
-        /// The method of DOCA's plugin interface that was called: `worker_cmd` and `progress` run
-        /// handlers, `notif_pack` writes their answers.
+        /// The called method of DOCA's plugin interface: `worker_cmd` and `progress` run handlers,
+        /// `notif_pack` writes their answers.
         method: String,
-        /// For how long it has not returned, in whole seconds.
+        /// The time since the call, in whole seconds.
         since: Duration,
     },
-    /// Nothing is known: the worker does not run any more, or the library has no function to ask,
-    /// as NVIDIA's.
+    /// The worker no longer runs, or the library (as NVIDIA's) lacks the function.
     Unknown,
 }
 

@@ -17,17 +17,15 @@ use crate::worker::builder::WorkerBuilder;
 use crate::worker::context::Owner;
 
 impl WorkerBuilder {
-    /// Asks the service for the worker (`doca_ctx_start`) and gives a future of it.
-    ///
-    /// The request has been sent when this returns.
+    /// Requests the worker from the service (`doca_ctx_start`) and returns a future of it. The
+    /// request is sent before this returns.
     ///
     /// # Errors
     /// The future resolves to `INVALID_VALUE` for invalid settings (no plugin, a plugin of another
     /// service, CPUs that the service does not have, an environment variable with `=` or NUL in its
-    /// name). When the worker does not run in the end, it resolves to the service's own code and
-    /// words (`INITIALIZATION` from a library that gives none): a plugin does not load or open,
-    /// there is an environment for a worker that exists already, or an existing worker does not
-    /// have a plugin.
+    /// name). If the worker does not run, it resolves to the service's code and reason
+    /// (`INITIALIZATION` from a library without reasons): a plugin does not load or open, or an
+    /// existing worker is given an environment or lacks a plugin.
     pub fn start(self) -> Pending<Worker> {
         Pending::new(running(self.begin()))
     }
@@ -42,36 +40,34 @@ async fn running(start: Result<Owner>) -> Result<Worker> {
     Ok(Worker { owner: owner.share() })
 }
 
-/// How long the service may take to notice what this host has noticed: as long as it has for a
-/// worker that died, and longer than a worker's heartbeat.
+/// How long the service may take to notice a loss: longer than a worker's heartbeat.
 const NOTICE: Duration = Duration::from_secs(2);
 
-/// The first pause between two attempts to restart.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl Worker {
-    /// Starts a new worker in place of this one, which is gone: with the same id, group, plugins,
+    /// Starts a new worker to replace this one, which has ended: with the same id, group, plugins,
     /// environment, CPUs, limits and default deadline, on the same service and engine.
     ///
-    /// No worker restarts by itself, because its plugins lose what they knew. Nothing of the old
-    /// worker is carried over: its tasks have ended with errors, and its domains, registered and
-    /// shared memory and payloads stay with it. Memory has to be
-    /// [shared](crate::memory::Share::share) with the new worker again. The old `Worker` does not
-    /// change, so a restart that fails can be tried again.
+    /// Workers do not restart automatically, because their plugins lose their state. Nothing is
+    /// carried over: the old worker's tasks have ended with errors; its domains, registered and
+    /// shared memory and payloads stay with it. Memory must be
+    /// [shared](crate::memory::Share::share) again. The old `Worker` does not change, so a failed
+    /// restart can be repeated.
     ///
-    /// This host may know of the loss before the service does. While the service says that the old
-    /// worker runs, or that there is no room beside it, it is asked again for two seconds, at first
-    /// after a millisecond, then after twice the pause before. Nothing else is tried again.
+    /// This host may notice the loss before the service does. While the service reports that the
+    /// old worker runs, or that it is at capacity, the request is repeated for 2 s, after 1 ms at
+    /// first and then with a doubling pause. Other errors are not retried.
     ///
-    /// When another host has started a worker of this id meanwhile, this connects to that one, as
+    /// If another host has started a worker with this id meanwhile, this connects to it, as
     /// [`WorkerBuilder::id`] does. If the [environment](WorkerBuilder::env) of that worker differs,
-    /// it does so only at the end of these two seconds, and the worker keeps its environment.
-    /// A worker that must be started after all, because that one ends at this moment, has none.
+    /// this happens only after the 2 s, and the worker keeps its environment. If that worker ends
+    /// at this moment, the new one gets an empty environment.
     ///
     /// # Errors
     /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
-    /// new one dies while it starts, and otherwise as that of [`WorkerBuilder::start`]. When the
-    /// service is gone as well (`NOT_CONNECTED` and the like), the program has to
+    /// new one dies during its start, and otherwise as in [`WorkerBuilder::start`]. When the
+    /// service has ended as well (`NOT_CONNECTED` and similar codes), the program must
     /// [connect](crate::Service::connect) again.
     pub fn restart(&self) -> Pending<Worker> {
         let builder = WorkerBuilder::again(&self.owner);
@@ -87,8 +83,8 @@ impl Worker {
                     result => return result,
                 };
                 if asked >= until {
-                    // A worker that exists for so long was started by another host. Only the
-                    // environment prevents this host from connecting to it.
+                    // After this time, another host's worker exists, and only the environment
+                    // prevents a connection.
                     if error.code() == DocaError::ALREADY_EXIST && builder.has_env() {
                         return running(builder.joining().begin()).await;
                     }
@@ -96,7 +92,7 @@ impl Worker {
                 }
                 rest(&engine, until.min(Instant::now() + pause)).await;
                 pause *= 2;
-                // When the answer came is not known: it may have been there before anybody polled.
+                // The answer's time is unknown: it may have arrived before the first poll.
                 asked = Instant::now();
                 start = builder.clone().begin();
             }

@@ -1,4 +1,4 @@
-//! Workers: processes beside the service that run plugins.
+//! Workers: processes of the service that run plugins.
 
 mod builder;
 mod completion;
@@ -25,8 +25,8 @@ use crate::pending::Pending;
 
 /// A running worker (`struct doca_urom_worker`).
 ///
-/// [`WorkerBuilder::start`] makes one. Clients of a plugin submit tasks to it. Tasks move while the
-/// worker's progress engine is progressed, which futures and waits do.
+/// [`WorkerBuilder::start`] makes one. A plugin's client submits tasks to it. Tasks move while the
+/// worker's progress engine is progressed, as futures and waits do.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -53,19 +53,19 @@ use crate::pending::Pending;
 /// # Ends
 /// When the worker's process dies, every task in flight completes with an error,
 /// [`state`](Self::state) is no longer [`ContextState::Running`](crate::ContextState::Running), and
-/// [`failure`](Self::failure) says why. [`restart`](Self::restart) starts a new one in its place.
+/// [`failure`](Self::failure) returns the reason. [`restart`](Self::restart) starts a new one.
 ///
-/// [`stop`](Self::stop) stops the worker without blocking the thread, and reports what goes wrong.
-/// Dropping the worker stops it, too: its tasks are flushed, and the service lets it go. Tasks in
-/// flight, payloads of replies and [domains](crate::Domain) keep the worker; the last
-/// [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain stops it when it is
-/// dropped. A worker that is dropped inside a completion callback is stopped when that returns. The
-/// service stays connected for as long as the worker exists.
+/// [`stop`](Self::stop) stops the worker without blocking the thread, and reports errors. Dropping
+/// the worker also stops it: its tasks are flushed, and the service releases it. Tasks in flight,
+/// payloads of replies and [domains](crate::Domain) keep the worker; the drop of the last
+/// [`Completion`](crate::Completion), [`Payload`](urom_abi::Payload) or domain stops it. A worker
+/// dropped inside a completion callback is stopped after the callback. The service stays connected
+/// while the worker exists.
 ///
-/// The drop waits for at most a tenth of a second and then leaves the worker to its
-/// [engine](ProgressEngine). With another library than this kit's, it waits for up to ten seconds.
+/// The drop waits at most 0.1 s and then leaves the worker to its [engine](ProgressEngine). With a
+/// library other than this kit's, it waits up to 10 s.
 ///
-/// A clone is a second handle of the same worker: the drop of the last one stops it.
+/// A clone is a handle to the same worker: the drop of the last one stops it.
 ///
 /// # Threads
 /// The worker belongs to the thread of its progress engine.
@@ -75,7 +75,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The id (`doca_urom_worker_get_id`): the one asked for, or the one the service chose.
+    /// The id (`doca_urom_worker_get_id`), requested or chosen by the service.
     pub fn id(&self) -> u64 {
         self.owner.id.get()
     }
@@ -83,7 +83,7 @@ impl Worker {
     /// The group (`doca_urom_worker_get_gid`).
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn group(&self) -> Result<u32> {
         self.owner.group()
     }
@@ -91,94 +91,87 @@ impl Worker {
     /// The state (`doca_ctx_get_state`).
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn state(&self) -> Result<crate::ContextState> {
         Ok(self.owner.state()?.into())
     }
 
-    /// Why the worker left `Running` by itself, in the library's words; `None` when it did not, or
-    /// when the library has no words for it.
+    /// The library's reason why the worker left `Running` by itself, if any.
     pub fn failure(&self) -> Option<String> {
         Some(self.owner.failure()).filter(|text| !text.is_empty())
     }
 
-    /// Whether the worker's plugins return from their calls, as far as the worker has said. It
-    /// reports a plugin that does not return within 6 s, and reports again when it returns. The
-    /// call needs no progress and does not block.
+    /// Whether the worker's plugins return from their calls. The worker reports within 6 s a plugin
+    /// that does not return, and reports again when it does. The call needs no progress and does
+    /// not block.
     ///
     /// A plugin that has not returned for 5 s is [`Health::Stuck`]. The worker is still
-    /// [`ContextState::Running`](crate::ContextState::Running) then, and its tasks end at their
-    /// deadlines only, unless the service was started with `uromd --plugin-timeout`: it ends such a
-    /// worker, and its tasks with `TIME_OUT`.
+    /// [`ContextState::Running`](crate::ContextState::Running) then, but its tasks only end at
+    /// their deadlines. A service with `uromd --plugin-timeout` ends such a worker, and its tasks
+    /// with `TIME_OUT`.
     ///
-    /// A worker that is gone, or a library that cannot tell, such as NVIDIA's, gives
+    /// An ended worker, or a library without this function, such as NVIDIA's, gives
     /// [`Health::Unknown`].
     pub fn health(&self) -> Health {
         self.owner.health()
     }
 
-    /// How many tasks are submitted and not complete (`doca_ctx_get_num_inflight_tasks`), those
-    /// included that were [given up](Self::given_up).
+    /// The number of submitted, incomplete tasks (`doca_ctx_get_num_inflight_tasks`), including
+    /// [cancelled](Self::given_up) ones.
     ///
     /// # Errors
-    /// Whatever the library says.
+    /// The library's errors.
     pub fn in_flight(&self) -> Result<usize> {
         self.owner.in_flight()
     }
 
-    /// How many tasks are in flight whose replies will be thrown away: they passed their deadline,
-    /// were cancelled, or their completion was dropped. They count against
-    /// [`max_inflight`](Self::max_inflight) until the worker answers them or is gone.
+    /// The number of tasks in flight past their deadline, cancelled or without a completion. They
+    /// count against [`max_inflight`](Self::max_inflight) until the worker answers them or ends.
     pub fn given_up(&self) -> usize {
         self.owner.given_up().waiting as usize
     }
 
-    /// How many replies came to tasks that had passed their deadline or were cancelled, refusals
-    /// and replies that are too long included, and were thrown away. Tasks that ended with their
-    /// worker are not counted.
+    /// The number of discarded replies to cancelled tasks and tasks past their deadline, including
+    /// refusals and too long replies. Tasks that ended with their worker are not counted.
     pub fn late_replies(&self) -> u64 {
         self.owner.given_up().late
     }
 
-    /// How many replies came to tasks whose completion had been dropped before, as an executor's
-    /// own timeout does it, and were thrown away.
+    /// The number of discarded replies to tasks whose completion had been dropped.
     pub fn dropped_replies(&self) -> u64 {
         self.owner.given_up().dropped
     }
 
-    /// How many tasks may be allocated at a time.
+    /// The most tasks that may be allocated.
     pub fn max_inflight(&self) -> u32 {
         self.owner.settings.max_inflight
     }
 
-    /// The engine it is connected to.
+    /// The worker's engine.
     pub fn engine(&self) -> &ProgressEngine {
         &self.owner.engine
     }
 
-    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service lets
-    /// it go.
+    /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service
+    /// releases it. A [`Domain`](crate::Domain) must be stopped before its workers (`IN_USE`).
     ///
-    /// A worker that is in a [`Domain`](crate::Domain) cannot be stopped before that (`IN_USE`).
-    ///
-    /// Stopping begins at once; the future resolves when the worker is idle. Completions of its
-    /// tasks that are still around keep the answers they have, or resolve to an error. The worker
-    /// is destroyed with the last of them.
+    /// Stopping begins at once; the future resolves when the worker is idle. Remaining completions
+    /// of its tasks keep their answers, or resolve to an error. The worker is destroyed with the
+    /// last of them.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when payloads of its replies are still held, whose memory is
-    /// the worker's. Nothing is stopped then; the worker stops when the last of them is dropped.
+    /// The future resolves to `IN_USE` while payloads of its replies exist, because they are in the
+    /// worker's memory. Then the worker only stops when the last payload is dropped.
     pub fn stop(self) -> Pending<()> {
         lifecycle::stop(self.owner)
     }
 
-    /// The service that it was started on.
+    /// The worker's service.
     pub fn service(&self) -> ServiceHandle {
         ServiceHandle::of(Arc::clone(&self.owner.service))
     }
 
-    /// A value of a crate that builds upon this one: one of each type for each worker. It is
-    /// dropped with the worker.
+    /// A value of a dependent crate: one of each type for each worker, dropped with it.
     #[doc(hidden)]
     pub fn attached<T: Default + 'static>(&self) -> Rc<T> {
         let mut attached = self.owner.attached.borrow_mut();

@@ -1,14 +1,14 @@
-//! What a task ended with, as plain bytes.
+//! The result of a task, as bytes.
 
 use urom_abi::DocaError;
 
-/// What a task ended with, in memory of its own.
+/// The result of a task, in its own memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawReply {
-    /// The notification's status, or why there was none.
+    /// The notification's status, or the reason for its absence.
     pub status: DocaError,
-    /// The notification's bytes; `None` when the task ended without one.
+    /// The notification's bytes; `None` without one.
     pub bytes: Option<Vec<u8>>,
-    /// Why the command failed, in the words of its plugin or its worker; empty when nobody said so.
+    /// The plugin's or worker's reason for a failure; empty if unknown.
     pub why: String,
 }

@@ -1,9 +1,9 @@
-//! Where a task of a worker and the future or callback that waits for it meet.
+//! A slot connects a worker's task with its future or callback. The slot's address is the task's
+//! user data.
 //!
-//! Every task has a slot, whose address is the task's user data. This project's library has room
-//! for the slot in the task itself; for another library, slots are boxes. Where the library allows
-//! it, a slot keeps its task from one command to the next, so that in steady state a command
-//! allocates nothing. Everything belongs to one thread.
+//! This project's library has memory for the slot in the task itself; for another library, slots
+//! are boxes. If the library allows it, a slot keeps its task for the next command, so that
+//! commands allocate nothing in steady state. Everything belongs to one thread.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::c_void;
@@ -17,44 +17,38 @@ use urom_os::fork::Inherited;
 
 use super::raw_reply::RawReply;
 
-/// The state of a slot, by what waits for its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum SlotState {
-    /// It is ready for the next command, or the program fills or reads it.
+    /// Ready for the next command, or used by the program.
     Idle,
-    /// A future waits, and the task is in flight.
+    /// A future waits for the task in flight.
     Waiting,
-    /// A callback waits, and the task is in flight.
+    /// A callback waits for the task in flight.
     Calling,
-    /// The task is complete, and the future has yet to take it.
+    /// The task is complete; its future has not taken it.
     Complete,
-    /// The future, or the callback, gets the slot's [`End`]. The task may be in flight.
+    /// The future or callback gets the slot's [`End`]. The task may be in flight.
     GivenUp,
-    /// The task is in flight, and its answer will be thrown away.
+    /// The task is in flight, and its answer will be discarded.
     Dropped,
 }
 
-/// Why a task ended without the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Its deadline passed, so many nanoseconds after the submission.
+    /// The deadline passed, this many nanoseconds after the submission.
     TimedOut(u64),
     Cancelled,
-    /// Its worker was made before a fork.
     Inherited(Inherited),
 }
 
-/// Takes the end of a slot's task, as a future does, and gives it to the slot's callback.
-///
 /// # Safety
-/// The slot's callback was stored together with this function and was not taken yet.
+/// The callback was stored together with this function and has not been taken.
 pub(crate) type Deliver<C> = unsafe fn(&C, &Slot<C>);
 
-/// The bytes of a slot that hold a callback: 32 of its own data, and 8 for the name of its command.
+/// The bytes of a slot for a callback: 32 of its own data, and 8 for its command's name.
 pub(crate) const CALLBACK_ROOM: usize = 40;
 
-/// A task's payload: its buffer, and the memory of that.
 #[derive(Clone, Copy)]
 pub(crate) struct TaskPayload {
     pub(crate) buffer: NonNull<Buf>,
@@ -62,36 +56,32 @@ pub(crate) struct TaskPayload {
     pub(crate) capacity: usize,
 }
 
-/// The place of one task of a worker, whose context is a `C`. A command without a callback uses
-/// the first cache line and the task's.
+/// A command without a callback uses only the first cache line of its slot.
 #[repr(C, align(64))]
 pub(crate) struct Slot<C> {
     pub(crate) state: Cell<SlotState>,
-    /// Whether the library has the task back.
     pub(crate) is_released: Cell<bool>,
-    /// How long the command is that the task holds.
     pub(crate) length: Cell<u32>,
-    /// The number of the command in its worker.
     pub(crate) serial: Cell<u64>,
     pub(crate) plugin: Cell<u64>,
     pub(crate) task: NonNull<Task>,
     pub(crate) data: NonNull<u8>,
-    /// Where the task's end can be read, if the library shows it.
+    /// The memory of the task's result, if the library shows it.
     pub(crate) end: Option<NonNull<CmdTaskEnd>>,
     pub(crate) waker: Cell<Option<Waker>>,
     next: Cell<Option<NonNull<Slot<C>>>>,
     pub(crate) capacity: usize,
     pub(crate) command: NonNull<CmdTask>,
     pub(crate) payload: NonNull<Buf>,
-    /// How many nanoseconds each command of the task has; 0 for ever.
+    /// The limit of each command in nanoseconds; 0 means none.
     pub(crate) limit: Cell<u64>,
     /// The deadline, for a library without deadlines.
     pub(crate) deadline: Cell<Option<Instant>>,
-    /// Why it ended early, for a library without deadlines.
+    /// The reason of an early end, for a library without deadlines.
     pub(crate) given_up: Cell<Option<End>>,
-    /// The answer of a task that was released because its worker stopped.
+    /// The answer of a task released because its worker stopped.
     pub(crate) reply: Cell<Option<Box<RawReply>>>,
-    /// In the state `Calling`.
+    /// Set in the state `Calling`.
     pub(crate) deliver: Cell<Option<Deliver<C>>>,
     callback: UnsafeCell<[MaybeUninit<u64>; CALLBACK_ROOM / 8]>,
 }
@@ -99,7 +89,6 @@ pub(crate) struct Slot<C> {
 const _: () = assert!(size_of::<Slot<()>>() <= CMD_TASK_AREA && align_of::<Slot<()>>() == 64);
 
 impl<C> Slot<C> {
-    /// The slot of a task that the program has, which is for a plugin.
     pub(crate) fn new(
         command: NonNull<CmdTask>,
         task: NonNull<Task>,
@@ -130,45 +119,37 @@ impl<C> Slot<C> {
         }
     }
 
-    /// The memory for a callback: [`CALLBACK_ROOM`] bytes, 8-aligned.
     #[inline]
     pub(crate) fn callback(&self) -> NonNull<u64> {
         NonNull::from(&self.callback).cast()
     }
 
-    /// Whether a future waits for it and has nothing to take yet.
     #[inline]
     pub(crate) fn is_pending(&self) -> bool {
         self.state.get() == SlotState::Waiting
     }
 
-    /// Whether a callback waits for its end.
     pub(crate) fn is_calling(&self) -> bool {
         self.deliver.get().is_some()
     }
 
-    /// Whether its future left a waker.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         // SAFETY: the slot belongs to this thread, and no other reference to the waker exists.
         unsafe { &*self.waker.as_ptr() }.is_some()
     }
 
-    /// Whether its task is in flight, and the answer will be thrown away.
     pub(crate) fn is_given_up(&self) -> bool {
         !self.is_released.get()
             && matches!(self.state.get(), SlotState::GivenUp | SlotState::Dropped)
     }
 }
 
-/// The slots of a worker.
 pub(crate) struct Slots<C> {
-    /// Those whose task the library does not have back, and all boxes.
+    /// Slots with an unreleased task, and all boxes.
     all: RefCell<Vec<NonNull<Slot<C>>>>,
     ready: Cell<Option<NonNull<Slot<C>>>>,
-    /// Boxes without a task.
     spare: Cell<Option<NonNull<Slot<C>>>>,
-    /// Whether slots are boxes.
     are_boxes: bool,
 }
 
@@ -181,7 +162,7 @@ impl<C> Slots<C> {
     #[inline]
     fn pop(list: &Cell<Option<NonNull<Slot<C>>>>) -> Option<NonNull<Slot<C>>> {
         let slot = list.get()?;
-        // SAFETY: a slot on a list has its task or is a box, so it is where it was.
+        // SAFETY: a slot on a list has its task or is a box, so it has not moved.
         list.set(unsafe { slot.as_ref() }.next.get());
         Some(slot)
     }
@@ -192,10 +173,9 @@ impl<C> Slots<C> {
         slot.next.set(list.replace(Some(NonNull::from(slot))));
     }
 
-    /// A slot whose task is ready for the next command.
     #[inline]
     pub(crate) fn take_ready(&self) -> Option<&Slot<C>> {
-        // SAFETY: its task is not released while the program has it.
+        // SAFETY: the task is not released while the program has it.
         Slots::pop(&self.ready).map(|slot| unsafe { slot.as_ref() })
     }
 
@@ -204,11 +184,9 @@ impl<C> Slots<C> {
         Slots::push(&self.ready, slot);
     }
 
-    /// Puts the slot of a new task into its area, which the library keeps as long as the worker, or
-    /// into a box.
-    ///
+    /// The library keeps the area as long as the worker.
     /// # Safety
-    /// The area is the task's, and has as many bytes as [`CMD_TASK_AREA`].
+    /// The area belongs to the task, and has [`CMD_TASK_AREA`] bytes.
     pub(crate) unsafe fn add(&self, slot: Slot<C>, area: Option<NonNull<c_void>>) -> &Slot<C> {
         let place = match (area, Slots::pop(&self.spare)) {
             (Some(area), _) => area.cast::<Slot<C>>(),
@@ -222,14 +200,13 @@ impl<C> Slots<C> {
         if area.is_some() {
             self.all.borrow_mut().push(place);
         }
-        // SAFETY: memory of this size, of the caller or of a box of this. An earlier slot in it has
-        // nothing that must be dropped, as its task is released.
+        // SAFETY: memory of this size, the caller's or a box. An earlier slot in it has nothing to
+        // drop, as its task is released.
         unsafe { place.write(slot) };
         // SAFETY: just written.
         unsafe { place.as_ref() }
     }
 
-    /// Takes a slot out whose task is released.
     pub(crate) fn remove(&self, slot: &Slot<C>) {
         slot.is_released.set(true);
         if self.are_boxes {
@@ -242,7 +219,7 @@ impl<C> Slots<C> {
         }
     }
 
-    /// Takes back a slot after [`remove`](Slots::remove), with the last reference to it.
+    /// Takes a slot after [`remove`](Slots::remove), with the last reference to it.
     pub(crate) fn put_spare(&self, slot: &Slot<C>) {
         slot.state.set(SlotState::Idle);
         if self.are_boxes {
@@ -250,10 +227,10 @@ impl<C> Slots<C> {
         }
     }
 
-    /// The slots. Callers may add and remove slots meanwhile.
+    /// The slots. Callers may add and remove slots during the iteration.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Slot<C>> {
         let all = self.all.borrow().clone();
-        // SAFETY: slots stay where they are until this is dropped, with or without a task.
+        // SAFETY: slots do not move until this is dropped, with or without a task.
         all.into_iter().map(|slot| unsafe { slot.as_ref() })
     }
 }

@@ -20,7 +20,6 @@ pub fn plugins() -> PluginDirectory {
 }
 
 thread_local! {
-    /// The plugins of this test's services, until its thread ends.
     static PLUGINS: RefCell<Vec<PluginDirectory>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -40,7 +39,6 @@ pub fn start(service: &Service) -> (Client, Worker) {
     (graph, worker)
 }
 
-/// Asserts that an error has a code, and a text with each of these in it.
 #[track_caller]
 pub fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
     let error = result.map(drop).unwrap_err();
@@ -50,13 +48,11 @@ pub fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
     }
 }
 
-/// Waits for something that has to come.
 #[track_caller]
 pub fn soon<F: Future>(future: F) -> F::Output {
     block_on_for(LIMIT, future).unwrap()
 }
 
-/// Calls `done` until it holds, which has to happen.
 #[track_caller]
 pub fn until(mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + LIMIT;

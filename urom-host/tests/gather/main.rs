@@ -1,5 +1,4 @@
-//! The ready all-gathers, among themselves and with bad participants. Those that need `mpirun` are
-//! tested with the whole path.
+//! The all-gathers of the crate, also with bad participants. Tests with `mpirun` are elsewhere.
 
 mod in_process;
 mod meeting;
@@ -14,22 +13,18 @@ use urom_host::gather::{AllGather, BoxError, Error, InProcess};
 
 use meeting::group;
 
-/// Longer than anything here takes.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What participant `index` gives in exchange number `round`.
 fn block(index: u32, round: u32, length: usize) -> Vec<u8> {
     let first = (index << 4 ^ round << 6) as u8;
     (0..length).map(|at| at as u8 ^ first).collect()
 }
 
-/// Runs an exchange to its end.
 fn exchange(gather: &mut dyn AllGather, own: &[u8]) -> Result<Vec<u8>, BoxError> {
     gather.begin(own)?;
     finish(gather, own.len())
 }
 
-/// Tests an exchange until it is over.
 fn finish(gather: &mut dyn AllGather, length: usize) -> Result<Vec<u8>, BoxError> {
     let mut blocks = vec![0; length * gather.participants() as usize];
     let deadline = Instant::now() + LIMIT;
@@ -40,7 +35,6 @@ fn finish(gather: &mut dyn AllGather, length: usize) -> Result<Vec<u8>, BoxError
     Ok(blocks)
 }
 
-/// Exchanges blocks of the given lengths, and checks what comes of it.
 fn exchanges(gather: &mut dyn AllGather, lengths: &[usize]) {
     for (&length, round) in lengths.iter().zip(0..) {
         let own = block(gather.index(), round, length);
@@ -55,7 +49,6 @@ fn code(error: &BoxError) -> DocaError {
     error.downcast_ref::<Error>().unwrap().code()
 }
 
-/// A group of each kind.
 fn groups(participants: u32) -> [Vec<Box<dyn AllGather + Send>>; 2] {
     let in_process = InProcess::group(participants).into_iter();
     [
@@ -66,7 +59,7 @@ fn groups(participants: u32) -> [Vec<Box<dyn AllGather + Send>>; 2] {
 
 #[test]
 fn participants_exchange_blocks_of_any_length_again_and_again() {
-    // Several times what a socket's buffers take.
+    // Several times the size of a socket's buffers.
     let big = 6 << 20;
     for group in groups(4) {
         thread::scope(|scope| {

@@ -10,14 +10,13 @@ use urom_host::gather::Rendezvous;
 
 use crate::LIMIT;
 
-/// A meeting point of its own.
 pub(crate) fn meet() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-/// The address of a meeting point where nobody listens yet, and that nobody else can take.
+/// An address without a listener, which no other socket can take.
 pub(crate) fn deserted() -> (Deserted, SocketAddr) {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
@@ -25,7 +24,6 @@ pub(crate) fn deserted() -> (Deserted, SocketAddr) {
     (Deserted(socket), address)
 }
 
-/// A bound socket.
 pub(crate) struct Deserted(OwnedFd);
 
 impl Deserted {
@@ -35,7 +33,6 @@ impl Deserted {
     }
 }
 
-/// A complete group, in the order of the indices.
 pub(crate) fn group(participants: u32) -> Vec<Rendezvous> {
     let (listener, address) = meet();
     let others: Vec<_> = (1..participants)
@@ -48,21 +45,17 @@ pub(crate) fn group(participants: u32) -> Vec<Rendezvous> {
     group
 }
 
-/// A frame as participants send it.
 pub(crate) fn frame(kind: &[u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u64).to_le_bytes();
     [kind, &number.to_le_bytes()[..], &length, body].concat()
 }
 
-/// Says what a participant says first.
 pub(crate) fn greet(stream: &mut TcpStream, participants: u64, index: u32) {
     stream.write_all(&frame(b"meet", index, &participants.to_le_bytes())).unwrap();
 }
 
-/// The length of that.
 pub(crate) const GREETING: usize = 24;
 
-/// What participant 0 says when all are there.
 pub(crate) fn welcome() -> Vec<u8> {
     frame(b"data", 0, b"")
 }

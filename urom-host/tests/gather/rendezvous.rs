@@ -1,4 +1,4 @@
-//! Exchanges over TCP, and what ends them.
+//! Exchanges over TCP, and their failures.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ fn testing_never_waits() {
     for participant in &mut participants {
         participant.begin(b"x").unwrap();
     }
-    // Participant 0 is not tested, so nothing can come back; this returns all the same.
+    // Participant 0 does not run, so no answer can arrive; this still returns.
     assert!(!participants[1].test(&mut blocks).unwrap());
     while !participants[0].test(&mut blocks).unwrap() {}
     assert_eq!(finish(&mut participants[1], 1).unwrap(), b"xx");
@@ -76,7 +76,7 @@ fn a_participant_that_dies_half_way_through_its_block_is_noticed() {
     let (mut other, mut hub) = (participants.pop().unwrap(), participants.pop().unwrap());
     let big = 64 << 20;
     other.begin(&vec![1; big]).unwrap();
-    // As much as the sockets take; then it is gone.
+    // As much as the sockets accept; then the participant ends.
     assert!(!other.test(&mut vec![0; 2 * big]).unwrap());
     drop(other);
     let error = exchange(&mut hub, &vec![0; big]).unwrap_err();
@@ -98,7 +98,7 @@ fn participant_0_that_dies_half_way_through_the_answer_is_noticed() {
     other.begin(b"b").unwrap();
     assert!(!other.test(&mut [0; 2]).unwrap());
     stream.read_exact(&mut [0; 17]).unwrap();
-    // The head of all blocks, and one of the two.
+    // The header of all blocks, and one of two blocks.
     stream.write_all(&frame(b"data", 1, b"ab")[..17]).unwrap();
     drop(stream);
     let error = finish(&mut other, 1).unwrap_err();
@@ -126,7 +126,7 @@ fn participant_0_that_talks_nonsense_is_an_error() {
 
 #[test]
 fn a_reason_that_comes_in_parts_is_not_taken_for_blocks() {
-    // As many bytes of it as all blocks have come first.
+    // First as many bytes of it as all blocks have.
     for length in [0, 1] {
         let (mut stream, mut other) = joined();
         other.begin(&vec![b'b'; length]).unwrap();
@@ -177,7 +177,6 @@ fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
     assert!(error.to_string().contains("participant 1 sent what is no part"), "{error}");
 }
 
-/// Participant 1 of a group of two, and its connection at participant 0.
 fn joined() -> (TcpStream, Rendezvous) {
     let (listener, address) = meet();
     let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());

@@ -1,4 +1,4 @@
-//! Meetings that do not come about, and guests nobody asked.
+//! Incomplete meetings, and unknown connections.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,6 @@ use urom_host::gather::Rendezvous;
 use crate::LIMIT;
 use crate::meeting::{GREETING, deserted, greet, meet, welcome};
 
-/// Shorter than the tests' patience.
 const SHORT: Duration = Duration::from_millis(300);
 
 #[test]
@@ -45,7 +44,7 @@ fn without_participant_0_the_others_give_up_at_their_deadline_and_say_why() {
 
 #[test]
 fn localhost_of_participant_0_is_reached_at_the_address_of_either_family() {
-    // A port that is free right now; nobody else takes it by number.
+    // A free port; no other socket binds it by number.
     let port = meet().1.port();
     let host = thread::spawn(move || Rendezvous::join(format!("localhost:{port}"), 0, 3, LIMIT));
     let four = thread::spawn(move || Rendezvous::join(format!("127.0.0.1:{port}"), 1, 3, LIMIT));
@@ -68,7 +67,7 @@ fn an_error_names_the_addresses_that_a_name_means() {
 fn those_who_come_before_participant_0_wait_for_it() {
     let (deserted, address) = deserted();
     let early = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT));
-    // Whether its first attempts came before this or not: it gets in.
+    // Whether its first attempts came earlier or not: it is accepted.
     let _late = Rendezvous::host(deserted.listen(), 2, LIMIT).unwrap();
     early.join().unwrap().unwrap();
 }
@@ -92,7 +91,7 @@ fn a_wrong_number_of_participants_ends_the_meeting_for_all() {
     let error = bad.join().unwrap().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert!(error.to_string().contains("participant 2 was told of 4"), "{error}");
-    // The good one was told, or was on its way still and found nobody.
+    // The good one received the error, or arrived after the listener was closed.
     good.join().unwrap().unwrap_err();
 }
 
@@ -169,7 +168,7 @@ fn strangers_are_told_of_when_the_group_stays_incomplete() {
 #[test]
 fn a_participant_that_died_before_the_group_was_complete_can_come_again() {
     let (listener, address) = meet();
-    // All of it has happened before participant 0 looks.
+    // All of this happens before participant 0 accepts.
     let connect = || TcpStream::connect(address).unwrap();
     let [mut died, mut again] = [connect(), connect()];
     greet(&mut died, 3, 1);

@@ -1,4 +1,4 @@
-//! All-gathers as the library sees them: errors, panics, and calls that break the rules.
+//! All-gathers seen by the library: errors, panics, and calls that break the rules.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,8 +12,6 @@ use crate::domains::{alone, domain, run};
 use crate::fake::{self, ANSWERS, HABIT, habit};
 use crate::{LIMIT, connect, send, start, world};
 
-/// An all-gather that does what it is told when it is begun, and when it is tested; other than that
-/// it is alone.
 #[derive(Clone, Copy)]
 struct Scripted {
     begin: fn() -> Result<(), BoxError>,
@@ -81,7 +79,7 @@ fn a_panic_in_the_all_gather_goes_on_in_whoever_waits() {
         let start = domain(&service, &worker).gather(gather).start();
         let panic = catch_unwind(AssertUnwindSafe(|| start.wait())).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"in the all-gather"));
-        // Without a wait, it is whoever progresses; the start has failed then.
+        // Without a wait, the caller of the progress gets the panic; the start has failed then.
         let start = domain(&service, &worker).gather(gather).start();
         let panic = catch_unwind(AssertUnwindSafe(|| while !service.progress() {})).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"in the all-gather"));
@@ -92,12 +90,10 @@ fn a_panic_in_the_all_gather_goes_on_in_whoever_waits() {
     let start = AssertUnwindSafe(domain(&service, &worker).gather(gather));
     let panic = catch_unwind(|| { start }.0.start()).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"in the start"));
-    // And everything still works.
     run(domain(&service, &worker)).stop().unwrap();
     assert_eq!(send(&graph, &worker, 2).wait().unwrap().data, 2);
 }
 
-/// An all-gather that tries what is not allowed inside of one.
 struct Curious {
     service: Rc<Service>,
     worker: Rc<Worker>,
@@ -160,7 +156,7 @@ fn nonsense_from_the_library_is_answered_with_codes() {
     let (good, bad) = (DocaError::SUCCESS, DocaError::INVALID_VALUE);
     let before = [bad, bad, DocaError::TOO_BIG, bad, bad, bad, bad];
     let answers = [&before[..], &[good, DocaError::BAD_STATE, good, good, good, bad]].concat();
-    // One participant takes any length that an address can have.
+    // A single participant may use any length up to the address space.
     for builder in [domain(&service, &worker), domain(&service, &worker).gather(gather)] {
         drop(builder.start());
         assert_eq!(std::mem::take(&mut *ANSWERS.lock().unwrap()), answers);

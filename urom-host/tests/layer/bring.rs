@@ -1,11 +1,8 @@
-//! A command with payloads and an answer with some.
-//!
-//! They have the same layout, because the fake answers with the command's own bytes: tag, script,
-//! an address and a length for each payload, payloads.
+//! A command and an answer with payloads. Both have the same layout, because the fake answers with
+//! the command's bytes: tag, script, an address and a length for each payload, payloads.
 
 use urom_abi::{Payload, urom_command, urom_notification};
 
-/// The fixed part's length.
 pub(crate) const LEN: usize = 48;
 
 #[urom_command(plugin = "worker_graph", version = 1)]
@@ -33,7 +30,6 @@ pub(crate) enum Notification {
     },
 }
 
-/// A command whose payloads are the first byte and the others.
 pub(crate) fn split(data: &[u8]) -> Bring<'_> {
     let (first, rest) = data.split_at(data.len().min(1));
     Bring { script: 0, first, rest }

@@ -1,4 +1,4 @@
-//! Domains: start and stop, what keeps what, and what is refused.
+//! Domains: start and stop, lifetimes, and refusals.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,7 +17,6 @@ pub(crate) fn alone() -> InProcess {
     InProcess::alone()
 }
 
-/// A domain of one process with one worker.
 pub(crate) fn domain(service: &Service, worker: &Worker) -> DomainBuilder {
     service.domain().worker(7, worker).gather(alone())
 }
@@ -123,10 +122,9 @@ fn a_start_that_is_dropped_is_taken_back() {
     fails(block_on_for(Duration::from_millis(3), &mut start), DocaError::TIME_OUT, &[]);
     drop(start);
     drop(domain(&service, &worker));
-    // One that has not given its block yet.
     let mut group = InProcess::group(2);
     drop(domain(&service, &worker).gather(group.remove(0)).start());
-    // The library has a code of its own for it.
+    // The library has its own code for this.
     fails(
         domain(&service, &worker).gather(group.remove(0)).start().wait(),
         DocaError::NOT_FOUND,

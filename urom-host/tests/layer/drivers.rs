@@ -1,4 +1,4 @@
-//! Several drivers of one thread, of which one is not polled any more.
+//! Several drivers of one thread; one is no longer polled.
 
 use std::cell::Cell;
 use std::future::{Future, pending};
@@ -16,7 +16,6 @@ use urom_host::{Error, Result};
 
 use crate::{LIMIT, world};
 
-/// Counts how often it is woken.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -37,14 +36,14 @@ fn a_driver_that_is_not_polled_any_more_does_not_keep_others_asleep() {
         let waker = Waker::from(Arc::clone(&woken));
         let mut cx = Context::from_waker(&waker);
         let mut parked = Box::pin(drive(pending::<Result<()>>()));
-        // Both have asked for notifications at last, and sleep.
+        // Eventually both have requested notifications, and sleep.
         let mut quiet = 0;
         while quiet < 100 {
             assert!(parked.as_mut().poll(&mut cx).is_pending());
             quiet = if woken.0.swap(0, Ordering::Relaxed) == 0 { quiet + 1 } else { 0 };
             yield_now().await;
         }
-        // One of them clears that as an answer comes, and is never polled again.
+        // One driver clears the notification when an answer arrives, and is never polled again.
         let answered = Rc::new(Cell::new(false));
         let theirs = Rc::clone(&answered);
         graph.task_loopback(&worker, 1).submit_with(move |_| theirs.set(true)).unwrap();

@@ -1,4 +1,4 @@
-//! Tasks that are given up, and how little a command takes that is not.
+//! Cancelled tasks, and the cost of other commands.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
@@ -13,7 +13,6 @@ use crate::{Client, connect, fails, send, sleep_until, start, world};
 
 const SHORT: Duration = Duration::from_millis(2);
 
-/// A service of a library that takes no task twice, as any other than this project's may.
 fn plain() -> Service {
     Service::builder().library(fake::plain_library()).connect().unwrap()
 }
@@ -26,7 +25,7 @@ fn round_trip(graph: &Client, worker: &urom_host::Worker, data: u64) {
 fn a_command_takes_two_calls_of_the_library_that_keeps_tasks_and_fifteen_of_another() {
     let (_clean, service, graph, worker) = world(0);
     round_trip(&graph, &worker, 1);
-    // Submit and progress; the end is read where it lies.
+    // Submit and progress; the result is read in place.
     assert_eq!(fake::calls(|| round_trip(&graph, &worker, 2)), 2);
     let callback = || {
         graph
@@ -89,7 +88,7 @@ fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
     for round in 0..10 {
         let flights: Vec<_> = (0..4).map(|data| send(&graph, &worker, data)).collect();
         assert!(flights.iter().all(|flight| flight.cancel()));
-        // All answers come before anybody asks.
+        // All answers arrive before the first cancel.
         while service.progress() {}
         assert_eq!((worker.given_up(), worker.late_replies()), (0, round * 4 + 4));
         let others: Vec<_> = (4..8).map(|data| send(&graph, &worker, data)).collect();
@@ -146,11 +145,11 @@ fn a_deadline_that_is_set_after_the_notification_was_asked_for_wakes_the_event_l
     let (_clean, service, graph, worker) = world(0);
     let engine = service.engine();
     let hang = |limit| graph.task_loopback(&worker, script::HANG).deadline(limit).submit().unwrap();
-    // The descriptor is made by the first poll, after the deadline was set.
+    // The first poll makes the descriptor, after the deadline was set.
     engine.request_notification().unwrap();
     let first = hang(SHORT);
     sleep_until(engine, || first.is_complete());
-    // Another task waits for long: this deadline comes before the one that the timer is set to.
+    // A task waits long: this deadline comes before the timer's.
     let long = hang(Duration::from_secs(3600));
     engine.request_notification().unwrap();
     let second = hang(SHORT);
@@ -166,7 +165,6 @@ fn a_callback_that_is_cancelled_after_the_notification_was_asked_for_wakes_the_e
     let theirs = Rc::clone(&called);
     let handle =
         graph.task_loopback(&worker, script::HANG).submit_with(move |_| theirs.set(true)).unwrap();
-    // The descriptor is there already.
     engine.as_fd();
     engine.request_notification().unwrap();
     assert!(handle.cancel());
@@ -228,17 +226,17 @@ fn late_replies_without_bytes_count_and_the_end_of_the_worker_does_not() {
 #[test]
 fn answers_to_dropped_futures_are_counted_apart_from_late_ones() {
     let (_clean, service, graph, worker) = world(0);
-    // As an executor's own timeout does it; the second was polled before.
+    // As an executor's timeout does; the second task was polled before.
     drop(send(&graph, &worker, 1));
     let hangs = send(&graph, &worker, script::HANG);
     assert_eq!(block_on_for(SHORT, hangs).unwrap_err().code(), DocaError::TIME_OUT);
     let known = send(&graph, &worker, 2);
     assert_eq!((worker.late_replies(), worker.dropped_replies()), (0, 1));
     assert!(service.progress());
-    // An answer that is there before its future is dropped came in time.
+    // An answer before the drop of its future is in time.
     assert!(known.is_complete());
     drop(known);
-    // A deadline that passed before is what counts.
+    // An earlier deadline takes precedence.
     let late = send(&graph, &worker, 3);
     assert!(late.cancel());
     drop(late);

@@ -1,5 +1,4 @@
-//! Questions for the workers of a group that are given up: nobody gets the answer, and it is
-//! counted.
+//! Cancelled group queries: their answers are discarded and counted.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,15 +14,13 @@ use crate::{LIMIT, connected, fails};
 
 const SHORT: Duration = Duration::from_millis(2);
 
-/// A question that is with the library by now, and stays there.
 fn waiting(service: &Service, group: u32) -> GroupQuery {
     let query = service.workers_of_group(group);
-    // Questions leave in their order.
+    // Queries are submitted in order.
     assert_eq!(service.workers_of_group(3).wait().unwrap(), [0, 1, 2]);
     query
 }
 
-/// Has the library answer those that wait; how many answers were late, and how many dropped.
 fn release(service: &Service) -> (u64, u64) {
     assert_eq!((service.late_replies(), service.dropped_replies()), (0, 0), "nothing came yet");
     assert_eq!(service.workers_of_group(group::RELEASES).wait().unwrap(), [0, 1, 2, 3]);
@@ -45,7 +42,6 @@ fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
         "{text}"
     );
     assert_eq!(release(&service), (1, 0));
-    // And nobody else's answer is touched.
     assert_eq!(service.workers_of_group(2).deadline(LIMIT).wait().unwrap(), [0, 1]);
     assert_eq!((service.late_replies(), service.dropped_replies()), (1, 0));
 }
@@ -62,7 +58,7 @@ fn each_question_has_a_deadline_of_its_own_and_the_last_one_said_counts() {
     for query in [sooner, later] {
         assert_eq!(block_on_for(LIMIT, query).unwrap().unwrap_err().code(), DocaError::TIME_OUT);
     }
-    // The deadline of zero may have passed before it was taken back.
+    // The deadline of zero may have passed before the cancel.
     let given_up = taken_back.cancel();
     let code = taken_back.wait().unwrap_err().code();
     assert_eq!(code, if given_up { DocaError::SKIPPED } else { DocaError::TIME_OUT });
@@ -78,7 +74,7 @@ fn a_cancelled_question_is_skipped_and_its_answer_counted() {
     let query = waiting(&service, group::WAITS);
     let handle = query.handle();
     assert!(query.cancel() && !query.cancel() && !handle.cancel());
-    // The answer may come before anybody asks for the end.
+    // The answer may arrive before the future is polled.
     assert_eq!(release(&service), (1, 0));
     fails(query.wait(), DocaError::SKIPPED, &["it was cancelled before its answer came"]);
     let answered = service.workers_of_group(2);
@@ -104,10 +100,9 @@ fn the_answer_to_a_question_that_was_dropped_is_counted_apart() {
     let (_clean, service) = connected();
     let query = waiting(&service, group::WAITS);
     let handle = query.handle();
-    // As an executor's timeout does it.
     assert_eq!(block_on_for(SHORT, query).unwrap_err().code(), DocaError::TIME_OUT);
     assert!(!handle.cancel(), "nobody waits for it");
-    // Told or not: it was cancelled first.
+    // Answered or not: it was cancelled first.
     let query = waiting(&service, group::WAITS);
     assert!(query.cancel());
     drop(query);
@@ -158,7 +153,7 @@ fn a_waker_that_panics_at_a_deadline_does_not_end_the_services_thread() {
     assert!(query.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     let other = waiting(&service, group::WAITS).deadline(Duration::ZERO);
     assert_eq!(other.wait().unwrap_err().code(), DocaError::TIME_OUT);
-    // The library answers; the waker panics; the next question is answered all the same.
+    // The library answers; the waker panics; the next query is still answered.
     assert_eq!(release(&service), (1, 0));
     assert_eq!(block_on(&mut query).unwrap(), [0, 1, 2, 3, 4, 5]);
     let again = catch_unwind(AssertUnwindSafe(|| {

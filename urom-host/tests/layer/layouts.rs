@@ -1,4 +1,4 @@
-//! A plugin whose messages have another layout than the host's is refused, if the library can tell.
+//! A plugin with another message layout is refused, if the library has its description.
 
 use urom_abi::describe;
 use urom_abi::describe::section::{self, Build, Panic};
@@ -24,7 +24,6 @@ mod other {
     }
 }
 
-/// What a service that found a plugin of this definition tells.
 fn serve(protocol: &describe::Protocol, description: Vec<u8>) {
     *fake::DESCRIPTION.lock().unwrap() = Some((protocol.fingerprint(), description));
 }

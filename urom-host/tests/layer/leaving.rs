@@ -1,4 +1,4 @@
-//! Workers and domains that do not stop as they are dropped: their engine destroys them later.
+//! Workers and domains that stop after their drop: their engine destroys them later.
 
 use std::cell::{Cell, RefCell};
 use std::future::pending;
@@ -13,11 +13,10 @@ use crate::domains::{domain, run};
 use crate::fake::{self, HABIT, habit, live, script};
 use crate::{Graph, connected, send, start, world};
 
-/// How long a drop may take on a machine that has other things to do: it waits for a tenth of a
-/// second.
+/// The longest drop on a busy machine: a drop waits for 0.1 s.
 const BRIEFLY: Duration = Duration::from_millis(400);
 
-/// What a drop takes that waits for the end itself.
+/// A drop that itself waits for the end takes at least this long.
 const WAITS: Duration = Duration::from_millis(600);
 
 fn freeze() {
@@ -28,7 +27,6 @@ fn thaw() {
     HABIT.store(habit::GOOD, Ordering::SeqCst);
 }
 
-/// Thaws while the thread waits for it.
 fn thaw_later() -> JoinHandle<()> {
     std::thread::spawn(|| {
         std::thread::sleep(WAITS);
@@ -95,7 +93,6 @@ fn a_worker_that_has_its_engine_alone_waits_for_its_own_end() {
     freeze();
     let thawing = thaw_later();
     drop(worker);
-    // The engine, too.
     assert_eq!(live(), before - 2);
     thawing.join().unwrap();
 }
@@ -122,11 +119,10 @@ fn an_engine_whose_last_user_goes_in_a_callback_waits_after_it() {
     .unwrap();
     *slot.borrow_mut() = Some((engine, worker));
     let thawing = thaw_later();
-    // What goes in the callback is let go of after it, and the engine with it.
+    // The worker dropped in the callback is destroyed after it, and the engine with it.
     block_on_for(BRIEFLY, pending::<()>()).unwrap_err();
     thawing.join().unwrap();
     assert!(inside.get() >= before);
-    // Two workers and the engine.
     assert_eq!(live(), before - 3);
 }
 

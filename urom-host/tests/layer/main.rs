@@ -1,5 +1,4 @@
-//! This crate's own layer, on a library in memory that fails on demand. What the real service does
-//! is tested elsewhere.
+//! Tests of this crate on a library in memory that fails on demand.
 
 mod all_gather;
 mod bring;
@@ -45,12 +44,10 @@ fn start(service: &Service, id: u64) -> (Client, Worker) {
     (graph, worker)
 }
 
-/// The library to itself, and a service of it.
 fn connected() -> (fake::Clean, Service) {
     (fake::clean(), connect())
 }
 
-/// The same with a client of the graph plugin and a worker.
 fn world(id: u64) -> (fake::Clean, Service, Client, Worker) {
     let (clean, service) = connected();
     let (graph, worker) = start(&service, id);
@@ -61,7 +58,6 @@ fn send(graph: &Client, worker: &Worker, data: u64) -> Completion<LoopbackDone> 
     graph.task_loopback(worker, data).submit().unwrap()
 }
 
-/// Asserts that an error has a code, and a text with each of these in it.
 #[track_caller]
 fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
     let error = result.map(drop).unwrap_err();
@@ -71,7 +67,7 @@ fn fails<T>(result: Result<T>, code: DocaError, texts: &[&str]) {
     }
 }
 
-/// Sleeps as an event loop does that has asked for a notification already, until `done` holds.
+/// Sleeps like an event loop with a requested notification, until `done` holds.
 fn sleep_until(engine: &ProgressEngine, mut done: impl FnMut() -> bool) {
     while !done() {
         let mut fds = [PollFd::new(engine, PollFlags::IN)];

@@ -1,4 +1,4 @@
-//! Services and workers: settings, start, stop, death, and every order of dropping.
+//! Services and workers: settings, start, stop, death, and all orders of dropping.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -68,7 +68,7 @@ fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
     say(Some(WorkerHealth::stuck("worker_graph", "worker_cmd", 7)));
     let (plugin, method) = ("worker_graph".to_owned(), "worker_cmd".to_owned());
     assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(7) });
-    // As long as texts can be.
+    // The longest possible texts.
     say(Some(WorkerHealth::stuck(&"p".repeat(99), &"m".repeat(99), 8)));
     let (plugin, method) = ("p".repeat(47), "m".repeat(15));
     assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(8) });

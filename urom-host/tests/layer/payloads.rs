@@ -1,4 +1,4 @@
-//! Replies with payloads: they keep their task and its worker, and give both back.
+//! Replies with payloads, which keep their task and its worker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,7 +17,6 @@ fn bring<'a>(graph: &Client, worker: &Worker, command: Bring<'a>) -> Completion<
     Host::submit(graph.plugin(), worker, &command, None).unwrap()
 }
 
-/// A payload that is not split.
 fn whole(graph: &Client, worker: &Worker, data: &[u8]) -> Payload {
     bring(graph, worker, Bring { script: 0, first: data, rest: &[] }).wait().unwrap().first
 }
@@ -75,7 +74,7 @@ fn a_worker_whose_payloads_are_held_is_in_use_and_goes_with_the_last_of_them() {
     fails(worker.stop().wait(), DocaError::IN_USE, &["stopping worker 7", "keep 2 tasks"]);
     assert_eq!((&first[..], second.to_vec()), (&b"first"[..], b"second".to_vec()));
     drop(first);
-    // Both halves of the second keep it. The first one's task is kept for the next command.
+    // Both halves of the second payload keep it. The first one's task is kept for the next command.
     drop(second.first);
     assert_eq!((live(), &second.rest[..]), (before + 3, &b"econd"[..]));
     drop(second.rest);
@@ -144,7 +143,7 @@ fn the_last_payload_of_a_worker_dropped_inside_a_callback_stops_it_after_the_cal
     drop(worker);
     graph.task_loopback(&other, 1).submit_with(move |_| drop(payload)).unwrap();
     while service.progress() {}
-    // The worker is gone with its tasks, and the other one has kept that of the loopback.
+    // The worker is destroyed with its tasks; the other one has kept the loopback's task.
     assert_eq!(live(), before - 1 + 1);
 }
 

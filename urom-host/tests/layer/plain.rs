@@ -1,5 +1,4 @@
-//! A library that has DOCA's functions and no others: errors have codes, and what this crate knows
-//! by itself.
+//! A library with DOCA's functions only: errors have codes and this crate's own reasons.
 
 use urom_host::{DocaError, Health, ProgressEngine, Service, ServiceBuilder, block_on_for};
 
@@ -61,7 +60,6 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
     );
 }
 
-/// Without the feature `builtin` there is nothing to fall back on.
 #[cfg(not(feature = "builtin"))]
 #[test]
 fn a_program_that_has_no_library_and_names_none_is_told_how_to() {

@@ -1,4 +1,4 @@
-//! Starting a worker again that died.
+//! Restarting a dead worker.
 
 use std::os::fd::AsRawFd;
 use std::pin::pin;
@@ -37,7 +37,6 @@ fn a_worker_that_died_is_started_again_and_one_that_runs_is_not() {
     assert_eq!(graph.task_loopback(&again, 3).submit().unwrap().wait().unwrap().data, 3);
 }
 
-/// Lets a worker die, and has the next starts fail with these codes.
 fn dead<'a>(graph: &Client, worker: &'a Worker, failures: &[DocaError]) -> &'a Worker {
     let dies = graph.task_loopback(worker, script::DIE | 11).submit().unwrap();
     assert_eq!(dies.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
@@ -71,7 +70,7 @@ fn each_of_two_restarts_that_pause_is_woken_by_the_descriptor() {
     let mut begun = 1;
     first.engine().request_notification().unwrap();
     sleep_until(first.engine(), || {
-        // As an executor does: a future that was not woken is not polled.
+        // As an executor does: a future without a wake-up is not polled.
         while restarts.iter().any(|(_, woken)| woken.0.load(SeqCst)) {
             restarts.retain_mut(|(restart, woken)| {
                 let waker = Waker::from(Arc::clone(woken));
@@ -82,7 +81,7 @@ fn each_of_two_restarts_that_pause_is_woken_by_the_descriptor() {
                 polled.map(Result::unwrap).is_pending()
             });
             if begun == 1 && failures_left() == 0 {
-                // The second begins to pause for 4 ms, the first soon pauses for 1 ms.
+                // The second is about to pause for 4 ms, the first for 1 ms.
                 restarts.push(begin(&first, 1));
                 begun = 2;
             }
@@ -92,7 +91,7 @@ fn each_of_two_restarts_that_pause_is_woken_by_the_descriptor() {
     assert_eq!(begun, 2);
 }
 
-/// As an event loop does: nobody looks before the engine's descriptor says so.
+/// Polls only when the engine's descriptor is readable, as an event loop does.
 fn wait_on_the_descriptor(worker: &Worker, starting: Pending<Worker>) -> Worker {
     let mut starting = pin!(starting);
     let mut started = None;

@@ -1,4 +1,4 @@
-//! Tasks: futures, callbacks, raw bytes, and what they fail with.
+//! Tasks: futures, callbacks, raw bytes, and their errors.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +17,7 @@ fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
     let flight = graph.task_loopback(&other, 5).submit().unwrap();
     graph.task_loopback(&other, 6).submit_with(|_| panic!("kept")).unwrap();
     assert_eq!(engine.in_flight().unwrap(), 2);
-    // Its stop takes one progress of its own engine, in the course of which every other moves as
-    // well.
+    // Its stop progresses its own engine once, which also progresses all others.
     drop(worker);
     assert!(flight.is_complete());
     let panic = catch_unwind(AssertUnwindSafe(|| while engine.progress() {})).unwrap_err();
@@ -144,7 +143,6 @@ fn a_panic_in_a_callback_goes_on_in_whoever_progresses() {
     graph.task_loopback(&worker, 1).submit_with(|_| panic!("in the callback")).unwrap();
     let payload = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"in the callback"));
-    // And everything still works.
     assert_eq!(send(&graph, &worker, 2).wait().unwrap().data, 2);
 }
 

@@ -1,5 +1,4 @@
-//! What a thread still holds when it ends is let go of by the destructors of its thread-locals, in
-//! an order that nobody chooses: this crate's own come first or last.
+//! Thread-locals with this crate's objects, destroyed before or after this crate's own.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,7 +12,6 @@ use urom_host::{DocaError, Service, Worker};
 use crate::fake::{self, script};
 use crate::{connect, send, start};
 
-/// What a thread leaves behind.
 struct Rest {
     service: Service,
     stops: Worker,
@@ -38,7 +36,7 @@ fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
     let _clean = fake::clean();
     let before = fake::live();
     let thread = std::thread::spawn(|| {
-        // What is used first is destroyed last.
+        // The first one used is destroyed last.
         REST.with_borrow(|rest| assert!(rest.is_none()));
         let service = connect();
         let (graph, stops) = start(&service, 1);
@@ -56,7 +54,6 @@ fn workers_that_are_dropped_as_their_thread_ends_are_stopped() {
     assert_eq!(fake::live(), before, "a worker stayed behind");
 }
 
-/// Polls a future as it is dropped, without a wait of this crate.
 struct Polled<F: Future + Unpin>(F);
 
 impl<F: Future + Unpin> Drop for Polled<F> {
@@ -79,7 +76,7 @@ fn a_future_may_be_polled_as_its_thread_ends() {
         let (graph, worker) = start(&service, 1);
         #[cfg(feature = "tokio")]
         {
-            // What a driver leaves behind is destroyed before.
+            // A driver's thread-locals are destroyed earlier.
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime

@@ -1,5 +1,4 @@
-//! Engines and futures of one thread: none keeps the others from their turn, however much moves on
-//! it.
+//! Engines and futures of one thread: a busy one does not starve the others.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -15,7 +14,7 @@ use crate::{Client, LIMIT, connect, connected, send, start};
 
 const SHORT: Duration = Duration::from_millis(2);
 
-/// A worker on whose engine something moves all the time, as long as this lives.
+/// A worker whose engine moves all the time while this lives.
 struct Busy {
     graph: Client,
     worker: Worker,
@@ -40,7 +39,6 @@ impl Busy {
         self.graph.task_loopback(&self.worker, 1).submit_with(again).unwrap();
     }
 
-    /// A task that is never answered, given up at last.
     fn hang(&self) -> Completion<graph_protocol::LoopbackDone> {
         self.graph.task_loopback(&self.worker, script::HANG).deadline(LIMIT).submit().unwrap()
     }
@@ -96,7 +94,7 @@ fn a_future_of_a_busy_engine_lets_the_others_be_polled() {
     let mut hangs = pin!(busy.hang());
     let handle = hangs.handle();
     assert!(hangs.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    // It wakes its waker to go on.
+    // It wakes its own waker to continue.
     let mut turns = 0;
     let end = block_on(poll_fn(|cx| {
         turns += 1;

@@ -1,8 +1,7 @@
-//! [`Element`]: what `doca_buf` is, without an owner.
+//! [`Element`]: a slot of an inventory, which backs a `doca_buf`.
 //!
-//! The elements of an inventory are one array, so nothing is allocated for a buffer. Elements of
-//! several inventories can be in one list. A reference count belongs to the first element of a
-//! list; those of the others rest.
+//! The elements of an inventory are one array, so a buffer needs no allocation. A list can contain
+//! elements of several inventories. Only the reference count of its first element is used.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::ptr::NonNull;
@@ -19,30 +18,27 @@ use crate::inner::{Inner, check};
 use crate::range::within;
 use crate::view::View;
 
-/// The elements of an inventory.
 #[derive(Debug)]
 pub(crate) struct Elements {
     maker: Maker,
     slots: RefCell<Vec<ElementRecord>>,
-    /// Those that are in no buffer. It has room for all.
+    /// Elements that are not in use. Its capacity suffices for all.
     free: RefCell<Vec<u32>>,
     are_fixed: bool,
 }
 
 #[derive(Debug, Default)]
 struct ElementRecord {
-    /// Nothing while it is free.
+    /// `None` while it is free.
     map: Option<Arc<Inner>>,
     place: BufferSpan,
     references: u16,
     next: Option<Element>,
-    /// Whether it is the next of another.
     follows: bool,
-    /// See [`Element::label`].
     label: Option<NonNull<()>>,
 }
 
-/// Where a buffer and its data lie, in bytes from the start of the map.
+/// Positions of a buffer and its data, in bytes from the start of the map.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferSpan {
@@ -53,12 +49,11 @@ pub struct BufferSpan {
 }
 
 impl BufferSpan {
-    /// `len` bytes at `head`, and no data yet.
     pub(crate) fn empty(head: u64, len: u64) -> BufferSpan {
         BufferSpan { head, len, data: head, data_len: 0 }
     }
 
-    /// The same, if the buffer lies within a map of `len` bytes and the data within the buffer.
+    /// Checks that the buffer lies within a map of `len` bytes and the data within the buffer.
     pub(crate) fn checked(self, len: u64) -> Result<BufferSpan> {
         within(self.head..self.head.saturating_add(self.len), len)?;
         BufferSpan::empty(self.head, self.len).with_data(self.data, self.data_len)
@@ -72,7 +67,6 @@ impl BufferSpan {
         self.end() - self.data - self.data_len
     }
 
-    /// The same with other data, which must lie within.
     pub(crate) fn with_data(self, data: u64, data_len: u64) -> Result<BufferSpan> {
         let end = data.checked_add(data_len);
         if data < self.head || end.is_none_or(|end| end > self.end()) {
@@ -118,12 +112,12 @@ impl Elements {
         let more = end as usize - free.len();
         free.try_reserve_exact(more).map_err(no_memory)?;
         slots.resize_with(end as usize, ElementRecord::default);
-        // The first is on top.
+        // The first element is at the top of the stack.
         free.splice(0..0, (first as u32..end).rev());
         Ok(())
     }
 
-    /// `BAD_STATE` in a process that was forked since they were made.
+    /// Fails with `BAD_STATE` in a child of the process that made the elements.
     pub(crate) fn check(&self) -> Result<()> {
         check(self.maker)
     }
@@ -136,7 +130,6 @@ impl Elements {
         self.free.borrow().len()
     }
 
-    /// Which element the next [`take`](Self::take) takes.
     pub(crate) fn next_free(&self) -> Result<u32> {
         self.free.borrow().last().copied().ok_or_else(|| {
             Error::new(
@@ -146,7 +139,7 @@ impl Elements {
         })
     }
 
-    /// An element with one reference; the place lies within the map.
+    /// Takes an element with one reference. `place` must lie within the map.
     pub(crate) fn take(self: &Rc<Self>, map: &Arc<Inner>, place: BufferSpan) -> Result<Element> {
         self.check()?;
         map.check()?;
@@ -163,7 +156,7 @@ impl Elements {
     }
 }
 
-/// An element of an inventory, which need not be in use.
+/// An element of an inventory, used or free.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Element {
@@ -177,7 +170,6 @@ impl PartialEq for Element {
     }
 }
 
-/// The most references that a buffer can have.
 const MOST_REFERENCES: u16 = u16::MAX;
 
 #[doc(hidden)]
@@ -195,12 +187,11 @@ impl Element {
         self.elements.check()
     }
 
-    /// Where it is in its inventory.
     pub fn index(&self) -> usize {
         self.index as usize
     }
 
-    /// What the C library's callers have for the element.
+    /// The C library's pointer for the element.
     pub fn label(&self) -> Option<NonNull<()>> {
         self.slot().label
     }
@@ -213,14 +204,12 @@ impl Element {
         self.slot().place
     }
 
-    /// Sets the data, `len` bytes at `data` of the map.
     pub fn set_data(&self, data: u64, len: u64) -> Result<()> {
         let mut slot = self.slot_mut();
         slot.place = slot.place.with_data(data, len)?;
         Ok(())
     }
 
-    /// Moves a buffer to another place of its map.
     pub fn reuse(&self, place: BufferSpan) -> Result<()> {
         self.check()?;
         let mut slot = self.slot_mut();
@@ -244,7 +233,7 @@ impl Element {
         self.set_data(data, len)
     }
 
-    /// The address of the map's first byte in its owner's process; 0 when it is free.
+    /// Returns the address of the map's first byte in its owner's process, or 0 for a free element.
     pub fn address(&self) -> u64 {
         self.slot().map.as_ref().map_or(0, |map| map.address)
     }
@@ -253,7 +242,6 @@ impl Element {
         self.slot().map.clone()
     }
 
-    /// Runs `f` with the map; `None` when it is free.
     pub(crate) fn with_map<T>(&self, f: impl FnOnce(&Arc<Inner>) -> T) -> Option<T> {
         self.slot().map.as_ref().map(f)
     }
@@ -263,7 +251,6 @@ impl Element {
         MemoryRange { memory, offset, len }
     }
 
-    /// Runs `f` with the bytes of the map, if they are mapped here.
     pub(crate) fn with_view<T>(&self, f: impl FnOnce(View<'_>) -> T) -> Option<T> {
         self.slot().map.as_ref().and_then(|map| map.view()).map(f)
     }
@@ -272,7 +259,6 @@ impl Element {
         self.slot().references
     }
 
-    /// Adds a reference; gives how many there were.
     pub fn retain(&self) -> Result<u16> {
         let mut slot = self.slot_mut();
         slot.is_first()?;
@@ -287,8 +273,8 @@ impl Element {
         Ok(before)
     }
 
-    /// Ends a reference; gives how many there were. With the last one all elements of the list go
-    /// back to their inventories, and `freed` gets each.
+    /// Ends a reference, and returns the number before. The last reference returns all elements of
+    /// the list to their inventories, and calls `freed` for each.
     pub fn release(&self, mut freed: impl FnMut(&Element)) -> Result<u16> {
         let mut slot = self.slot_mut();
         slot.is_first()?;
@@ -306,7 +292,7 @@ impl Element {
         Ok(before)
     }
 
-    /// Gives it back, and what follows it.
+    /// Returns the element to its inventory. Returns the next element of the list.
     fn free(&self) -> Option<Element> {
         let mut slot = self.slot_mut();
         let map = slot.map.take()?;
@@ -339,7 +325,6 @@ impl Element {
         self.slot().next.is_none()
     }
 
-    /// How many elements there are from this one on.
     pub fn list_len(&self) -> u32 {
         let (mut len, mut next) = (1, self.next());
         while let Some(element) = next {
@@ -349,7 +334,7 @@ impl Element {
         len
     }
 
-    /// Puts another list behind this one, whose last element is `tail`.
+    /// Appends the list `other` to this list, whose last element is `tail`.
     pub fn chain(&self, tail: &Element, other: &Element) -> Result<()> {
         if !self.is_first() || !other.is_first() {
             return Err(not_first());
@@ -359,7 +344,7 @@ impl Element {
                 "a list is put behind the last element of another list, whose first is named, too",
             ));
         }
-        // A list that ends in itself would never end.
+        // Such a list would be a cycle.
         if other.last() == *tail {
             return Err(Error::invalid("the tail is an element of the list that is put behind it"));
         }
@@ -368,7 +353,7 @@ impl Element {
         Ok(())
     }
 
-    /// Ends the list, of which this is the first element, in front of `other`.
+    /// Splits the list, which begins with this element, before `other`.
     pub fn unchain(&self, other: &Element) -> Result<()> {
         if !self.is_first() {
             return Err(not_first());
@@ -387,7 +372,6 @@ impl Element {
 }
 
 impl ElementRecord {
-    /// Only the first of a list has references that count.
     fn is_first(&self) -> Result<()> {
         if self.follows {
             return Err(Error::not_permitted(

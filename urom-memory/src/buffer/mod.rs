@@ -24,13 +24,12 @@ use crate::view::View;
 /// ^ head                                 ^ head + len
 /// ```
 ///
-/// [`append`](Self::append) adds data in the tail room. Nothing here uses the head room: it is for
-/// the program, for example for a header.
+/// [`append`](Self::append) adds data in the tail room. The head room is for the program.
 ///
 /// A buffer keeps its map's memory alive, and stays on the thread of its inventory. Buffers can be
-/// chained to a list, which is then one buffer: functions that use the whole list say so, all
-/// others use its first element. When the last reference is dropped, all elements of the list go
-/// back to their inventories. Offsets and lengths are in bytes.
+/// chained to a list, which is then one buffer. Some functions use the whole list, as documented;
+/// all others use its first element. Dropping the last reference returns all elements of the list
+/// to their inventories. Offsets and lengths are in bytes.
 pub struct Buffer {
     element: Element,
 }
@@ -47,37 +46,37 @@ impl Buffer {
         Buffer { element }
     }
 
-    /// All of its memory (`doca_buf_get_head`, `doca_buf_get_len`).
+    /// Returns the whole memory (`doca_buf_get_head`, `doca_buf_get_len`).
     #[must_use]
     pub fn memory(&self) -> MemoryRange {
         let place = self.element.place();
         self.element.range(place.head, place.len)
     }
 
-    /// Its data (`doca_buf_get_data`, `doca_buf_get_data_len`).
+    /// Returns the data (`doca_buf_get_data`, `doca_buf_get_data_len`).
     #[must_use]
     pub fn data(&self) -> MemoryRange {
         let place = self.element.place();
         self.element.range(place.data, place.data_len)
     }
 
-    /// How many bytes lie in front of the data.
+    /// Returns the number of bytes before the data.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         let place = self.element.place();
         place.data - place.head
     }
 
-    /// How many bytes lie behind the data.
+    /// Returns the number of bytes after the data.
     #[must_use]
     pub fn tailroom(&self) -> u64 {
         self.element.place().tailroom()
     }
 
-    /// Sets which bytes are data, from the head (`doca_buf_set_data`).
+    /// Sets the data to a range, relative to the head (`doca_buf_set_data`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` when they do not lie within.
+    /// `INVALID_VALUE` when the range does not lie within the buffer.
     pub fn set_data(&self, range: impl RangeBounds<u64>) -> Result<()> {
         self.element.check()?;
         let place = self.element.place();
@@ -85,17 +84,16 @@ impl Buffer {
         self.element.set_data(place.head + offset, len)
     }
 
-    /// Sets how many bytes are data, from where they begin (`doca_buf_set_data_len`).
+    /// Sets the length of the data (`doca_buf_set_data_len`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there are not as many.
+    /// `INVALID_VALUE` when the data would not lie within the buffer.
     pub fn set_data_len(&self, len: u64) -> Result<()> {
         self.element.check()?;
         self.element.set_data_len(len)
     }
 
-    /// Sets the length of the data to 0 in all elements of the list (`doca_buf_reset_data_len`).
-    /// The data's place is tail room again.
+    /// Empties the data of all elements of the list (`doca_buf_reset_data_len`).
     pub fn reset(&self) {
         for element in self.elements() {
             let place = element.place();
@@ -104,7 +102,7 @@ impl Buffer {
         }
     }
 
-    /// The bytes of its memory, from the head on, which others may write at any time.
+    /// Returns all bytes from the head on, which others may write at any time.
     ///
     /// # Errors
     /// `NOT_PERMITTED` for memory that is not mapped here.
@@ -113,7 +111,7 @@ impl Buffer {
         self.view_of(place.head, place.len)
     }
 
-    /// The bytes of its data, which others may write at any time.
+    /// Returns the bytes of the data, which others may write at any time.
     ///
     /// # Errors
     /// `NOT_PERMITTED` for memory that is not mapped here.
@@ -126,54 +124,49 @@ impl Buffer {
         self.element.check()?;
         let part = self.element.with_view(|view| {
             let part = view.slice(offset..offset + len)?;
-            // SAFETY: the element keeps the map, which has these bytes, and its reference is
-            // borrowed as long as the view.
+            // SAFETY: the element keeps the map, which has these bytes. The view borrows it.
             Ok(unsafe { View::from_raw(part.as_ptr(), part.len(), part.is_writable()) })
         });
         part.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))
     }
 
-    /// Another reference to the same buffer (`doca_buf_inc_refcount`). The element goes back when
-    /// the last one ends.
+    /// Returns another reference to the same buffer (`doca_buf_inc_refcount`).
     ///
     /// # Errors
-    /// `TOO_BIG` when there are 65,535 references.
+    /// `TOO_BIG` if the buffer has 65,535 references.
     pub fn try_clone(&self) -> Result<Buffer> {
         self.element.check()?;
         self.element.retain()?;
         Ok(Buffer { element: self.element.clone() })
     }
 
-    /// How many references there are (`doca_buf_get_refcount`).
+    /// Returns the number of references (`doca_buf_get_refcount`).
     #[must_use]
     pub fn references(&self) -> u16 {
         self.element.references()
     }
 
-    /// Puts another buffer, or list, behind this one (`doca_buf_chain_list`). From now on it is a
-    /// part of this one, and goes back to its inventory with it.
+    /// Appends another buffer or list (`doca_buf_chain_list`), which becomes a part of this buffer.
     ///
     /// # Errors
-    /// `IN_USE` when `other` has more than one reference; the one that was passed is dropped.
+    /// `IN_USE` when `other` has more than one reference; the passed reference is dropped.
     pub fn chain(&self, other: Buffer) -> Result<()> {
         self.element.check()?;
-        // Who owns the only reference does not have `self`, too.
+        // The owner of the only reference cannot be `self`.
         if other.references() != 1 {
             return Err(Error::new(
                 DocaError::IN_USE,
                 "a buffer with several references cannot become a part of a list: end the others",
             ));
         }
-        // `other` ends without an effect: its reference is the list's, and counts again when it is
-        // unchained.
+        // Dropping `other` does not release it: the list has its reference until `unchain`.
         self.element.chain(&self.element.last(), &other.element)
     }
 
-    /// Splits the list in front of its element `at`, counted from 0. Returns the elements from
-    /// there on as a buffer of their own (`doca_buf_unchain_list`).
+    /// Splits the list before element `at`, from 0, and returns the tail (`doca_buf_unchain_list`).
     ///
     /// # Errors
-    /// `INVALID_VALUE` for 0, and when the list is not as long.
+    /// `INVALID_VALUE` for 0, and beyond the end of the list.
     pub fn unchain(&self, at: usize) -> Result<Buffer> {
         self.element.check()?;
         let element = self.elements().nth(at).filter(|_| at > 0).ok_or_else(|| {
@@ -186,13 +179,13 @@ impl Buffer {
         Ok(Buffer { element })
     }
 
-    /// How many elements its list has: 1 for one that is not chained (`doca_buf_get_list_len`).
+    /// Returns the number of elements of the list; at least 1 (`doca_buf_get_list_len`).
     #[must_use]
     pub fn list_len(&self) -> u32 {
         self.element.list_len()
     }
 
-    /// What a message is received into: each element's bytes from the data's beginning to the end.
+    /// Returns the ranges for a received message: each element's bytes from the data's start on.
     pub fn rooms(&self) -> impl Iterator<Item = MemoryRange> {
         self.elements().map(|element| {
             let place = element.place();
@@ -200,10 +193,10 @@ impl Buffer {
         })
     }
 
-    /// Notes that so many bytes were received into the [rooms](Self::rooms): they are the data now.
+    /// Sets the data after a receive of `len` bytes into the [ranges](Self::rooms).
     ///
     /// # Errors
-    /// `TOO_BIG` when there is less room.
+    /// `TOO_BIG` when the ranges have fewer bytes.
     pub fn received(&self, len: u64) -> Result<()> {
         self.element.check()?;
         let mut left = len;
@@ -219,7 +212,7 @@ impl Buffer {
         }
     }
 
-    /// The maps of the elements of the list; `NOT_PERMITTED` where one is another process's.
+    /// Returns the maps of the list's elements, or `NOT_PERMITTED` for another process's map.
     #[doc(hidden)]
     pub fn guards(&self) -> impl Iterator<Item = Result<ShareGuard>> {
         self.elements().map(|element| {
@@ -228,7 +221,7 @@ impl Buffer {
         })
     }
 
-    /// The data of each element of the list.
+    /// Returns the data of each element of the list.
     pub fn list(&self) -> impl Iterator<Item = MemoryRange> {
         self.elements().map(|element| {
             let place = element.place();
@@ -236,8 +229,7 @@ impl Buffer {
         })
     }
 
-    /// Copies the data of all elements of the list, one after the other, to the beginning of
-    /// `place`. Returns how many bytes it copied.
+    /// Copies the data of all elements of the list to the beginning of `place`. Returns its length.
     ///
     /// # Errors
     /// `TOO_BIG` when `place` is too short, `NOT_PERMITTED` for memory that is not mapped here.
@@ -253,7 +245,7 @@ impl Buffer {
         };
         for element in self.elements() {
             let data = element.place();
-            // Not more than the place has: it was the sum, and only this thread changes it.
+            // `place` is as long as the sum, which only this thread can change.
             let (part, rest) = place.split_at_mut(data.data_len as usize);
             let copied = element.with_view(|view| view.copy_to(data.data, part));
             copied.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))?;
@@ -262,12 +254,10 @@ impl Buffer {
         Ok(len as usize)
     }
 
-    /// Appends bytes to the data. They fill the tail rooms of the list's elements, one after the
-    /// other.
+    /// Appends bytes to the data. They fill the list's tail rooms in order. Errors append nothing.
     ///
     /// # Errors
-    /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` when an element's memory is not mapped here
-    /// or is read-only. Nothing is appended in these cases.
+    /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` for memory not mapped here or read-only.
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         self.element.check()?;
         let room: u64 = self.elements().map(|element| element.place().tailroom()).sum();
@@ -293,7 +283,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// The elements of the list, this one first.
     fn elements(&self) -> impl Iterator<Item = Element> {
         std::iter::successors(Some(self.element.clone()), Element::next)
     }
@@ -305,7 +294,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // Refused for an element of a list, which goes back with the list's first.
+        // Fails for an element of a list, which is released with the list's first element.
         let _ = self.element.release(|_| ());
     }
 }

@@ -1,4 +1,4 @@
-//! The worker's functions for hosts' memory, as plugins call them.
+//! The worker's C functions for plugins' access to hosts' memory.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -12,13 +12,11 @@ use urom_abi::plugin::WorkerCtx;
 use super::Shares;
 use crate::error::Result;
 
-/// A worker whose plugins call these functions.
 pub trait Site {
-    /// Runs `call`, the body of the function `name`, with the worker's memory, and lets no panic
-    /// out.
+    /// Runs `call`, the body of the function `name`, with the worker's memory, and catches panics.
     ///
     /// # Safety
-    /// `ctx` is the context of the plugin that the functions were attached to.
+    /// `ctx` is the context of the plugin that received the functions.
     unsafe fn serve(
         ctx: *mut WorkerCtx,
         name: &'static str,
@@ -26,7 +24,6 @@ pub trait Site {
     ) -> DocaError;
 }
 
-/// Adds the functions to a worker's services.
 #[must_use]
 pub fn functions<S: Site>(services: WorkerServices) -> WorkerServices {
     WorkerServices {
@@ -38,7 +35,7 @@ pub fn functions<S: Site>(services: WorkerServices) -> WorkerServices {
     }
 }
 
-/// A plugin's structure and its size; `INVALID_VALUE` if it is NULL or of a smaller release.
+/// Returns a plugin's structure and its size; `INVALID_VALUE` if it is NULL or of an older release.
 ///
 /// # Safety
 /// `place` is NULL or begins with its size.
@@ -60,10 +57,10 @@ unsafe extern "C" fn open_memory<S: Site>(
     opened: *mut HostMemory,
 ) -> DocaError {
     let open = |shares: &Shares| {
-        // SAFETY: the plugin's place, whose first word the plugin has written.
+        // SAFETY: the plugin's structure, whose first word is its size.
         let (place, size) = unsafe { sized(opened) }?;
         let found = shares.open(dest_id, MemoryRange { memory, offset, len })?;
-        // SAFETY: the plugin's place, which is long enough, as `sized` found.
+        // SAFETY: `sized` checked the length of the plugin's structure.
         unsafe { place.write(HostMemory { size, ..found }) };
         Ok(())
     };
@@ -76,17 +73,17 @@ unsafe extern "C" fn run_memory<S: Site>(
     handle: *mut c_void,
     operation: *mut MemoryOperation,
 ) -> DocaError {
-    // SAFETY: the plugin's operation, whose first word the plugin has written.
+    // SAFETY: the plugin's operation, whose first word is its size.
     let place = match unsafe { sized(operation) } {
         Ok((place, _)) => place,
         Err(code) => return code,
     };
-    // SAFETY: the plugin keeps the operation and its bytes until it has ended.
+    // SAFETY: the plugin keeps the operation and its bytes until the operation has ended.
     let run = |shares: &Shares| unsafe { shares.run(handle, place) };
     // SAFETY: the plugin passes the context that it was attached with.
     let code = unsafe { S::serve(ctx, "run_memory", run) };
     if code != DocaError::IN_PROGRESS {
-        // SAFETY: it has ended, and is the plugin's alone.
+        // SAFETY: the operation has ended, so only the plugin uses it.
         unsafe { (*place.as_ptr()).status = code };
     }
     code

@@ -1,4 +1,4 @@
-//! [`Mapped`]: the path of memory whose descriptor the host handed over.
+//! [`Mapped`]: the path of memory that this process maps by the host's descriptor.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -15,7 +15,6 @@ use crate::error::Result;
 use crate::memfd::{invalid, map_received};
 use crate::view::View;
 
-/// A host's memory in this process.
 #[derive(Debug)]
 pub struct Mapped {
     map: MmapRaw,
@@ -23,10 +22,10 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `len` bytes of a descriptor, from `offset` on.
+    /// Maps `len` bytes of a descriptor at `offset`.
     ///
     /// # Errors
-    /// The descriptor's memory could be taken away, is too short, or begins within a page.
+    /// The memory can shrink, is too short, or does not begin at a page.
     pub fn new(fd: BorrowedFd<'_>, offset: u64, len: u64, is_writable: bool) -> io::Result<Mapped> {
         let map = map_received(fd, offset, len, is_writable)?;
         if !offset.is_multiple_of(page_size() as u64) {
@@ -53,10 +52,10 @@ impl Path for Mapped {
         mut operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
         let (start, len) = (self.map.as_mut_ptr(), self.map.len() as u64);
-        // SAFETY: this owns the mapping, which is as long and as writable. It is given away as an
-        // address and a `View` only, so no reference is used for its bytes.
+        // SAFETY: this owns the mapping of this length and permission. Other code gets only its
+        // address and `View`s, so Rust references do not cover its bytes.
         let view = unsafe { View::from_raw(start, len, self.is_writable) };
-        // SAFETY: the caller leaves the operation alone during the call.
+        // SAFETY: the caller does not access the operation during the call.
         let operation = unsafe { operation.as_mut() };
         // SAFETY: the caller's bytes, as many as the operation moves.
         unsafe { run_in_place(view, at, operation) }

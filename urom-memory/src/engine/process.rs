@@ -1,5 +1,4 @@
-//! [`Process`]: the path of memory that the kernel copies from and to another process of the same
-//! user.
+//! [`Process`]: the path through the kernel, which copies memory of processes of the same user.
 
 use std::io;
 use std::ptr::NonNull;
@@ -12,7 +11,6 @@ use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 use super::{Path, Region};
 use crate::error::Result;
 
-/// The process that a host's memory is in.
 #[derive(Debug)]
 pub struct Process {
     process: i32,
@@ -20,19 +18,17 @@ pub struct Process {
 }
 
 impl Process {
-    /// The path to a process, once a byte at `address` was copied from there.
+    /// Makes the path to a process, after a test copy of the byte at `address`.
     ///
     /// # Errors
-    /// `IO_FAILED` when nothing is there; other codes when the kernel does not copy for this
-    /// process.
+    /// `IO_FAILED` when the address is not mapped; other codes when the kernel refuses copies.
     pub fn new(process: i32, address: u64) -> Result<Process, DocaError> {
         let mut byte = 0_u8;
-        // SAFETY: a byte of this frame.
+        // SAFETY: the byte is a local variable.
         unsafe { copy(process, MemoryAction::READ, address, &raw mut byte, 1) }?;
         Ok(Process { process, other: None })
     }
 
-    /// The same, with another path for atomic operations.
     #[must_use]
     pub fn with(self, other: Option<Box<dyn Path>>) -> Process {
         Process { other, ..self }
@@ -64,12 +60,10 @@ impl Path for Process {
     }
 }
 
-/// Copies bytes of another process to this one, or the other way for `WRITE`. It repeats the call
-/// until all is copied: the kernel moves 2 GiB at most.
+/// Copies bytes from another process, or to it for `WRITE`. The kernel moves at most 2 GiB a call.
 ///
 /// # Safety
-/// There are `len` bytes at `here`, writable unless the action is `WRITE`, and no reference is used
-/// for them.
+/// `here` has `len` bytes, writable unless the action is `WRITE`, not covered by any reference.
 unsafe fn copy(
     process: i32,
     action: MemoryAction,
@@ -86,7 +80,7 @@ unsafe fn copy(
         let left = (len - done) as usize;
         let here = iovec { iov_base: here.wrapping_add(done as usize).cast(), iov_len: left };
         let there = iovec { iov_base: (there + done) as usize as *mut _, iov_len: left };
-        // SAFETY: one part each; the caller's bytes, and the kernel checks the other process's.
+        // SAFETY: one part each; the caller's bytes, and the kernel checks the other side.
         match unsafe { call(process, &raw const here, 1, &raw const there, 1, 0) } {
             moved if moved > 0 => done += moved as u64,
             _ => return Err(code(&io::Error::last_os_error())),
@@ -100,7 +94,7 @@ fn code(error: &io::Error) -> DocaError {
         Some(libc::ESRCH) => DocaError::CONNECTION_RESET,
         Some(libc::EPERM) => DocaError::NOT_PERMITTED,
         Some(libc::ENOSYS) => DocaError::NOT_SUPPORTED,
-        // EFAULT: the host has unmapped it.
+        // EFAULT: the host has unmapped the memory.
         _ => DocaError::IO_FAILED,
     }
 }

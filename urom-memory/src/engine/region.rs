@@ -1,4 +1,4 @@
-//! [`Region`]: one memory that a host shares, and the [`Path`] of its bytes.
+//! [`Region`]: a host's shared memory, and the [`Path`] to its bytes.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,20 +16,16 @@ use crate::view::View;
 /// Memory as its host describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
-    /// The number of the share. A memory that is shared again has another one.
+    /// Number of the share. Sharing a memory again makes a new number.
     pub share: u64,
-    /// The memory's number in commands.
     pub memory: u64,
-    /// Where it begins in the host.
+    /// Address of its first byte in the host.
     pub address: u64,
-    /// How long it is, in bytes.
     pub len: u64,
-    /// The host's permissions.
     pub access: Access,
 }
 
 impl Offered {
-    /// The error of memory that cannot be shared.
     #[must_use]
     pub fn refuse(&self, code: DocaError, why: &str) -> Error {
         Error::new(code, format!("memory {:#x} cannot be shared: {why}", self.memory))
@@ -48,24 +44,23 @@ impl Offered {
     }
 }
 
-/// The connection of a host. All regions of the host refer to it.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     pub(super) is_over: Cell<bool>,
     pub(super) count: Cell<usize>,
 }
 
-/// One memory. It stays reachable as long as this, or until its host leaves.
+/// One memory. It stays reachable until this is dropped, or its host leaves.
 pub struct Region {
     offered: Offered,
     connection: Rc<Connection>,
     path: Box<dyn Path>,
-    /// Dropped behind the path, when the last use of the memory has ended.
+    /// Dropped after the path, when the last use of the memory has ended.
     _keep: Box<dyn Any>,
 }
 
 impl Region {
-    /// A region in no table: for a test of a path.
+    /// Makes a region outside of any `Shares`, for tests of a path.
     #[must_use]
     pub fn alone(offered: Offered, path: Box<dyn Path>) -> Rc<Region> {
         Region::new(offered, Rc::default(), path, Box::new(()))
@@ -101,8 +96,7 @@ impl Region {
         }
     }
 
-    /// Whether no path leads to the memory any more: its host may use the addresses for something
-    /// else by now.
+    /// Whether the memory cannot be reached any more: the host may have reused its addresses.
     pub(super) fn is_lost(&self) -> bool {
         self.connection.is_over.get() && self.path.mapping().is_null()
     }
@@ -114,25 +108,21 @@ impl fmt::Debug for Region {
     }
 }
 
-/// The way of the bytes of one memory.
 pub trait Path: fmt::Debug {
-    /// Its number for hosts and plugins.
     fn kind(&self) -> MemoryPath;
 
-    /// Where the memory begins in this process; NULL where it is not mapped. Memory that is mapped
-    /// outlives its host.
+    /// Returns the address in this process, or NULL if not mapped. A mapping outlives its host.
     fn mapping(&self) -> *mut u8 {
         ptr::null_mut()
     }
 
-    /// Runs an operation that the engine has checked, `at` bytes from the begin of the region.
-    /// For an operation that ends later it returns `IN_PROGRESS`, and keeps the region until then.
-    /// Reads and writes on [`MAPPED`](MemoryPath::MAPPED) and [`PROCESS`](MemoryPath::PROCESS) end
-    /// in the call.
+    /// Runs a checked operation, `at` bytes from the start of the region. Returns `IN_PROGRESS` if
+    /// the operation ends later, and keeps the region until then. Reads and writes on
+    /// [`MAPPED`](MemoryPath::MAPPED) and [`PROCESS`](MemoryPath::PROCESS) end in the call.
     ///
     /// # Safety
-    /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
-    /// moves. The caller leaves both alone during the call.
+    /// The operation does not move until it has ended, and its `local` has as many bytes as it
+    /// moves. The caller does not access either during the call.
     unsafe fn run(
         &self,
         region: &Rc<Region>,
@@ -141,13 +131,13 @@ pub trait Path: fmt::Debug {
     ) -> Result<(), DocaError>;
 }
 
-/// Runs an operation that is checked on bytes of this process.
+/// Runs a checked operation on bytes of this process.
 ///
 /// # Errors
 /// `NOT_SUPPORTED` for a send by UCX, and the errors of [`View`].
 ///
 /// # Safety
-/// The operation's `local` has as many bytes as it moves, and no reference is used for them.
+/// The operation's `local` has as many bytes as it moves, not covered by any reference.
 pub unsafe fn run_in_place(
     view: View<'_>,
     at: u64,
@@ -155,12 +145,12 @@ pub unsafe fn run_in_place(
 ) -> Result<(), DocaError> {
     let &mut MemoryOperation { action, len, local, operand, compare, .. } = operation;
     match action {
-        // SAFETY: the caller's place.
+        // SAFETY: the caller's promise for `local`.
         MemoryAction::READ => unsafe { view.copy_to_raw(at, local, len) }?,
-        // SAFETY: the caller's bytes.
+        // SAFETY: the caller's promise for `local`.
         MemoryAction::WRITE => unsafe { view.copy_from_raw(at, local, len) }?,
         MemoryAction::TAG_SEND => return Err(DocaError::NOT_SUPPORTED),
-        // The owner's address is aligned; the mapping may begin elsewhere in a page.
+        // The owner's address is aligned; the mapping may not be.
         _ => operation.result = view.word(at)?.run(action, operand, compare)?,
     }
     Ok(())

@@ -16,52 +16,47 @@ use super::Path;
 use super::region::{Connection, Offered, Region};
 use crate::error::{Error, Result};
 
-/// The most memories of one host: each may take a mapping, and a process has some 65,000.
+/// Limit of one host's memories. Each may need a mapping, and a process has about 65,000.
 pub const MOST_OF_HOST: usize = 4096;
 
 /// Hosts' memory for the plugins of one worker. It stays on the worker's thread.
 pub struct Shares {
     table: RefCell<Table>,
-    /// Called with each wrong call of a plugin.
+    /// Called for each invalid call of a plugin.
     wrong: Box<dyn Fn(&'static str)>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// By connection and the number that commands use.
     regions: FxHashMap<(u64, u64), Rc<Region>>,
     connections: FxHashMap<u64, Rc<Connection>>,
-    /// By handle. Handles are numbers that are never used again, not addresses.
+    /// By handle. Handles are numbers that are never reused, not addresses.
     open: FxHashMap<usize, Open>,
     last_handle: usize,
 }
 
-/// A part of a memory that plugins have open.
+/// An open part of a memory.
 #[derive(Debug)]
 pub struct Open {
-    /// The connection of its host.
     pub connection: u64,
-    /// Which part it is.
     pub range: MemoryRange,
-    /// How many times it is open.
     pub count: usize,
     memory: HostMemory,
     region: Rc<Region>,
 }
 
 impl Shares {
-    /// None. `wrong` is called with each wrong call of a plugin.
+    /// Makes an empty table. `wrong` is called for each invalid call of a plugin.
     #[must_use]
     pub fn new(wrong: impl Fn(&'static str) + 'static) -> Shares {
         Shares { table: RefCell::default(), wrong: Box::new(wrong) }
     }
 
-    /// Adds what the host of a connection shares, by the path that `open` opens. The second
+    /// Adds a memory that the host of a connection shares, with the path from `open`. The second
     /// value of `open` is dropped when the last use of the memory has ended.
     ///
     /// # Errors
-    /// `ALREADY_EXIST`, `FULL`, `INVALID_VALUE` or `NOT_PERMITTED` for memory that cannot be
-    /// shared, and the errors of `open`.
+    /// `ALREADY_EXIST`, `FULL`, `INVALID_VALUE`, `NOT_PERMITTED`, and the errors of `open`.
     pub fn share(
         &self,
         connection: u64,
@@ -86,15 +81,13 @@ impl Shares {
         Ok(region)
     }
 
-    /// Whether a memory is shared by this share.
     #[must_use]
     pub fn is_shared(&self, connection: u64, memory: u64, share: u64) -> bool {
         let table = self.table.borrow();
         table.regions.get(&(connection, memory)).is_some_and(|it| it.offered().share == share)
     }
 
-    /// Ends a share: its region ends now, or with the last command that uses it. Whether there was
-    /// one.
+    /// Ends a share, after the last command that uses it. Returns whether it existed.
     pub fn unshare(&self, connection: u64, memory: u64, share: u64) -> bool {
         if !self.is_shared(connection, memory, share) {
             return false;
@@ -109,8 +102,7 @@ impl Shares {
         ended.is_some()
     }
 
-    /// Ends the shares of a connection that is over, or about to be. Memory that plugins have open
-    /// is lost unless it is mapped.
+    /// Ends the shares of a closed or closing connection. Open memory is lost unless it is mapped.
     pub fn leave(&self, connection: u64) {
         let mut table = self.table.borrow_mut();
         let Some(host) = table.connections.remove(&connection) else { return };
@@ -121,8 +113,7 @@ impl Shares {
     /// Opens a part of a memory.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the connection does not share it, `INVALID_VALUE` when the part is not in
-    /// it.
+    /// `NOT_FOUND` when the connection does not share it, `INVALID_VALUE` for a part outside of it.
     #[inline]
     pub fn open(&self, connection: u64, range: MemoryRange) -> Result<HostMemory, DocaError> {
         let mut table = self.table.borrow_mut();
@@ -134,7 +125,7 @@ impl Shares {
         Ok(HostMemory { handle: ptr::without_provenance_mut(handle), ..memory })
     }
 
-    /// Opens what a handle stands for once more.
+    /// Opens the part of a handle once more.
     ///
     /// # Errors
     /// `NOT_FOUND` for a handle that is not open.
@@ -146,7 +137,7 @@ impl Shares {
         Ok(())
     }
 
-    /// Closes what a handle stands for once.
+    /// Closes the part of a handle once.
     ///
     /// # Errors
     /// As [`keep`](Self::keep).
@@ -168,11 +159,10 @@ impl Shares {
     /// Runs an operation on open memory: `IN_PROGRESS` if it ends later.
     ///
     /// # Errors
-    /// As [`RunMemoryFn`](urom_abi::extension::RunMemoryFn) says.
+    /// Those of [`RunMemoryFn`](urom_abi::extension::RunMemoryFn).
     ///
     /// # Safety
-    /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
-    /// moves. The caller leaves both alone during the call.
+    /// As [`Path::run`].
     #[inline]
     pub unsafe fn run(
         &self,
@@ -195,12 +185,10 @@ impl Shares {
         if open.region.is_lost() {
             return Err(DocaError::CONNECTION_RESET);
         }
-        // SAFETY: the caller's promise; `open` found the part in the region, and `check` the
-        // operation in the part.
+        // SAFETY: the caller's promise; `open` checked the part, and `check` the operation.
         unsafe { open.region.path().run(&open.region, open.range.offset + offset, operation) }
     }
 
-    /// Looks at the parts that are open.
     pub fn look<T>(&self, look: impl FnOnce(&mut dyn Iterator<Item = &Open>) -> T) -> T {
         look(&mut self.table.borrow().open.values())
     }

@@ -1,7 +1,7 @@
-//! A sync event as bytes, and the same event in another process of this machine and user.
+//! A sync event as bytes, which another process of the same machine and user can import.
 //!
-//! The bytes name a process and its descriptor. Whoever reads them opens that descriptor, so the
-//! kernel decides who may; what is found there is checked before it is mapped.
+//! The bytes name a process and its descriptor. The importer opens that descriptor, so the kernel
+//! checks its permission. The importer checks the file before it maps it.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::mmap::Mmap;
 const MARK: [u8; 8] = *b"UROMsync";
 const VERSION: u32 = 1;
 
-/// Little-endian, as all of DOCA's structures.
+/// Little-endian, as all structures of DOCA.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct EventBytes {
@@ -31,38 +31,37 @@ struct EventBytes {
     process: i32,
     /// Negative for memory that others cannot open.
     fd: i32,
-    /// Which file it is, so that another one is not taken for it.
+    /// With the inode, identifies the file.
     device: u64,
     inode: u64,
     offset: u64,
-    /// What the C library says of the other side.
+    /// For the C library: the other side's roles.
     roles: u32,
     reserved: [u32; 2],
-    /// Of all before.
+    /// Over all bytes before.
     checksum: u32,
 }
 
 const _: () = assert!(size_of::<EventBytes>() == SyncEvent::EXPORTED_LEN);
 
 impl SyncEvent {
-    /// How many bytes describe an event.
+    /// Size of an exported event in bytes.
     pub const EXPORTED_LEN: usize = 64;
 
-    /// The event as [64 bytes](Self::EXPORTED_LEN) for [`import`](Self::import) in another process
-    /// of the same machine and user (`doca_sync_event_export_to_remote_pci`,
-    /// `doca_sync_event_export_to_remote_net`). They stay valid as long as the event's map. From
-    /// this call on [`Mmap::bytes`] fails.
+    /// Returns the event as [64 bytes](Self::EXPORTED_LEN) for [`import`](Self::import) in another
+    /// process of the same machine and user (`doca_sync_event_export_to_remote_pci`,
+    /// `doca_sync_event_export_to_remote_net`). They are valid as long as the map. After this,
+    /// [`Mmap::bytes`] fails.
     ///
-    /// A plugin needs no export: share the [map](Self::memory), and send the
-    /// [range](Self::range).
+    /// Plugins do not need them: share the [map](Self::memory), and send the [range](Self::range).
     ///
     /// # Errors
-    /// `NOT_PERMITTED` if the map lets nobody else read.
+    /// `NOT_PERMITTED` if only the owner may use the map.
     pub fn export(&self) -> Result<Vec<u8>> {
         self.export_for(0)
     }
 
-    /// As [`export`](Self::export), with a word for whoever imports it.
+    /// As [`export`](Self::export), with a number for the importer.
     #[doc(hidden)]
     pub fn export_for(&self, roles: u32) -> Result<Vec<u8>> {
         self.map.inner().check_export("the sync event in ")?;
@@ -87,24 +86,22 @@ impl SyncEvent {
         Ok(bytemuck::bytes_of(&bytes).to_vec())
     }
 
-    /// The event of another process, from bytes of any origin
+    /// Opens the event of another process, from bytes of any origin
     /// (`doca_sync_event_create_from_export`). This process may write if the owner's map lets
-    /// others write. The event stays usable when its owner has ended.
+    /// others write. The event outlives its owner.
     ///
     /// # Errors
-    /// - `INVALID_VALUE` if the bytes are no exported event, were cut or damaged, or do not name
-    ///   memory that can be shared safely;
-    /// - `UNSUPPORTED_VERSION` if another release exported them in another format;
-    /// - `NOT_SUPPORTED` if the counter is in memory that other processes cannot open: only that of
-    ///   [`new`](Self::new) and [`Mmap::allocate`] is;
+    /// - `INVALID_VALUE` if the bytes are not an exported event, or damaged, or name unsafe memory;
+    /// - `UNSUPPORTED_VERSION` for the format of another release;
+    /// - `NOT_SUPPORTED` for memory that is not from [`new`](Self::new) or [`Mmap::allocate`];
     /// - `NOT_FOUND` if the owner has ended, freed the event, or is on another machine;
-    /// - `NOT_PERMITTED` if the owner is another user's or its map lets nobody else read;
+    /// - `NOT_PERMITTED` if the owner is another user's or only the owner may use its map;
     /// - `OPERATING_SYSTEM` if it cannot be opened or mapped.
     pub fn import(bytes: &[u8]) -> Result<SyncEvent> {
         SyncEvent::import_for(bytes).map(|(event, _)| event)
     }
 
-    /// As [`import`](Self::import), and the word of [`export_for`](Self::export_for).
+    /// As [`import`](Self::import), and returns the number of [`export_for`](Self::export_for).
     #[doc(hidden)]
     pub fn import_for(bytes: &[u8]) -> Result<(SyncEvent, u32)> {
         let bytes: EventBytes = frame::read(bytes, "sync event", MARK, VERSION)?;
@@ -134,12 +131,12 @@ impl SyncEvent {
         let others = access.difference(Access::LOCAL_READ_WRITE);
         let own = if is_writable { Access::LOCAL_READ_WRITE } else { Access::LOCAL_READ_ONLY };
         let map = Mmap::received(mapping, 8, others | own);
-        // It is at an aligned place of a page.
+        // The offset is aligned within its page.
         Ok((SyncEvent { map: Arc::new(map), offset: 0 }, bytes.roles))
     }
 }
 
-/// Opens the memory that is meant, and nothing else: to open a pipe or a device may do something.
+/// Opens only the exported memory: opening a pipe or a device may have side effects.
 fn open_of(bytes: &EventBytes, is_writable: bool) -> Result<OwnedFd> {
     let EventBytes { process, fd, device, inode, .. } = *bytes;
     let what = || format!("the sync event of process {process} (descriptor {fd})");

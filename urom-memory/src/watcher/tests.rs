@@ -1,4 +1,4 @@
-//! Watches that are called, renewed, ended and left.
+//! Watches that are called, renewed, ended and dropped.
 
 use std::any::Any;
 use std::sync::atomic::AtomicU64;
@@ -12,20 +12,18 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 static KEPT: Mutex<Vec<&'static (dyn Any + Sync)>> = Mutex::new(Vec::new());
 
-/// A value that stays until the process ends: a watcher's thread may use it for so long. The list
-/// is for checkers of leaks.
+/// Keeps a value until the process ends, for a watcher's thread. Leak checkers find it in the list.
 fn kept<T: Any + Sync>(value: T) -> &'static T {
     let value = Box::leak(Box::new(value));
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(value);
     value
 }
 
-/// Says its number when it is called.
 struct Bell(u64, Sender<u64>);
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        // Nobody hears it when the test is over.
+        // Fails after the end of the test.
         let _ = self.1.send(self.0);
     }
 }
@@ -55,7 +53,6 @@ impl Rig {
         self.watcher.watch(entry).unwrap()
     }
 
-    /// As the kit's calls do it.
     fn set(&self, at: usize, value: u64) {
         self.words[at].store(value, Ordering::Release);
         futex::wake(self.words[at]);
@@ -65,7 +62,7 @@ impl Rig {
         self.heard.recv_timeout(LIMIT).unwrap()
     }
 
-    /// The watcher has looked at everything: it called this one, which came last.
+    /// Waits until the watcher has checked all entries: it has called the last waker.
     fn has_looked(&self) -> Option<u64> {
         let last = self.words.len() as u64;
         let always = kept(AtomicU64::new(0));
@@ -81,7 +78,7 @@ impl Rig {
     }
 }
 
-/// Calls a test with one watcher that sleeps on words, and one on a kernel that cannot.
+/// Runs a test with a watcher that sleeps on words, and with another that polls.
 fn with_both(test: impl Fn(&'static Watcher)) {
     for sees_words in [true, false] {
         test(kept(Watcher::new(sees_words)));
@@ -102,7 +99,7 @@ fn a_word_that_meets_its_condition_calls_its_waker_once() {
         assert_eq!(rig.has_looked(), None);
         rig.set(1, 5);
         assert_eq!(rig.next(), 1);
-        // It is met already.
+        // The condition is already met.
         first.renew(&rig.waker(9)).unwrap();
         assert_eq!(rig.next(), 9);
     });
@@ -117,7 +114,7 @@ fn a_store_that_wakes_nobody_is_found() {
             rig.words[0].store(value + 1, Ordering::Release);
             assert_eq!(rig.next(), 0);
         }
-        // The half that the kernel does not compare.
+        // The kernel does not compare this half.
         let _watch = rig.watch(0, Condition::greater(u64::from(u32::MAX)));
         rig.words[0].store(5 | 1 << 40, Ordering::Release);
         assert_eq!(rig.next(), 0);
@@ -164,7 +161,7 @@ fn a_watch_that_ended_is_not_called_and_its_word_not_read() {
 #[test]
 fn the_watches_of_a_group_end_together() {
     let word = AtomicU64::new(0);
-    // SAFETY: the word, as long as this test.
+    // SAFETY: the word lives as long as this test.
     let view = unsafe { View::from_raw(word.as_ptr().cast(), 8, true) };
     let (group, other) = (Watch::new_group(), Watch::new_group());
     assert!(group != other && group != 0);
@@ -179,7 +176,6 @@ fn the_watches_of_a_group_end_together() {
     Watch::end_group(group);
     view.word(0).unwrap().set(1).unwrap();
     assert_eq!(rig.next(), 3);
-    // Nothing is watched, and nothing fails.
     ended[0].renew(&rig.waker(4)).unwrap();
     drop(ended);
 }
@@ -212,7 +208,7 @@ fn the_thread_ends_when_nobody_waits_and_starts_again() {
         thread::yield_now();
         assert!(start.elapsed() < LIMIT);
     }
-    // It was called, so nobody waited.
+    // The waker was called, so the watch was idle.
     watch.renew(&rig.waker(5)).unwrap();
     assert_eq!(rig.next(), 5);
 }

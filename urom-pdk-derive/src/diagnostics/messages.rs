@@ -1,8 +1,7 @@
-//! Every message that the macros give, in one table.
+//! Every message of the macros, in one table.
 //!
-//! A message is one lower-case sentence that says what is wrong and what to do; its span says
-//! where. The tests of `ui-tests` read this file too, and fail when a message has no case that
-//! shows it.
+//! A message is one lower-case sentence with the error and its fix; its span gives the place. The
+//! tests of `ui-tests` read this file too, and fail when a message lacks a case that shows it.
 
 use std::fmt::{self, Display};
 
@@ -29,7 +28,6 @@ macro_rules! messages {
 }
 
 messages! {
-    // Keys and attributes.
     unknown_key(key, expected): "unknown key `{key}`: expected one of {expected}";
     mistyped_key(key, meant, known): "unknown key `{key}`: did you mean `{meant}`? There is {known}";
     duplicate_key(key): "key `{key}` is given twice: keep one";
@@ -42,7 +40,7 @@ messages! {
     misplaced_key(key, place): "key `{key}` is for {place}: remove it here";
     attribute_on_enum(attribute): "`#[urom(...)]` is for variants and fields: write the enum's keys as `#[{attribute}(...)]`";
 
-    // What the macros may stand on.
+    // Items that the macros may be applied to.
     derive_above(attribute): "a `derive` above `#[{attribute}]` does not see what the macro makes of the enum, nor the structures: put it below";
     not_an_enum(attribute, found): "`#[{attribute}]` cannot stand on {found}: put it on an enum with one variant for each message";
     not_a_handler_impl(found): "`#[urom_plugin]` cannot stand on {found}: put it on `impl Handler for YourType`";
@@ -53,7 +51,6 @@ messages! {
     static_payload(): "a command's payload borrows from the message: use the enum's lifetime instead of `'static`";
     generic_plugin(parameter): "a plugin cannot be generic, because its exported functions have one handler type: remove `{parameter}` and name the type";
 
-    // Variants.
     no_variants(name): "`{name}` has no variants: a protocol has at least one command and one notification";
     unnamed_fields(variant): "`{variant}` has unnamed fields: name them, because their names become arguments";
     conditional(): "a message cannot depend on `cfg`, because both sides must agree on its bytes: remove the condition";
@@ -70,7 +67,6 @@ messages! {
     handler_name_taken(variant, method, owner): "`{variant}` makes a handler method `{method}`, and so does {owner}: rename the variant";
     handler_name_reserved(variant, method): "`{variant}` makes a handler method `{method}`, which cannot be a name in Rust: rename the variant";
 
-    // Fields.
     setter_name_taken(field): "a field that is echoed or optional cannot be named `{field}`, because the task has a method of that name: rename it";
     unsafe_type(found, why, instead): "`{found}` cannot travel, because {why}: use {instead}";
 
@@ -80,7 +76,6 @@ messages! {
     header_lacks(variant, other, expected): "every variant has the same header, and `{variant}` has less of it than `{other}`: begin it with {expected}";
 
 
-    // Payloads and words.
     key_needs_inline(key): "key `{key}` is about an inline payload: add `inline`, or remove `{key}`";
     payload_not_inline(found): "`{found}` travels behind the fields, as a payload: add `#[urom(inline)]`";
     borrows_without_inline(found): "`{found}` borrows, which only payloads do: use a type without a lifetime";
@@ -109,17 +104,14 @@ messages! {
     statements_in_expression(): "the length or condition of a payload is one expression: move these statements into a function that cannot panic, and call it";
     loop_in_expression(): "a loop here may run as long as a peer says: move it into a function that bounds it, and call that";
 
-    // Descriptions.
     not_described(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields, or for an enum without fields";
     enum_with_fields(variant): "`{variant}` has fields, and an enum travels as one number: remove them, or send them as fields or payloads of the message";
     enum_without_repr(name): "nothing says how many bytes `{name}` has: add `#[repr(u8)]`, or another of `u8` to `u64` and `i8` to `i64`";
     generic_described(parameter): "a description is that of one type: remove `{parameter}` and name the types";
     described_field_key(): "a field has no keys for its description: remove this attribute";
 
-    // The plugin's name and the sizes.
     name_length(found): "a plugin's name has 1 to 47 bytes, because it names a file in a 48-byte field: this one has {found}";
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";
 
-    // Building.
     panic_abort(): "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`";
 }

@@ -1,4 +1,4 @@
-//! Collecting errors, so that several mistakes give several errors.
+//! Collects errors, so that several mistakes give several errors.
 
 pub(crate) mod messages;
 
@@ -19,7 +19,6 @@ impl Errors {
         self.syntax(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Passes on an error of the parser itself: input that is no Rust at all.
     pub(crate) fn syntax(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(all) => all.combine(error),
@@ -31,7 +30,7 @@ impl Errors {
         self.0.iter().flatten().count()
     }
 
-    /// One `compile_error!` for each error, or `None` when there is none.
+    /// Returns one `compile_error!` for each error, or `None` without errors.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)
     }

@@ -1,4 +1,4 @@
-//! A field, its keys as they were written, and what they make of it.
+//! A field, its keys as written, and their meaning.
 
 use proc_macro2::Ident;
 use syn::{Attribute, Expr, Path, Type};
@@ -12,7 +12,7 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     pub(crate) docs: Vec<Attribute>,
     pub(crate) at: usize,
-    /// What its constants are named after: `TagSend_data`.
+    /// The prefix of its constants: `TagSend_data`.
     pub(crate) stem: String,
     pub(crate) keys: FieldKeys,
     pub(crate) shape: Shape,
@@ -20,13 +20,11 @@ pub(crate) struct Field {
 }
 
 pub(crate) enum Role {
-    /// It travels as its own bytes.
+    /// Sent as its own bytes.
     Plain,
-    /// It travels through the functions of this module.
+    /// Sent through the functions of this module.
     Codec(Path),
-    /// It is a place that a payload fills.
     Word,
-    /// It travels behind the fixed part.
     Payload(Box<Payload>),
 }
 
@@ -36,7 +34,6 @@ pub(crate) struct FieldKeys {
     pub(crate) unless: Option<Ident>,
     pub(crate) when: Option<Expr>,
     pub(crate) len: Option<Expr>,
-    /// `none`, `a` or `a.b.c`.
     pub(crate) addr: Option<Vec<Ident>>,
 }
 
@@ -45,7 +42,6 @@ impl FieldKeys {
         self.spans.contains_key(key)
     }
 
-    /// Whether the payload has no address word.
     pub(crate) fn has_no_address(&self) -> bool {
         self.addr.as_ref().is_some_and(|path| matches!(path.as_slice(), [only] if only == "none"))
     }
@@ -64,7 +60,6 @@ impl Field {
         self.constant("AT")
     }
 
-    /// A constant or a function about it. The underscores keep it apart from the user's names.
     pub(crate) fn constant(&self, what: &str) -> Ident {
         names::constant(what, &self.stem)
     }
@@ -92,7 +87,6 @@ impl Field {
         self.keys.has("header") && self.is_plain()
     }
 
-    /// Whether the task has a setter for it, and the client's method no argument.
     pub(crate) fn has_setter(&self) -> bool {
         self.is_echoed() || self.keys.has("optional")
     }

@@ -1,5 +1,4 @@
-//! What a payload's keys mean: where its words are, what counts it, and when it is there. Fields of
-//! the variant are their numbers.
+//! The meaning of a payload's keys: words, length and presence. Fields are given by index.
 
 use proc_macro2::{Ident, Literal};
 use syn::{Expr, ExprLit, Lit};
@@ -10,34 +9,28 @@ pub(crate) struct Payload {
     pub(crate) presence: Presence,
 }
 
-/// Where a word of a payload is.
 #[derive(PartialEq)]
 pub(crate) enum Word {
-    /// At the payload's own place; the length behind the address.
+    /// At the payload's own position; the length after the address.
     Own,
     Field(usize),
-    /// A member of a plain field.
     Member(usize, Vec<Ident>),
 }
 
-/// What says how long a payload is.
 pub(crate) enum Count {
-    /// Its type.
     Fixed,
     Word(Word),
-    /// Other fields.
     Given(Expr),
 }
 
-/// What says whether a payload is there.
 pub(crate) enum Presence {
     Always,
     /// Its address word is not 0.
     ByAddress,
     When(Expr),
-    /// It is inline unless the field of this number is not 0.
+    /// Inline unless the field with this index is not 0.
     Unless(usize),
-    /// Its address word is not 0; otherwise it is in registered memory.
+    /// Inline if its address word is not 0; otherwise in registered memory.
     Received,
 }
 
@@ -63,19 +56,19 @@ impl Payload {
         }
     }
 
-    /// Its address and its length word, each with the function of `urom_abi` that computes it.
+    /// Returns its address and length words, each with the function of `urom_abi` that computes it.
     pub(crate) fn words(&self) -> [(Option<&Word>, &'static str); 2] {
         let address = if self.when().is_some() { "address_word_when" } else { "address_word" };
         [(self.address.as_ref(), address), (self.length(), "length_word")]
     }
 
-    /// Which of them stand at its own place, in order.
+    /// Returns the words at its own position, in order.
     pub(crate) fn own_words(&self) -> impl Iterator<Item = &'static str> {
         let words = [("address", self.address.as_ref()), ("length", self.length())];
         words.into_iter().filter(|(_, word)| *word == Some(&Word::Own)).map(|(name, _)| name)
     }
 
-    /// What the field of number `at` is to it, if it is one of its words.
+    /// Returns which of its words the field `at` is, if any.
     pub(crate) fn use_of(&self, at: usize) -> Option<&'static str> {
         let is_it = |word: Option<&Word>| word == Some(&Word::Field(at));
         match self.presence {
@@ -86,7 +79,7 @@ impl Payload {
         }
     }
 
-    /// How many elements it always has, when a number says so.
+    /// Returns its fixed number of elements, if a literal.
     pub(crate) fn literal(&self) -> Option<Literal> {
         let Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) = self.len()? else { return None };
         count.base10_parse::<usize>().ok().map(Literal::usize_unsuffixed)

@@ -1,4 +1,4 @@
-//! What the spelling of a type says of a payload.
+//! Recognises payloads by the spelling of their type.
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
 
@@ -6,7 +6,6 @@ pub(crate) struct Shape {
     pub(crate) inner: Type,
     pub(crate) option: bool,
     pub(crate) form: Form,
-    /// The type of its elements, when the spelling names one.
     pub(crate) element: Option<Type>,
 }
 
@@ -16,15 +15,10 @@ pub(crate) enum Form {
     Slice,
     /// `&'a [u8; N]`.
     Array,
-    /// `&'a str`.
     Str,
-    /// `Elements<'a, T>`.
     Elements,
-    /// `Data<'a>`.
     Data,
-    /// `Payload` or `Payload<T>`.
     Owned,
-    /// `Received`.
     Received,
     Other,
 }
@@ -74,7 +68,7 @@ fn form(ty: &Type) -> (Form, Option<&Type>) {
     }
 }
 
-/// The type without the groups that a macro leaves around it.
+/// Returns the type without the groups that a macro leaves around it.
 pub(crate) fn plainly(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => plainly(&group.elem),

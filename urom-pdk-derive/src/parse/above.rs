@@ -1,5 +1,4 @@
-//! Derives that stand above the macro. They were expanded before it, with the definition's words,
-//! and are gone from its input, so it looks for them in the source file.
+//! Finds derives above the macro, already expanded and missing in its input, in the source file.
 
 use proc_macro2::Span;
 
@@ -12,17 +11,16 @@ pub(super) fn derives() -> Option<String> {
     above(&source, here.line())
 }
 
-/// Whether a derive in `attributes` names this trait.
 pub(super) fn names(attributes: &str, derive: &str) -> bool {
     let mut words = attributes.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.any(|word| word == derive)
 }
 
-/// The attributes on the lines above `line`, without comments, if one of them derives.
+/// Returns the attributes above `line`, without comments, if any is a derive.
 fn above(source: &str, line: usize) -> Option<String> {
     let lines = source.lines().take(line.saturating_sub(1)).collect::<Vec<_>>();
     let mut attributes = String::new();
-    // Whether the line belongs to an attribute of several lines, read from its end.
+    // Whether the line belongs to a multi-line attribute, read from its end.
     let mut is_open = false;
     for line in lines.into_iter().rev() {
         let is_comment = ["//", "/*"].iter().any(|start| line.trim().starts_with(start));

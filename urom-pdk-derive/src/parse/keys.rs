@@ -1,4 +1,4 @@
-//! Which keys an enum, a variant and a field may have.
+//! The permitted keys of an enum, a variant and a field.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Type, Variant, parse_quote};
@@ -155,7 +155,6 @@ impl FieldKeys {
     }
 }
 
-/// `a` or `a.b.c`.
 pub(crate) fn path(expr: &Expr) -> Option<Vec<Ident>> {
     match ungrouped(expr) {
         Expr::Path(path) => Some(vec![path.path.get_ident()?.clone()]),

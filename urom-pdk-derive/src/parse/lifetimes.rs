@@ -8,7 +8,6 @@ use super::Macro;
 use crate::diagnostics::{Errors, messages};
 use crate::{names, tokens};
 
-/// The enum's only lifetime. Every other parameter is an error.
 pub(super) fn declared(which: Macro, item: &ItemEnum, errors: &mut Errors) -> Option<Lifetime> {
     let mut lifetime: Option<Lifetime> = None;
     for parameter in &item.generics.params {

@@ -1,16 +1,15 @@
-//! `Self` in a definition: replaced by the enum's name, because generated items are other types.
+//! Replaces `Self` in a definition by the enum's name, because generated items are other types.
 
 use quote::ToTokens;
 use syn::{Attribute, Expr, ExprLit, ItemEnum, Lit, LitStr, Meta};
 
 use crate::{names, tokens};
 
-/// Replaces `Self` in types, in expressions, and in links of the documentation.
 pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
     let own = item.ident.clone();
     for variant in &mut item.variants {
         let tokens = tokens::named(variant.to_token_stream(), "Self", &own);
-        // One name for another leaves a variant what it is.
+        // The replacement does not change a variant's kind.
         if let Ok(named) = syn::parse2(tokens) {
             *variant = named;
         }
@@ -44,7 +43,7 @@ fn in_links(text: &str, own: &str, variant: &str, fields: &[String]) -> String {
         ["`", "]", ")"].map(|end| (format!("{from}{end}"), format!("{to}{end}")))
     });
     let others = ["::", "`", "]", ")"].map(|end| (end.to_owned(), end.to_owned()));
-    // Fields come first: behind them `Self` is gone.
+    // Fields first, because the general replacement removes every `Self`.
     fields.chain(others).fold(text.to_owned(), |text, (from, to)| {
         ["[`", "[", "("].iter().fold(text, |text, start| {
             text.replace(&format!("{start}Self{from}"), &format!("{start}{own}{to}"))

@@ -1,4 +1,4 @@
-//! `#[urom_plugin]`: its keys and the `impl` it stands on.
+//! `#[urom_plugin]`: its keys and its `impl`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -11,7 +11,6 @@ use crate::model::Export;
 use crate::names;
 
 pub(crate) struct ParsedPlugin {
-    /// The user's item; an `impl Handler` has its side filled in.
     pub(crate) item: TokenStream,
     pub(crate) export: Export,
     pub(crate) handler: Option<(Path, Type)>,
@@ -72,7 +71,7 @@ fn handler(item: &mut ItemImpl, export: &Export, errors: &mut Errors) -> Option<
     }
 }
 
-/// The methods that the handler takes from its field with a `PeerWorker`.
+/// Returns the methods that forward to the handler's `PeerWorker` field.
 fn peer_methods(field: &Ident, krate: &Path) -> [ImplItem; 3] {
     let this = Ident::new("self", Span::mixed_site());
     let method = |tokens: TokenStream| parse_quote!(#tokens);

@@ -1,5 +1,4 @@
-//! What a field's keys make of it. Every key is interpreted here, once, and every name of a word
-//! resolved: each word belongs to exactly one payload.
+//! Interprets the keys of a field. Each word belongs to exactly one payload.
 
 use std::slice;
 
@@ -11,7 +10,6 @@ use crate::diagnostics::{Errors, messages};
 use crate::model::{Count, Field, Form, Payload, Presence, Role, Word};
 use crate::{names, tokens};
 
-/// Gives each field of a variant its role.
 pub(super) fn assign(variant: &Ident, fields: &mut [Field], errors: &mut Errors) {
     let mut words = Words { variant, fields, taken: Vec::new(), errors };
     let roles = fields.iter().map(|field| match &field.keys.with {
@@ -22,7 +20,7 @@ pub(super) fn assign(variant: &Ident, fields: &mut [Field], errors: &mut Errors)
     });
     let roles = roles.collect::<Vec<_>>();
     for word in fields.iter().filter(|field| field.keys.has("word")) {
-        // Where it is named wrongly, that was reported.
+        // A misspelled name was reported already.
         if !fields.iter().any(|field| mentions(field, &word.ident)) {
             errors.on(&word.ident, messages::word_unnamed(&word.ident));
         }
@@ -32,7 +30,6 @@ pub(super) fn assign(variant: &Ident, fields: &mut [Field], errors: &mut Errors)
     }
 }
 
-/// Whether a field's keys name a word anywhere, rightly or not.
 fn mentions(Field { keys, .. }: &Field, word: &Ident) -> bool {
     let (len, when, unless, addr) =
         (&keys.len, &keys.when, &keys.unless, keys.addr.iter().flatten());
@@ -73,17 +70,16 @@ impl<'a> Words<'a> {
         Payload { address, count, presence }
     }
 
-    /// Whether a `len` names a word, and is no expression of a field or a constant.
+    /// Returns whether a `len` is a word's name, and not an expression of a field or a constant.
     fn is_word(&self, path: &[Ident]) -> bool {
         let [name] = path else { return true };
         match self.fields.iter().find(|field| field.ident == *name) {
             Some(field) => field.keys.has("word"),
-            // rustc knows whether there is such a constant.
             None => !names::text(name).starts_with(char::is_uppercase),
         }
     }
 
-    /// `a`, a word, or `a.b`, a member of a plain field that is neither repeated nor compared.
+    /// Resolves `a`, a word, or `a.b`, a member of a plain field, neither repeated nor compared.
     fn word(&mut self, payload: &'a Field, path: &[Ident]) -> Option<Word> {
         let (root, members) = path.split_first()?;
         let Some(field) = self.fields.iter().find(|field| field.ident == *root) else {

@@ -1,5 +1,5 @@
-//! Arbitrary messages for tests: `urom-abi`'s feature `test-util` turns this crate's on. Where it
-//! is on for another build of this crate only, a macro of `urom-abi` drops them.
+//! Arbitrary messages for tests, enabled by `urom-abi`'s feature `test-util`. If only another build
+//! of this crate has the feature, a macro of `urom-abi` drops them.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -40,7 +40,6 @@ impl Render<'_> {
         Ident::new(kind, Span::mixed_site())
     }
 
-    /// The function that makes up one variant: its structure, and what a notification repeats.
     fn maker(&self, variant: &Variant, lifetime: &Lifetime) -> TokenStream {
         let (name, this, input) = (&variant.ident, self.own_type(variant), names::local("input"));
         let maker = variant.constant("arbitrary");
@@ -77,7 +76,6 @@ impl Render<'_> {
         }
     }
 
-    /// Statements that make up a payload and the words of it that are members of fields.
     fn made_up(
         &self,
         variant: &Variant,

@@ -1,5 +1,4 @@
-//! Fields with a codec: each of its functions is named in one place, so that one that is missing or
-//! has other types is reported once.
+//! Fields with a codec. Each function is used in one place, so that an error is reported once.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -20,7 +19,7 @@ fn codec(field: &Field) -> Option<TokenStream> {
     let (encode, decode) = (field.constant("encode_of"), field.constant("decode_of"));
     let (ty, value) = (&field.ty, names::local("value"));
     let functions = quote! {
-        // No functions, because clippy has its own idea of one that takes a `&String`.
+        // Closures, because clippy rejects functions that take a `&String`.
         const #encode: fn(&#ty) -> #module::Wire = |#value| #module::encode(#value);
         const #decode: fn(#module::Wire) -> __p::Result<#ty, &'static __p::str> =
             |#value| #module::decode(#value);

@@ -1,4 +1,4 @@
-//! Commands as requests, and the protocol they make.
+//! Commands as requests, and their protocol.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,8 +10,7 @@ use crate::model::{Plugin, Variant};
 use crate::{names, tokens, validate};
 
 impl Render<'_> {
-    /// The type `Protocol`, and what stands apart from the module's names: its impls and those of
-    /// the commands.
+    /// Returns the type `Protocol`, and the impls, which need a separate scope.
     pub(super) fn protocol(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
         let (name, vis) = (plugin.text(), &self.model.vis);
         let doc = format!(" The protocol of the plugin `{name}`: its commands and notifications.");
@@ -26,7 +25,7 @@ impl Render<'_> {
         let requests = self.pairs().map(|(variant, reply)| self.request(variant, reply));
         let protocol = self.protocol_impl(plugin);
         let (notification, span) = (&plugin.notification, plugin.notification.span());
-        // Named once, so that one that does not exist is one error.
+        // Used once, so that a missing type is one error.
         let notification = tokens::at(quote!(#notification), span);
         (item, quote!(type __Notifications = #notification; #whole #(#requests)* #protocol))
     }
@@ -51,8 +50,8 @@ impl Render<'_> {
         let (encoded_len, encode) = self.encoders(variant);
         // A crate may forbid lifetimes that are used once.
         let elided = self.message_type(variant, &Lifetime::new("'_", Span::call_site()));
-        // On the answer's span: rustc reports a wrong answer once more for a function whose
-        // signature depends on it.
+        // On the answer's span, or rustc reports a wrong answer again in functions that depend on
+        // it.
         let (answer, of_answer) = (self.of_answer(reply, "This"), self.of_answer(reply, "Echo"));
         let made = variant.constant("Echo");
         let alias = quote_spanned!(reply.span()=> type #made = #of_answer;);
@@ -85,14 +84,12 @@ impl Render<'_> {
         }
     }
 
-    /// An associated type of an answer. On the answer's span, so that one that is no notification
-    /// is underlined itself, and once.
+    /// Returns an associated type of an answer, on the answer's span for errors.
     pub(super) fn of_answer(&self, reply: &Path, name: &str) -> TokenStream {
         let name = Ident::new(name, reply.span());
         quote_spanned!(reply.span()=> <#reply as __p::ReplyOf<__Notifications>>::#name)
     }
 
-    /// The fields that the answer repeats. What the command or its answer lacks, rustc names.
     fn echo_value(&self, variant: &Variant, echo: &Ident) -> TokenStream {
         let members = variant.echoed().map(|field| {
             let (ident, place) = (&field.ident, field.place());
@@ -100,7 +97,7 @@ impl Render<'_> {
                 true => quote!(self.#ident),
                 false => quote!(#place.copy(&self.#ident)),
             };
-            // On the field's span, so that one that the answer has otherwise is underlined itself.
+            // On the field's span, to underline a field with another type in the answer.
             let value = tokens::at(value, ident.span());
             quote!(#ident: #value)
         });
@@ -137,7 +134,7 @@ impl Render<'_> {
     }
 }
 
-/// The enum of the answers, by its trait, which says so when it is none.
+/// Returns the enum of the answers, through its trait, which reports an invalid answer.
 fn answers(plugin: &Plugin) -> TokenStream {
     let notification = &plugin.notification;
     tokens::at(quote!(<#notification as __p::Notifications>), notification.span())

@@ -14,7 +14,7 @@ use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
 use crate::{names, tokens};
 
 impl Render<'_> {
-    /// The constant `__DESCRIPTION`. It is empty when the definition has an error.
+    /// Returns the constant `__DESCRIPTION`; empty when the definition has an error.
     pub(super) fn description(&self) -> TokenStream {
         let (name, docs) = (names::text(&self.model.ident), docs(&self.model.docs));
         let tag = self.tag_type();
@@ -119,8 +119,7 @@ fn given_as_is(member: &str, value: Option<TokenStream>) -> Option<TokenStream> 
     value.map(|value| quote!(#member: #value,))
 }
 
-/// The path by which a description names a word; `own` is the name of one at the payload's own
-/// place.
+/// Returns a word's path in a description; `own` is its name at the payload's own position.
 fn path_of(variant: &Variant, word: &Word, own: String) -> String {
     match word {
         Word::Own => own,
@@ -150,7 +149,6 @@ fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
     }
 }
 
-/// The constants in the expressions of a payload, in their order, each once.
 fn constants(variant: &Variant, payload: &Payload) -> Vec<TokenStream> {
     let mut found = Constants { variant, paths: Vec::new() };
     for expr in payload.len().into_iter().chain(payload.when()) {
@@ -194,7 +192,6 @@ impl<'ast> Visit<'ast> for Constants<'_> {
     }
 
     fn visit_macro(&mut self, call: &'ast Macro) {
-        // Validation refuses any other.
         if let Some(matched) = tokens::matched(call) {
             self.visit_expr(&matched);
         }
@@ -208,7 +205,6 @@ pub(super) fn is_constant(variant: &Variant, path: &Path) -> bool {
         && path.get_ident().is_none_or(|name| variant.field(name).is_none())
 }
 
-/// Whether a name is that of a constant or a static: `KEY`, `MAX_2`.
 fn is_screaming(name: &str) -> bool {
     name.contains(char::is_uppercase) && !name.contains(char::is_lowercase)
 }

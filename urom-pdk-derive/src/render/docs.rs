@@ -1,7 +1,5 @@
-//! Documentation of the user's on what is made of a definition.
-//! It stands on the enum, where its examples run, and is copied to structures and methods, where an
-//! example would run once more for each: so a copy that may have one is replaced while
-//! documentation is tested.
+//! Copies the user's documentation from the enum to structures and methods. An example runs on the
+//! enum only: in documentation tests, a copy that may contain one is replaced.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -11,8 +9,7 @@ use super::Render;
 use crate::described;
 
 impl Render<'_> {
-    /// The user's documentation of a variant or of a field of it, for another item; a sentence when
-    /// there is none.
+    /// Returns the documentation of a variant or a field for another item, or `otherwise`.
     pub(super) fn copied_docs(&self, docs: &[Attribute], otherwise: &str) -> TokenStream {
         let is_text = |attribute: &&Attribute| matches!(attribute.meta, Meta::NameValue(_));
         // Such as `hidden`.
@@ -22,7 +19,7 @@ impl Render<'_> {
         }
         let text = described::docs(docs);
         let spelled = text.to_string();
-        // Text from elsewhere, such as `include_str!`, may hold anything.
+        // Text from elsewhere, such as `include_str!`, may contain code.
         let may_hold_code = !spelled.starts_with('"')
             || ["```", "~~~", "\\n     "].iter().any(|code| spelled.contains(code));
         if !may_hold_code {

@@ -31,7 +31,6 @@ impl Render<'_> {
         self.borrowed(variant).map(|lifetime| quote!(<#lifetime>)).unwrap_or_default()
     }
 
-    /// The variant's structure as a type, borrowing for `lifetime`.
     pub(super) fn message_type(&self, variant: &Variant, lifetime: &Lifetime) -> TokenStream {
         let name = &variant.ident;
         if self.borrowed(variant).is_some() { quote!(#name<#lifetime>) } else { quote!(#name) }
@@ -42,7 +41,6 @@ impl Render<'_> {
         quote!(#name #parameters)
     }
 
-    /// A type with `lifetime` in place of the enum's.
     pub(super) fn with_lifetime(&self, ty: &Type, lifetime: &Lifetime) -> TokenStream {
         match &self.model.lifetime {
             Some(own) => tokens::with_lifetime(ty.to_token_stream(), own, lifetime),
@@ -50,7 +48,6 @@ impl Render<'_> {
         }
     }
 
-    /// A statement that returns when `fixed` has another tag than the variant's.
     pub(super) fn check_tag(&self, fixed: &Ident, variant: &Variant) -> TokenStream {
         let (name, tag) = (variant.name(), Literal::u64_unsuffixed(variant.tag));
         let also = variant.also.map(|(also, _)| Literal::u64_unsuffixed(also));
@@ -58,7 +55,6 @@ impl Render<'_> {
         quote!(__p::own_tag(#name, __TAG.read(#fixed), #tag, #also)?;)
     }
 
-    /// A `match` on the tag of `bytes`, with an arm for each variant.
     pub(super) fn by_tag(
         &self,
         bytes: &Ident,
@@ -89,9 +85,8 @@ impl Render<'_> {
         }
     }
 
-    /// The conversion of `from`, which has all fields of the variant: each is a member of what
-    /// `member` gives. The result names the enum's lifetime once more, because a crate may forbid
-    /// those that are used once.
+    /// Returns the conversion of `from`, which has all fields of the variant: `member` accesses
+    /// each. The lifetime is repeated, because a crate may forbid lifetimes used once.
     pub(super) fn conversion(
         &self,
         variant: &Variant,
@@ -121,7 +116,7 @@ impl Render<'_> {
         let copy = match field.role {
             Role::Plain if validate::is_number(ty) => quote!(*#local),
             Role::Plain => quote!(#place.copy(#local)),
-            // On the type's span, so that one that has no `Clone` is one error.
+            // On the type's span, so that a type without `Clone` is one error.
             Role::Codec(_) => {
                 let clone = quote_spanned!(ty.span()=> <#ty as ::core::clone::Clone>::clone);
                 quote!(#clone(#local))
@@ -131,8 +126,8 @@ impl Render<'_> {
         quote!(#ident: #copy)
     }
 
-    /// The enum's inherent constants and functions. `write` makes an expression that writes the
-    /// variant's structure; each field's local is a reference to its value.
+    /// Returns the enum's inherent constants and functions. `write` returns an expression that
+    /// writes the variant's structure; each field's local is a reference to its value.
     pub(super) fn enum_impl(
         &self,
         decode: &TokenStream,
@@ -150,7 +145,7 @@ impl Render<'_> {
         let decode = self.body(decode.clone());
         let encode = self.body(quote!(match self { #(#arms)* }));
         let encoded_len = self.body(quote!(__p::encoded_len(self.encode(&mut []))));
-        // A use of all variants and fields, because not every program uses all of a protocol.
+        // Uses all variants and fields, because not every program uses a whole protocol.
         let used = (!self.inert)
             .then(|| quote!(const _: () = __p::used((#ident::decode, #ident::encode));));
         quote! {
@@ -160,8 +155,8 @@ impl Render<'_> {
                 /// The size in bytes of every message without its inline payloads.
                 #vis const FIXED_LEN: __p::usize = __LEN;
 
-                /// Reads a message of any variant. The error names the field that is wrong, and
-                /// why; for an unknown tag it lists the known ones.
+                /// Reads a message of any variant. The error contains the invalid field and the
+                /// reason; for an unknown tag it lists the known ones.
                 #[inline]
                 #vis fn decode(#bytes: &#lifetime [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
                     #decode

@@ -1,5 +1,4 @@
-//! What a worker looks up in a plugin, two functions and a table, and the description that
-//! programs read from its file.
+//! The exports of a plugin: two functions and a table for the worker, and the description.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,8 +8,6 @@ use crate::diagnostics::messages;
 use crate::model::Export;
 use crate::names;
 
-/// What stands beside the user's impl: the exported functions, the description, and the refusal of
-/// `panic = "abort"`.
 pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream {
     let krate = &export.krate;
     let private = quote!(#krate::__private);
@@ -27,8 +24,8 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
         return refusal;
     }
     let [iface, version] = ["iface", "version"].map(names::local);
-    // The trait's hidden function has the protocol as its result, so its type names the protocol.
-    // Builds of the crate's own tests check and use the functions, and export nothing.
+    // The trait's hidden function returns the protocol, so its type identifies the protocol. Builds
+    // of the crate's own tests check and use the functions, and export nothing.
     quote! {
         #refusal
         const _: () = {
@@ -51,13 +48,13 @@ pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream 
             #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_iface(#iface: *mut #private::PluginIface) -> #private::DocaError {
                 #private::keep(&__DESCRIPTION);
-                // SAFETY: what the caller promises of the table is what this asks for.
+                // SAFETY: this function has the same requirements for the table.
                 unsafe { #private::get_iface::<#ty, _>(<#ty as #handler>::__made_by_urom_command, #iface) }
             }
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_version(#version: *mut ::core::primitive::u64) -> #private::DocaError {
-                // SAFETY: what the caller promises of the number is what this asks for.
+                // SAFETY: this function has the same requirements for the number.
                 unsafe { #private::get_version(<#ty as #handler>::__made_by_urom_command, #version) }
             }
         };

@@ -1,5 +1,4 @@
-//! The expressions of `len` and `when`, each as a function of the fields that it names: it sees
-//! nothing of the code around it, and the fields are variables under their own names.
+//! Each `len` or `when` expression as a function, with only its fields as variables in scope.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -57,16 +56,15 @@ impl Render<'_> {
             #[inline]
             fn #name #generics(#(#parameters),*) -> #output {
                 #shadows
-                // A method may be called like a field that the expression does not use.
+                // A method may have the name of a field that the expression does not use.
                 #(let #idents = #locals; let _ = #idents;)*
                 #expr
             }
         }
     }
 
-    /// A call of the function of `key`, `len` or `when`, when the payload has one. `value` gives
-    /// what to pass for a field: plain ones and a command's payloads by value, others as they are
-    /// looked at.
+    /// Returns a call of the function of `key`, `len` or `when`, if any. `value` returns an
+    /// argument: plain fields and a command's payloads by value, others by reference.
     pub(super) fn call(
         &self,
         key: &str,
@@ -86,8 +84,6 @@ fn function_name(key: &str, payload: &Field) -> proc_macro2::Ident {
     payload.constant(&format!("{key}_of"))
 }
 
-/// The fields that an expression of `payload` names: all that have a value of their own, and the
-/// payloads before it.
 fn in_scope<'a>(variant: &'a Variant, payload: &Field, expr: &Expr) -> Vec<&'a Field> {
     let before = variant.payloads().map(|(field, _)| field).filter(|field| field.at < payload.at);
     let known = variant.fixed().chain(before);

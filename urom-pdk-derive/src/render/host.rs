@@ -11,11 +11,9 @@ use super::Render;
 use crate::model::{Field, Form, Plugin, Role, Variant};
 use crate::names;
 
-/// The arguments that no field gives.
 const OWN_ARGUMENTS: [&str; 3] = ["worker", "callback", "limit"];
 
 impl Render<'_> {
-    /// The types `Client` and `*Task`, and their impls.
     pub(super) fn client(&self, plugin: &Plugin) -> (TokenStream, TokenStream) {
         let (krate, vis) = (&self.model.krate, &self.model.vis);
         let name = plugin.text();
@@ -71,7 +69,6 @@ impl Render<'_> {
         (items, impls)
     }
 
-    /// The names of all arguments, each once.
     fn arguments(&self) -> Vec<Ident> {
         let fields = self.model.variants.iter().flat_map(Variant::values);
         let names = fields.map(|field| self.argument_name(field));
@@ -92,7 +89,7 @@ impl Render<'_> {
         self.if_no_type_has_it(&plain).unwrap_or_else(|| names::local(name))
     }
 
-    /// A name, unless a field's type has it, perhaps as that of a constant.
+    /// Returns a name, unless a field's type contains it, perhaps as a constant.
     fn if_no_type_has_it(&self, name: &Ident) -> Option<Ident> {
         (!self.in_types.contains(&names::text(name))).then(|| name.clone())
     }
@@ -124,9 +121,9 @@ impl Render<'_> {
         let given = variant.values().filter(|field| !field.has_setter());
         let (given, types): (Vec<_>, Vec<_>) =
             given.map(|field| (self.argument_name(field), self.passed(field).0)).unzip();
-        // They have the user's spans, and so are the user's to lints.
+        // They have the user's spans, so lints would report them to the user.
         let unused = self.inert.then(|| quote!(#(let _ = #given;)*));
-        // clippy looks into macros. Its limit of seven counts `self` and the worker.
+        // clippy checks macro output. Its limit of seven counts `self` and the worker.
         let many = given.len() > 5;
         let allowed = many.then(
             || quote!(#[allow(clippy::too_many_arguments, reason = "one for each field that must be given")]),
@@ -138,8 +135,7 @@ impl Render<'_> {
                     let unset = self.unset(field);
                     quote!(#ident: #unset)
                 }
-                // The short form, which clippy asks for where a macro of the user's has the
-                // definition.
+                // The short form, which clippy requires for definitions inside user macros.
                 false if self.is_passed_as_it_is(field) && self.argument_name(field) == *ident => {
                     quote!(#ident)
                 }
@@ -177,8 +173,7 @@ impl Render<'_> {
         }
     }
 
-    /// Whether a value is passed by its own type. A reference is, so that arrays and vectors become
-    /// slices by themselves.
+    /// Returns whether a value is passed by its own type, as references are for coercions.
     fn is_passed_as_it_is(&self, field: &Field) -> bool {
         let shape = &field.shape;
         !field.is_payload()
@@ -217,9 +212,9 @@ impl Render<'_> {
             }
         });
         let command = self.message_type(variant, &task_lifetime());
-        // On the answer's span, so that one that is no notification is one error.
+        // On the answer's span, so that an invalid notification is one error.
         let submitted = quote_spanned!(reply.span()=> __p::Submitted<AnyHost, #command>);
-        // `self` is of the function around, wherever the answer's name comes from.
+        // `self` belongs to the enclosing function, whatever the span of the answer's name.
         let this = quote!(self);
         let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));

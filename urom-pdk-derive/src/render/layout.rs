@@ -1,4 +1,4 @@
-//! The fixed part: a description of each field and word, and a constant that reads and writes it.
+//! The fixed part: descriptions of fields and words, and constants that read and write them.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,15 +10,12 @@ use crate::described::{docs, type_of};
 use crate::model::{Field, Role, Variant};
 use crate::{names, tokens, validate};
 
-/// A run of bytes of the fixed part: a field or a word.
 struct LayoutSlot {
-    /// The constant that reads and writes it.
     constant: Ident,
     ty: TokenStream,
-    /// What to underline when the type cannot travel; nothing where the spelling tells that it can.
+    /// The span for errors, unless the type's spelling shows that it is valid.
     unsure: Option<Span>,
     docs: TokenStream,
-    /// What describes it, but for its place and its documentation.
     item: TokenStream,
 }
 
@@ -28,7 +25,6 @@ impl Render<'_> {
         quote!(__p::#name)
     }
 
-    /// The description and the place of each field, and the length of the fixed part.
     pub(super) fn layout(&self) -> TokenStream {
         let krate = &self.model.krate;
         let imports = quote! {
@@ -59,13 +55,12 @@ impl Render<'_> {
         }
     }
 
-    /// How many fields lie between tag and union.
     fn header_len(&self) -> Literal {
         let first = self.model.variants.first().into_iter();
         Literal::usize_unsuffixed(first.flat_map(Variant::header).count())
     }
 
-    /// What can never be sent does not compile. Stands behind the description.
+    /// Returns checks that reject messages that can never be sent. Must follow the description.
     pub(super) fn limits(&self) -> TokenStream {
         if self.inert {
             return TokenStream::new();
@@ -81,12 +76,10 @@ impl Render<'_> {
         quote!(#whole #(#elements)*)
     }
 
-    /// The header's, then those of the variant's structure.
     fn slots(&self, variant: &Variant) -> Vec<LayoutSlot> {
         variant.fields.iter().flat_map(|field| self.slots_of(variant, field)).collect()
     }
 
-    /// What stands in the fixed part for a field: the field itself, or the words of a payload.
     fn slots_of(&self, variant: &Variant, field: &Field) -> Vec<LayoutSlot> {
         let (name, ty, constant, docs) =
             (field.name(), &field.ty, field.place(), docs(&field.docs));
@@ -128,7 +121,6 @@ impl Render<'_> {
         }
     }
 
-    /// The descriptions of the header's fields, and of the variant's own.
     pub(super) fn items(&self, variant: &Variant) -> [TokenStream; 2] {
         let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let docs = self.slots(variant).into_iter().map(|slot| slot.docs);
@@ -140,7 +132,6 @@ impl Render<'_> {
         }
     }
 
-    /// The description of a field's type, as a reference.
     pub(super) fn described_type(&self, variant: &Variant, field: &Field) -> TokenStream {
         let before = variant.fields.iter().take_while(|other| other.at != field.at);
         let at = before.map(|field| self.slots_of(variant, field).len()).sum();
@@ -159,7 +150,7 @@ impl Render<'_> {
                     return quote!(const #constant: __At<#ty, { #of[#at] }> = __p::field(););
                 };
                 let any = quote!({ <__p::AnyBytes<#ty>>::ANY });
-                // On the type's span, so that a type that is no plain data is underlined itself.
+                // On the type's span, so that an invalid type is underlined itself.
                 let new = quote_spanned!(*span=> __p::any_field());
                 quote!(const #constant: __At<#ty, { #of[#at] }, #any> = #new;)
             });
@@ -169,13 +160,11 @@ impl Render<'_> {
         }
     }
 
-    /// An expression for the value of a field that nobody sets.
     pub(super) fn zero(&self, field: &Field) -> TokenStream {
         let place = field.place();
         tokens::written_at(quote!(#place.zero()), field.ty.span())
     }
 
-    /// A payload whose elements are no plain data, or have no bytes, does not compile.
     fn element_check(&self, payload: &Field) -> Option<TokenStream> {
         let element = payload.shape.element.as_ref()?;
         let ty = self.with_lifetime(element, &Lifetime::new("'static", Span::call_site()));
@@ -184,7 +173,6 @@ impl Render<'_> {
     }
 }
 
-/// The described name of a word at a payload's own place.
 pub(super) fn word_name(own: &str, payload: &Field) -> String {
     format!("{}_{}", payload.name(), if own == "length" { "len" } else { "addr" })
 }

@@ -73,7 +73,6 @@ impl Render<'_> {
         }
     }
 
-    /// The conversion of a variant's structure into the enum, and its `decode`.
     pub(super) fn decoding(&self, variant: &Variant) -> TokenStream {
         let (vis, name) = (&self.model.vis, &variant.ident);
         let [bytes, fixed, message] = ["bytes", "fixed", "message"].map(names::local);
@@ -100,7 +99,6 @@ impl Render<'_> {
         }
     }
 
-    /// The bodies of a variant's `encoded_len` and `encode`.
     pub(super) fn encoders(&self, variant: &Variant) -> (TokenStream, TokenStream) {
         let value = |field: &Field| {
             let field = &field.ident;

@@ -1,4 +1,4 @@
-//! From the model to code. Nothing here finds mistakes: what is rendered was validated.
+//! Renders a validated model as code.
 
 mod arbitrary;
 mod codec;
@@ -27,13 +27,11 @@ use crate::model::{Messages, Variant};
 use crate::{names, tokens};
 pub(crate) use export::export;
 
-/// Whether there are arbitrary messages. The snapshots are without them, whatever features other
-/// crates of a workspace ask for.
+/// Whether to render arbitrary messages; never in snapshots, whatever features are enabled.
 const ARBITRARY: bool = cfg!(all(feature = "test-util", not(test)));
 
 pub(crate) struct Render<'a> {
     pub(crate) model: &'a Messages,
-    /// Whether to give signatures only, because the definition has an error: see `fallback`.
     pub(crate) inert: bool,
     in_types: HashSet<String>,
 }
@@ -79,13 +77,12 @@ impl Render<'_> {
         }
     }
 
-    /// Allows the lints that the user allows. No other lint needs an exception, because names have
-    /// a macro's span ([`names::made`](crate::names::made)).
+    /// Allows the lints that the user allows. Other lints need no exception, because names have a
+    /// macro's span ([`names::made`](crate::names::made)).
     fn allowed(&self) -> Option<&Attribute> {
         self.model.allowed.as_ref()
     }
 
-    /// A function's body; none when only the signatures are wanted.
     fn body(&self, body: TokenStream) -> TokenStream {
         if self.inert { quote!(::core::unreachable!()) } else { body }
     }

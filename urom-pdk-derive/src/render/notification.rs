@@ -38,8 +38,8 @@ impl Render<'_> {
         }
     }
 
-    /// The body of the function that reads `variant`. It gives the structure and the echoed fields,
-    /// which must repeat `echo` when there is one.
+    /// Returns the body of the function that reads `variant` and compares echoed fields with
+    /// `echo`.
     fn reader(&self, variant: &Variant, incoming: &Ident, echo: &Ident) -> TokenStream {
         let (name, fixed) = (&variant.ident, names::local("fixed"));
         let echo_name = names::echo(name);
@@ -67,7 +67,6 @@ impl Render<'_> {
         let echo_name = names::echo(name);
         let [incoming, fixed, echo, message, place] =
             ["incoming", "fixed", "echo", "message", "place"].map(names::local);
-        // Without echoed fields there is nothing to compare.
         let is_whole = variant.echoed().next().is_none();
         let read = self.body(self.reader(variant, &incoming, &echo));
         let encode = self.body(self.written(variant, &fixed, &echo, &place));
@@ -142,7 +141,6 @@ impl Render<'_> {
         }
     }
 
-    /// What gives a handler memory for the only payload of a notification: the notification's own.
     fn payload_maker(&self, variant: &Variant) -> Option<TokenStream> {
         let mut payloads = variant.payloads();
         let (payload, _) = payloads.next().filter(|_| payloads.next().is_none())?;

@@ -1,4 +1,4 @@
-//! The trait `Handler`, with one `async fn` for each command, and how the plugin runtime serves it.
+//! The trait `Handler`, with one `async fn` for each command, and the code that serves it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,8 +8,8 @@ use super::Render;
 use crate::model::{Plugin, Variant};
 use crate::names;
 
-/// How many commands one function awaits. What rustc does with it grows with their square, so those
-/// of a large protocol are parts of several.
+/// Maximum number of commands that one function awaits. rustc's time grows with the square of this
+/// number, so the commands of a large protocol are split over several functions.
 const AWAITS: usize = 40;
 
 impl Render<'_> {
@@ -55,19 +55,20 @@ impl Render<'_> {
                     ::core::result::Result::Ok(#krate::__private::Vec::new())
                 }
 
-                /// Advances work of the plugin's own, such as a UCX worker; returns whether it
-                /// moved. Called again and again; in every second turn only, while answers are
-                /// ready and no command is pending.
+                /// Advances the plugin's own work, such as a UCX worker; returns whether it did
+                /// anything. Called repeatedly; only in every second turn while answers are ready
+                /// and no command is pending.
                 fn progress(&self) -> ::core::primitive::bool {
                     false
                 }
 
-                /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
-                /// which have all ended. Only this kit's worker calls it, and not at close.
+                /// Frees the data of a host that has left, by the `dest_id` of its commands, which
+                /// have all ended. Only this kit's worker calls it, and not at close.
                 fn host_left(&self, #connection: ::core::primitive::u64) {}
 
-                /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
-                /// calls it, right before it sleeps; without it, it polls at a falling rate.
+                /// Arms the event that ends the worker's sleep, such as a UCX worker's. Only this
+                /// kit's worker calls it, right before it sleeps; without it, the worker polls with
+                /// backoff.
                 fn arm(&self) -> #krate::protocol::Armed<'_> {
                     #krate::protocol::Armed::Polled
                 }
@@ -86,7 +87,6 @@ impl Render<'_> {
         let [handler, cx, bytes, command, connection, now] =
             ["handler", "cx", "bytes", "command", "connection", "now"].map(names::local);
         let arm = |variant: &Variant| {
-            // One that has none was refused.
             let (name, method) = (&variant.ident, names::method(&variant.ident));
             let answer = variant.reply.as_ref().map_or_else(|| name.span(), Spanned::span);
             quote_spanned!(answer=> {

@@ -1,4 +1,4 @@
-//! The code that reads a message: the fixed part, then each payload, then nothing may be left.
+//! Reads a message: the fixed part, then each payload; remaining bytes are an error.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -8,9 +8,9 @@ use crate::model::{Count, Field, Payload, Presence, Role, Variant, Word};
 use crate::{names, validate};
 
 impl Render<'_> {
-    /// Statements that read `variant`, and a member initialiser for each of its values. `source` is
-    /// the bytes that a command borrows, or a notification that arrived, whose memory its payloads
-    /// take over. The statements of `check` run as soon as `fixed` is known.
+    /// Returns statements that read `variant`, and a member initialiser for each of its values.
+    /// `source` is the bytes that a command borrows, or a received notification, whose memory its
+    /// payloads take over. The statements of `check` run as soon as `fixed` is known.
     pub(super) fn reading(
         &self,
         source: &Ident,
@@ -54,8 +54,7 @@ impl Render<'_> {
         (statements, members)
     }
 
-    /// The local of a field in the fixed part; it returns when that is no value of the field's
-    /// type.
+    /// Returns the local of a field in the fixed part; it returns an error for an invalid value.
     fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
         let (local, place) = (field.local(), field.place());
         let (message, name) = (variant.name(), field.name());
@@ -72,7 +71,7 @@ impl Render<'_> {
         quote!(let #local = #read;)
     }
 
-    /// The local of a payload: of a command its value, of a notification which bytes it is.
+    /// Returns the local of a payload: a command's value, or a notification's byte range.
     fn payload(
         &self,
         variant: &Variant,
@@ -139,7 +138,7 @@ impl Render<'_> {
     }
 }
 
-/// The view of a notification's payload; nothing uses it when no expression names it.
+/// The view of a notification's payload; unused unless an expression names it.
 fn view(field: &Field) -> Ident {
     names::local(&format!("view_{}", field.at))
 }

@@ -70,8 +70,7 @@ impl Render<'_> {
         quote!({ #(#members),* })
     }
 
-    /// What the structure derives: all that its fields are known to do, or what the user derives
-    /// for the whole enum.
+    /// Returns the derives that all fields are known to support, or the user's derives.
     fn derives(&self, fields: &[&Field]) -> Vec<Path> {
         let mut derives = self.model.derives.clone();
         if fields.iter().all(|field| is_known(field)) {
@@ -91,8 +90,7 @@ impl Render<'_> {
         derives
     }
 
-    /// Impls without bodies of what a structure derives: of a definition with an error it is not
-    /// known whether it can be derived. Without `Copy`, which needs that of all fields.
+    /// Returns impls without bodies for derives of an invalid structure, except `Copy`.
     fn stand_ins(&self, variant: &Variant, derives: &[Path]) -> TokenStream {
         let (this, parameters) = (self.own_type(variant), self.parameters(variant));
         let one = |derive: &Path| {
@@ -127,7 +125,6 @@ impl Render<'_> {
     }
 }
 
-/// Whether the spelling of the type tells that it can be cloned, compared and shown.
 fn is_known(field: &Field) -> bool {
     match field.role {
         Role::Codec(_) => false,

@@ -1,4 +1,4 @@
-//! The code that writes a message: words and checks first, then everything into its place.
+//! Writes a message: words and checks first, then everything at its offset.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) struct Writing {
 }
 
 impl Render<'_> {
-    /// The code that writes `variant` into `fixed`; `value` gives a reference to a field's value.
+    /// Returns the code that writes `variant` into `fixed`; `value` returns a reference to a value.
     pub(super) fn writing(
         &self,
         fixed: &Ident,
@@ -39,8 +39,7 @@ impl Render<'_> {
             quote!(let mut #copy = #place.copy(#value);)
         });
         let words = variant.payloads().map(|(field, payload)| writer.words(field, payload));
-        // Behind all words, so that an expression over a field with a word in it sees what a reader
-        // will.
+        // After all words, so that expressions over fields with words see the reader's values.
         let checks = variant.payloads().map(|(field, _)| writer.checks(field));
         let prepare = quote!(#(#copies)* #(#words)* #(#checks)*);
         Writing { prepare, fill: writer.fill(fixed) }
@@ -73,7 +72,7 @@ struct Writer<'a, V> {
     render: &'a Render<'a>,
     variant: &'a Variant,
     value: V,
-    /// The numbers of plain fields that have a word as a member: their locals are copies.
+    /// The indices of plain fields that have a word as a member: their locals are copies.
     copied: BTreeSet<usize>,
 }
 
@@ -109,15 +108,13 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
         quote!(let #local: #ty = #call;)
     }
 
-    /// A call of a function of `wire` about a payload; `span` is what to underline when it cannot
-    /// be.
+    /// Returns a call of a function of `wire` about a payload; `span` is underlined on errors.
     fn about(&self, payload: &Field, function: &str, span: Span) -> TokenStream {
         let function = Ident::new(function, span);
         let (message, field, value) = (self.variant.name(), payload.name(), (self.value)(payload));
         tokens::at(quote!(__p::#function(#message, #field, #value)?), span)
     }
 
-    /// Statements that check whether a payload is as the variant's other fields say.
     fn checks(&self, payload: &Field) -> TokenStream {
         let (message, name, value) = (self.variant.name(), payload.name(), (self.value)(payload));
         let call = |key| self.render.call(key, self.variant, payload, |field| self.argument(field));

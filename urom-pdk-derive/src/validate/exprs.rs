@@ -1,5 +1,4 @@
-//! The expressions of `len` and `when` work on numbers that a peer sent, so nothing in them may
-//! panic.
+//! Checks that the expressions of `len` and `when` cannot panic: they use numbers from a peer.
 
 use syn::visit::{self, Visit};
 use syn::{
@@ -12,8 +11,6 @@ use crate::model::{Role, Variant};
 use crate::names;
 use crate::tokens::{bare, matched};
 
-/// Checks that the expressions name only what is known before their payload is read, and cannot
-/// panic on numbers from outside.
 pub(super) fn expressions(variant: &Variant, errors: &mut Errors) {
     for (field, payload) in variant.payloads() {
         let behind =
@@ -40,7 +37,7 @@ impl<'ast> Visit<'ast> for Reach<'_> {
     }
 }
 
-/// Whether a function divides, and so panics or overflows on 0 or -1.
+/// Returns whether a function divides, and so panics or overflows on 0 or -1.
 fn divides(name: &str) -> bool {
     let operation = ["wrapping_", "overflowing_", "saturating_"]
         .iter()
@@ -57,7 +54,6 @@ fn is_operator(name: &str) -> bool {
     matches!(name, "add" | "sub" | "mul" | "div" | "rem" | "neg" | "shl" | "shr")
 }
 
-/// What to write instead of a function of the standard library that panics on some numbers.
 fn instead_of(name: &str) -> Option<String> {
     let instead = match name {
         "unwrap" | "unwrap_unchecked" | "expect" => "unwrap_or",
@@ -86,7 +82,6 @@ fn instead_of(name: &str) -> Option<String> {
     Some(instead.to_owned())
 }
 
-/// The same for a path to such a function: `u32::pow`, `Ord::clamp`, `std::ops::Add::add`.
 fn instead_of_path(path: &ExprPath) -> Option<String> {
     let names =
         path.path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>();
@@ -108,15 +103,15 @@ struct Panics<'a> {
 impl<'ast> Visit<'ast> for Panics<'_> {
     fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
         let constant = is_literal(&binary.left) && is_literal(&binary.right);
-        // A sign or a cast could make it another number.
+        // A sign or a cast could change the number.
         let by_constant = matches!(bare(&binary.right), Expr::Lit(_));
         let found = match binary.op {
             BinOp::Add(_) | BinOp::AddAssign(_) => Some(("+", "checked_add")),
             BinOp::Sub(_) | BinOp::SubAssign(_) => Some(("-", "checked_sub")),
             BinOp::Mul(_) | BinOp::MulAssign(_) => Some(("*", "checked_mul")),
             BinOp::Shl(_) | BinOp::ShlAssign(_) => Some(("<<", "checked_shl")),
-            // rustc itself refuses a number that these never work with. -1 is none: one dividend
-            // overflows with it.
+            // rustc refuses constants that always fail. -1 is unsafe: it overflows with one
+            // dividend.
             BinOp::Div(_) | BinOp::DivAssign(_) if !by_constant => Some(("/", "checked_div")),
             BinOp::Rem(_) | BinOp::RemAssign(_) if !by_constant => Some(("%", "checked_rem")),
             BinOp::Shr(_) | BinOp::ShrAssign(_) if !by_constant => Some((">>", "checked_shr")),
@@ -153,7 +148,7 @@ impl<'ast> Visit<'ast> for Panics<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let method = call.method.to_string();
         let by_constant = call.args.first().is_some_and(is_divisor);
-        // A method of the author's own has another number of arguments, or another name.
+        // The author's own method has another number of arguments, or another name.
         let operands = usize::from(method != "neg");
         let operator = is_operator(&method) && call.args.len() == operands;
         let found = instead_of(&method).or(operator.then(|| format!("checked_{method}")));
@@ -188,7 +183,6 @@ impl<'ast> Visit<'ast> for Panics<'_> {
     }
 }
 
-/// Whether it is a literal that divides every number: neither 0 nor -1.
 fn is_divisor(expr: &Expr) -> bool {
     match bare(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {

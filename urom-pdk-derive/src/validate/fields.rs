@@ -1,4 +1,4 @@
-//! Which keys of a field go together, and which types it may have.
+//! Checks combinations of a field's keys, and its type.
 
 use syn::Type;
 
@@ -7,7 +7,7 @@ use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Form, Messages, Role, Variant};
 use crate::{names, tokens};
 
-/// Keys that exclude each other, and why. The second one is what a reader would take out.
+/// Keys that exclude each other, and why. The second one should be removed.
 const CLASHES: [(&str, &str, &str); 11] = [
     ("word", "echo", "a word has no value of its own"),
     ("word", "header", "a word stands among its payload's fields"),
@@ -37,8 +37,6 @@ pub(super) fn keys(variant: &Variant, errors: &mut Errors) {
     }
 }
 
-/// Checks each field's type, as far as its spelling tells. What is wrong with the keys is reported
-/// already.
 pub(super) fn types(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for field in &variant.fields {
         match &field.role {
@@ -96,7 +94,6 @@ fn payload(model: &Messages, field: &Field, errors: &mut Errors) {
         (form, _) if is_command && form.is_owned() => {
             errors.on(ty, messages::owned_in_command(found, expected));
         }
-        // The enum's lifetime was the mistake then.
         (form, _) if !is_command && form.is_borrowed() && model.refused_lifetime => {}
         (form, _) if !is_command && form.is_borrowed() => {
             errors.on(ty, messages::borrowed_in_notification(found, expected));

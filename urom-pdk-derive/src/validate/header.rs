@@ -1,10 +1,9 @@
-//! The header lies before the union, so it comes first and is the same in every variant.
+//! Checks the header, which precedes the union: it comes first and is the same in every variant.
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Field, Messages, Variant};
 use crate::names;
 
-/// Checks the header fields of all variants against those of the first.
 pub(super) fn same_in_every_variant(model: &Messages, errors: &mut Errors) {
     for variant in &model.variants {
         let late = variant.fields.iter().skip_while(|field| field.is_header());
@@ -12,7 +11,7 @@ pub(super) fn same_in_every_variant(model: &Messages, errors: &mut Errors) {
             errors.on(&field.ident, messages::header_late(&field.ident));
         }
     }
-    // The variant with the longest header is the one that the others lack something of.
+    // The error names the fields that the other variants lack.
     let longest = model.variants.iter().rev().max_by_key(|variant| variant.header().count());
     let Some(longest) = longest else { return };
     let expected = written(longest);

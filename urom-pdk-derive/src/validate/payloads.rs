@@ -1,10 +1,9 @@
-//! Payloads and their keys: what says how long one is, and whether it is there, fits its type.
+//! Checks that the length and presence keys of payloads fit their types.
 
 use crate::diagnostics::{Errors, messages};
 use crate::model::{Count, Field, Form, Messages, Payload, Presence, Variant};
 use crate::names;
 
-/// Checks the payloads of a form that this side can have; otherwise that was the mistake.
 pub(super) fn payloads(model: &Messages, variant: &Variant, errors: &mut Errors) {
     for (field, payload) in variant.payloads() {
         let form = field.shape.form;
@@ -43,7 +42,7 @@ fn presence(field: &Field, payload: &Payload, errors: &mut Errors) {
     }
 }
 
-/// `Data` and `Received` say themselves whether bytes follow, through their words.
+/// `Data` and `Received` encode in their words whether bytes follow.
 fn two_armed(field: &Field, found: &str, errors: &mut Errors) {
     let Field { keys, shape, ty, .. } = field;
     match (keys.spans.get("when"), &keys.unless) {

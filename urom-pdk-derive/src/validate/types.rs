@@ -1,11 +1,10 @@
-//! What the spelling of a type tells about it.
+//! Recognises unsuitable types by their spelling.
 
 use syn::Type;
 
 use crate::model::{last_segment, only_type, plainly};
 use crate::names;
 
-/// Why a type can never travel, and what to use in its place.
 pub(crate) struct Unsafe<'a> {
     pub(crate) culprit: &'a Type,
     pub(crate) why: &'static str,
@@ -13,15 +12,13 @@ pub(crate) struct Unsafe<'a> {
 }
 
 impl Unsafe<'_> {
-    /// Whether it is none of a structure either: it lacks a lifetime or a size.
+    /// Returns whether the type cannot even be a structure's field: it lacks a lifetime or a size.
     pub(crate) fn is_no_field(&self) -> bool {
         matches!(self.culprit, Type::Reference(_) | Type::Slice(_))
             || names::written(self.culprit) == "str"
     }
 }
 
-/// Why a type can never be a plain field, when its spelling already tells. `is_command` says on
-/// which side it is.
 pub(crate) fn unsafe_type(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
     const HANDLE: &str = "a `u64` that names an entry of a table";
     let ty = innermost(ty);
@@ -50,7 +47,7 @@ pub(crate) fn unsafe_type(ty: &Type, is_command: bool) -> Option<Unsafe<'_>> {
     Some(Unsafe { culprit: ty, why, instead: instead.to_owned() })
 }
 
-/// The payload that holds what a type of the standard library does: `&'a str` for `String`.
+/// Returns the payload equivalent of a standard type: `&'a str` for `String`.
 pub(crate) fn payload_for(ty: &Type, is_command: bool) -> Option<String> {
     let last = last_segment(plainly(ty))?;
     let (borrowed, owned) = match (last.ident.to_string().as_str(), only_type(last).map(plainly)) {
@@ -69,7 +66,6 @@ pub(crate) fn payload_for(ty: &Type, is_command: bool) -> Option<String> {
             _ if last_segment(element).is_some_and(|last| last.ident == "str") => {
                 ("`&'a str`", BYTES.1)
             }
-            // What a box has in it is one value, and no list.
             _ if matches!(name, "Box" | "Rc" | "Arc") => return None,
             _ => return Some(list_of(element, is_command)),
         },
@@ -89,7 +85,7 @@ fn list_of(element: &Type, is_command: bool) -> String {
     }
 }
 
-/// Why a type that can be a field cannot be an element: not any bytes are a value of it.
+/// Returns why a field type cannot be an element: not all bytes are valid values.
 pub(crate) fn unsafe_element(ty: &Type) -> Option<Unsafe<'_>> {
     let (why, instead) = match last_segment(plainly(ty))?.ident.to_string().as_str() {
         "bool" => ("most bytes are no `bool` and elements are not checked", "`u8`"),
@@ -108,8 +104,6 @@ pub(crate) fn is_number(ty: &Type) -> bool {
     is_one_of(ty, &NUMBERS)
 }
 
-/// Whether a type is primitive or an array of such, which can do everything that structures can
-/// derive.
 pub(crate) fn is_primitive(ty: &Type) -> bool {
     is_number(ty) || is_one_of(ty, &["bool", "char"])
 }

@@ -1,4 +1,4 @@
-//! The worker's four look-ups, called: what is behind every handle on domains.
+//! Calls of the worker's four look-ups.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -15,36 +15,30 @@ use crate::{Error, Result};
 pub(crate) struct SharedLookups {
     lookups: DomainLookups,
     ctx: Ctx,
-    /// Whether the plugin is open, and so the context live. Locked for reading during another
-    /// thread's look-up, so that closing waits for it.
+    /// Whether the context is valid. Look-ups of other threads hold a read lock: closing waits.
     open: RwLock<bool>,
 }
 
-/// The worker's context, which look-ups only pass back to the worker.
 #[derive(Clone, Copy, Debug)]
 struct Ctx(NonNull<WorkerCtx>);
 
-// SAFETY: it is never looked into here, and the worker's look-ups take it on any thread: see
-// `OpenDomains::new`.
+// SAFETY: the pointer is not dereferenced, and look-ups accept it on any thread.
 unsafe impl Send for Ctx {}
-// SAFETY: nothing here looks into the context, and the worker's look-ups take it on any thread: see
-// `OpenDomains::new`.
+// SAFETY: as above.
 unsafe impl Sync for Ctx {}
 
-/// What a plugin's handles share, while it stays open.
 pub(crate) struct Entered<'s> {
     shared: &'s SharedLookups,
-    /// Nothing where something else keeps the plugin open.
+    /// `None` if the plugin stays open for another reason.
     _open: Option<RwLockReadGuard<'s, bool>>,
 }
 
 impl SharedLookups {
-    /// For a plugin that opens, with its context.
     pub(crate) fn new(lookups: DomainLookups, ctx: NonNull<WorkerCtx>) -> SharedLookups {
         SharedLookups { lookups, ctx: Ctx(ctx), open: RwLock::new(true) }
     }
 
-    /// Lets nobody in any more, and waits for the look-ups of other threads.
+    /// Rejects later look-ups, and waits for the look-ups of other threads.
     pub(crate) fn close(&self) {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = false;
     }
@@ -60,10 +54,9 @@ impl SharedLookups {
         }
     }
 
-    /// For the look-ups of a command, which cost no lock.
-    ///
+    /// For the look-ups of a command, without a lock.
     /// # Safety
-    /// The plugin is not closed before the result is dropped.
+    /// The result is dropped before the plugin is closed.
     pub(crate) unsafe fn enter_unlocked(&self) -> Entered<'_> {
         Entered { shared: self, _open: None }
     }
@@ -84,7 +77,7 @@ impl Entered<'_> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
         let ctx = self.ctx();
         let mut start = null_mut();
-        // SAFETY: the plugin is open, so the context is live; the place can be written to.
+        // SAFETY: the plugin is open, so the context is valid; `start` is writable.
         let code = unsafe { lookup(ctx, member, &mut start) };
         Ok((code, start))
     }
@@ -97,15 +90,13 @@ impl Entered<'_> {
         }
     }
 
-    /// Looks an address up.
-    ///
     /// # Safety
     /// `'a` ends before the worker may change the answer.
     pub(crate) unsafe fn address<'a>(&self, member: u64) -> Result<&'a [u8]> {
         let (code, start) = self.look(member)?;
         code.check().map_err(|code| failed(code, member, "address"))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
-        // SAFETY: the worker gives the bytes of an address, and the caller says how long they stay.
+        // SAFETY: the worker returns the bytes of an address; the caller guarantees their lifetime.
         unsafe { address::open(start) }.ok_or_else(|| {
             let text = format!(
                 "the address of worker {member} was not made by this kit: its plugin of this name must be \
@@ -119,7 +110,7 @@ impl Entered<'_> {
         let lookup = self.shared.lookups.seg_lookup.ok_or_else(|| missing("segments"))?;
         let ctx = self.ctx();
         let mut index: c_int = -1;
-        // SAFETY: the plugin is open, so the context is live; the place can be written to.
+        // SAFETY: the plugin is open, so the context is valid; `index` is writable.
         let code = unsafe { lookup(ctx, member, va, &mut index) };
         code.check()
             .map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
@@ -128,8 +119,6 @@ impl Entered<'_> {
         Ok(Segment::new(index))
     }
 
-    /// Looks up what a buffer was packed to.
-    ///
     /// # Safety
     /// As for [`address`](Entered::address).
     pub(crate) unsafe fn packed<'a>(
@@ -139,7 +128,6 @@ impl Entered<'_> {
         segment: Segment,
     ) -> Result<&'a [u8]> {
         let lookups = &self.shared.lookups;
-        // Both look-ups have one signature.
         let (lookup, what) = match what {
             Packed::MemoryHandle => (lookups.memh_lookup, "memory handle"),
             Packed::Key => (lookups.mkey_lookup, "key"),
@@ -150,7 +138,7 @@ impl Entered<'_> {
             c_int::try_from(segment.index()).map_err(|_| not_found(DocaError::NOT_FOUND))?;
         let ctx = self.ctx();
         let (mut len, mut start) = (0, null_mut::<c_void>());
-        // SAFETY: the plugin is open, so the context is live; both places can be written to.
+        // SAFETY: the plugin is open, so the context is valid; `len` and `start` are writable.
         let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
         code.check().map_err(not_found)?;
         if len == 0 {
@@ -159,7 +147,7 @@ impl Entered<'_> {
         if start.is_null() || isize::try_from(len).is_err() {
             return Err(senseless(member, what));
         }
-        // SAFETY: the worker gives that many bytes, and the caller says how long they stay.
+        // SAFETY: the worker returns `len` bytes; the caller guarantees their lifetime.
         Ok(unsafe { std::slice::from_raw_parts(start.cast::<u8>(), len) })
     }
 }

@@ -1,4 +1,4 @@
-//! The answer of a command that has ended: its own, or a refusal.
+//! The answer of a command that has ended: its own or a refusal.
 
 use std::future::Future;
 
@@ -36,7 +36,7 @@ where
     #[cold]
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
         let status = failure.status();
-        // Displaying and dropping an error runs the handler's code.
+        // Formatting and dropping an error runs the handler's code.
         let worker = &self.home().worker;
         let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
         let handler = std::any::type_name::<T>();
@@ -49,8 +49,7 @@ where
         self.refuse(command, status);
     }
 
-    /// Answers a command that failed. Without memory for that the command stays owed, and `false`
-    /// comes back.
+    /// Answers a failed command. Without memory the command stays owed, and this returns `false`.
     fn refuse(&mut self, command: SharedCommand, status: DocaError) -> bool {
         let refusal = catch("P::refusal", || P::refusal(command.payload()));
         let refusal = refusal.unwrap_or_else(|| {
@@ -64,16 +63,14 @@ where
                 true
             }
             Err(_) => {
-                // SAFETY: it was in no slot and in no stack: it was passed to this function, and
-                // only here is it put into one. Its other owners, if it has any, only read its
-                // bytes.
+                // SAFETY: this function owns the command, which is in no slot and no stack, and
+                // only this line puts it into one. Other owners only read its bytes.
                 unsafe { self.owed.push(command) };
                 false
             }
         }
     }
 
-    /// Answers commands that could not be answered before, until memory runs out again.
     #[cold]
     pub(super) fn settle(&mut self) {
         while let Some(command) = self.owed.pop() {

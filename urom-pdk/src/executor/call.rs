@@ -1,5 +1,4 @@
-//! Commands that come by `call` of the plugin's extension: copied once, and answered where the
-//! worker sends from.
+//! Commands of the extension's `call`: copied once, and answered in the worker's send buffer.
 
 use std::future::Future;
 use std::ptr::NonNull;
@@ -23,11 +22,9 @@ where
     F: Future<Output = Result<Answer>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
-    /// Begins a command whose bytes and place are the caller's, and answers it in that place if it
-    /// ends at once. Answers that wait for `progress` leave before it.
-    ///
+    /// Answers in the caller's buffer if the command ends at once. Earlier answers leave first.
     /// # Safety
-    /// The call's bytes can be read, and those of its place written, until this returns.
+    /// Until this returns, the call's bytes are readable and its answer buffer is writable.
     #[inline]
     pub(crate) unsafe fn call(&mut self, call: &mut CommandCall) -> Called {
         if self.broken {
@@ -36,7 +33,7 @@ where
         let (bytes, place) = if call.command_len == 0 {
             (&[][..], call.answer)
         } else {
-            // SAFETY: the caller vouches for the command's bytes until this returns.
+            // SAFETY: the caller guarantees the command's bytes until this returns.
             (unsafe { std::slice::from_raw_parts(call.command, call.command_len) }, call.answer)
         };
         let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {
@@ -59,13 +56,13 @@ where
         drop(offered);
         let Some(command) = self.in_place.take() else { return Called::PENDING };
         (call.status, call.answer_len) = (DocaError::SUCCESS, worker.written().get());
-        // SAFETY: it was made of a room of this capacity.
+        // SAFETY: it was made from a `CommandRoom` of this capacity.
         self.room = unsafe { CommandRoom::reclaim(command, capacity) };
         Called::ANSWERED
     }
 }
 
-/// While it lives, the command that runs may write its answer to the worker's place.
+/// While it lives, the running command may write its answer to the worker's buffer.
 struct Offered<'a>(&'a WorkerSide);
 
 impl<'a> Offered<'a> {

@@ -1,4 +1,4 @@
-//! Polls and drops a slot's future, so that what panics there ends one command and no more.
+//! Polls and drops a slot's future; a panic ends only its command.
 
 use std::future::Future;
 use std::task::Poll;
@@ -11,11 +11,9 @@ use crate::guard::{self, catch};
 use crate::panic::contain;
 use crate::slot::CommandSlot;
 
-/// What a panic in the drop of a future is logged under.
 pub(super) const DROPPING: &str = "dropping a handler's future";
 
-/// What a future gave, while it is dropped. Should that panic, the outcome stands: it is left for
-/// `Executor::end_panicked`.
+/// A future's value during its drop. After a panic, `Executor::end_panicked` uses it.
 pub(super) struct Given<'a> {
     pub(super) outcome: Option<Result<Answer>>,
     pub(super) left: &'a mut Option<Result<Answer>>,
@@ -30,8 +28,7 @@ impl Drop for Given<'_> {
     }
 }
 
-/// Runs what polls the future of `slot`. When the future ended, by itself or by a panic, it is gone
-/// afterwards.
+/// Polls the future of `slot`, and drops it if it ended or panicked.
 #[inline]
 pub(super) fn run<F: Future>(
     slot: &CommandSlot<F>,
@@ -41,7 +38,7 @@ pub(super) fn run<F: Future>(
     let done = contain(|| {
         polled = poll();
         if polled.is_ready() {
-            // SAFETY: no future runs now.
+            // SAFETY: no future is running.
             unsafe { slot.drop_future() };
         }
     });
@@ -50,7 +47,6 @@ pub(super) fn run<F: Future>(
             drop_future(slot);
             return Poll::Ready(Err(Failure::Panic(panic)));
         }
-        // The outcome stands.
         Err(panic) => guard::report(DROPPING, &panic),
         Ok(()) => {}
     }
@@ -58,6 +54,6 @@ pub(super) fn run<F: Future>(
 }
 
 pub(super) fn drop_future<F>(slot: &CommandSlot<F>) {
-    // SAFETY: whoever holds the executor is not one of its futures.
+    // SAFETY: the executor's owner is not one of its futures.
     catch(DROPPING, || unsafe { slot.drop_future() });
 }

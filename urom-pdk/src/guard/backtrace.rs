@@ -1,22 +1,17 @@
-//! The plugin's part of a backtrace.
-//!
-//! Rust prints a backtrace from the panic's own functions down to the start of the thread. A
-//! plugin's author needs what lies between: the functions from the one that panicked to the
-//! handler's method.
+//! The plugin's part of a backtrace: the functions from the panicking one to the handler's method.
 
 use std::fmt;
 
 use crate::panic::FILE;
 
-/// Where [`contain`](crate::panic::contain), which catches every panic of the plugin, and the
-/// future that polls a handler's method are: each file, as backtraces show it, and its module.
+/// File and module of [`contain`](crate::panic::contain), and of the future that polls a handler.
 const GUARD: (&str, &str) = (FILE, "urom_pdk::panic::");
 const SERVE: (&str, &str) = (urom_abi::wire::SERVE_FILE, "urom_abi::wire::serve::");
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
     name: &'a str,
-    /// `at file:line:column`; nothing where there are no line tables.
+    /// `at file:line:column`; `None` without line tables.
     place: Option<&'a str>,
 }
 
@@ -28,7 +23,6 @@ impl fmt::Display for Frame<'_> {
 }
 
 impl Frame<'_> {
-    /// The file without line and column, and empty without a place.
     fn file(&self) -> &str {
         let place = self.place.and_then(|place| place.strip_prefix("at ")).unwrap_or_default();
         place.rsplitn(3, ':').nth(2).unwrap_or_default()
@@ -39,7 +33,6 @@ impl Frame<'_> {
         self.file().ends_with(file) || self.name.trim_start_matches('<').starts_with(module)
     }
 
-    /// Whether it is a function of the kit, one that the macros made, or one of Rust's own.
     fn is_of_kit_or_rust(&self) -> bool {
         let kit = FILE.trim_end_matches("panic.rs");
         let files = [kit, "/rustc/", "/rustlib/src/rust/library/"];
@@ -50,9 +43,7 @@ impl Frame<'_> {
     }
 }
 
-/// The plugin's functions in a printed backtrace, from the one that panicked on.
-///
-/// What polled the handler's method shows which one that is; it then gets the name `method`.
+/// The plugin's functions, from the panicking one to the handler's `method` before `serve`.
 pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Frame<'a>> {
     let mut frames = frames(printed);
     let begins = frames.iter().position(|frame| frame.name.contains("rust_begin_unwind"));
@@ -61,7 +52,7 @@ pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Fr
     let method = method.filter(|_| end.is_some_and(|end| frames[end].is_of(SERVE)));
     let shown = frames.into_iter().take(end.unwrap_or(usize::MAX));
     let shown = shown.skip_while(|frame| frame.name.starts_with("core::panicking::"));
-    // What panicked is the plugin's, whatever its name is.
+    // The panicking function is always the plugin's.
     let shown = shown.enumerate().filter(|(at, frame)| *at == 0 || !frame.is_of_kit_or_rust());
     let mut shown = shown.map(|(_, frame)| frame).collect::<Vec<_>>();
     if let (Some(last), Some(method)) = (shown.last_mut(), method) {

@@ -1,5 +1,4 @@
-//! Lines that the plugin's code writes with the crates `log` and `tracing`, whose events become
-//! records of `log`.
+//! Lines of the crates `log` and `tracing`, whose events become `log` records.
 
 use std::fmt;
 
@@ -9,10 +8,9 @@ use urom_abi::log::Level;
 
 use crate::panic::CodeLocation;
 
-/// Makes the plugin's log that of the crate `log` in this library.
 pub(super) fn install() {
     if log::set_logger(&ToWorker).is_ok() {
-        // The worker's limit may change, so it is asked for each line.
+        // The worker's limit may change, so it is checked for each line.
         log::set_max_level(LevelFilter::Trace);
     }
 }
@@ -29,7 +27,7 @@ impl log::Log for ToWorker {
     }
 
     fn log(&self, record: &Record<'_>) {
-        // tracing's own lines for spans without fields and for ends.
+        // tracing's own lines for empty spans and for span ends.
         if record.target().starts_with("tracing::span") {
             return;
         }
@@ -41,7 +39,7 @@ impl log::Log for ToWorker {
     fn flush(&self) {}
 }
 
-/// The key-value pairs of a line: ` name=value` each, behind the text.
+/// The key-value pairs of a line: each as ` name=value`.
 struct Fields<'a>(&'a Record<'a>);
 
 impl fmt::Display for Fields<'_> {

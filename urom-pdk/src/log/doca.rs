@@ -1,4 +1,4 @@
-//! DOCA's log, where the process has one.
+//! DOCA's log, if the process has it.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
@@ -23,7 +23,6 @@ pub(super) struct Doca {
     source: c_int,
 }
 
-/// Looks DOCA's log up, once, for the plugin `source`.
 pub(super) fn doca(source: &str) -> Option<&'static Doca> {
     static DOCA: OnceLock<Option<Doca>> = OnceLock::new();
     DOCA.get_or_init(|| {
@@ -31,11 +30,11 @@ pub(super) fn doca(source: &str) -> Option<&'static Doca> {
         let register = lookup(c"doca_log_register_source")?;
         // SAFETY: the symbol is DOCA's function of that name, whose signature is `LogFn`.
         let log = unsafe { std::mem::transmute::<*mut libc::c_void, LogFn>(log) };
-        // SAFETY: likewise, with `RegisterFn`.
+        // SAFETY: as above, with `RegisterFn`.
         let register = unsafe { std::mem::transmute::<*mut libc::c_void, RegisterFn>(register) };
         let name = c_text(source);
         let mut source = 0;
-        // SAFETY: a NUL-terminated name that DOCA copies, and a place for an int.
+        // SAFETY: `name` ends in NUL, DOCA copies it, and `source` is a writable int.
         let registered = unsafe { register(name.as_ptr(), &mut source) };
         (registered == DocaError::SUCCESS).then_some(Doca { log, source })
     })
@@ -46,7 +45,7 @@ fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
     if cfg!(miri) {
         return None;
     }
-    // SAFETY: a NUL-terminated name; looking a symbol up loads nothing.
+    // SAFETY: `name` ends in NUL, and looking up a symbol loads nothing.
     let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!symbol.is_null()).then_some(symbol)
 }
@@ -55,8 +54,7 @@ pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
     let file = c_text(line.at.file.rsplit('/').next().unwrap_or_default());
     let number = c_int::try_from(line.at.line).unwrap_or(0);
     let (function, text) = (c_text(source), c_text(line.text));
-    // SAFETY: the signature is DOCA's; the format takes exactly one string, and all strings end in
-    // NUL and outlive the call.
+    // SAFETY: DOCA's signature, one `%s`; all strings end in NUL and outlive the call.
     let _ = unsafe {
         (doca.log)(
             line.level.number(),
@@ -70,7 +68,6 @@ pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
     };
 }
 
-/// The text for C, without the NULs that it cannot hold.
 fn c_text(text: &str) -> CString {
     let mut text = text.to_owned();
     text.retain(|c| c != '\0');

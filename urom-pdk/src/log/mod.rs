@@ -1,10 +1,6 @@
-//! Log lines of a plugin: to its worker's log, through DOCA's, or to standard error.
-//!
-//! A worker of this project gives the plugin its log. In another worker, such as that of NVIDIA's
-//! service, lines go through `doca_log`, which is looked up when the first line is written; nothing
-//! links against it. A process with neither, such as a test, gets them on standard error, in DOCA's
-//! form and down to `INFO`. Nothing here panics or fails, and every function may be called from any
-//! thread.
+//! Log lines of a plugin. A worker of this project passes its log to the plugin. In other workers
+//! lines go through `doca_log`, which is looked up and not linked, or else to standard error in
+//! DOCA's format, down to `INFO`. These functions neither panic nor fail, on any thread.
 
 #[cfg(feature = "log")]
 mod by_log;
@@ -21,19 +17,14 @@ pub(crate) use self::out::{host_of, to_worker};
 use crate::Error;
 use crate::panic::{CodeLocation, contain};
 
-/// Writes a line about a failure of the plugin. Its place is the user's code, or none: the kit's
-/// own lines help nobody.
+/// Its location is user code or `None`: locations in the kit are not useful.
 pub(crate) fn failure(level: Level, at: Option<CodeLocation<'_>>, text: fmt::Arguments<'_>) {
     write(level, at, "", text);
 }
 
-/// The name under which this library's lines appear: that of the plugin it is linked into.
 static SOURCE: OnceLock<&'static str> = OnceLock::new();
 
-/// Names the plugin, and takes the lines of the crate `log`, and with them those of `tracing`. The
-/// first name stays; a plugin library has only one.
-///
-/// A test that has set a logger or a subscriber up keeps it.
+/// The first name stays; a plugin library has only one. A test's logger or subscriber stays.
 pub(crate) fn begin(name: &'static str) {
     SOURCE.get_or_init(|| {
         #[cfg(feature = "log")]
@@ -50,8 +41,7 @@ fn wants(level: Level) -> bool {
     level.number() <= out::limit(source())
 }
 
-/// A text that foreign code may format, such as the `Display` of a handler's error. What was
-/// written before that panicked or failed stays.
+/// Formats with foreign code. Text from before a panic or failure stays.
 pub(crate) fn contained(text: fmt::Arguments<'_>) -> String {
     let mut written = String::new();
     let why = match contain(|| fmt::write(&mut written, text)) {
@@ -63,8 +53,7 @@ pub(crate) fn contained(text: fmt::Arguments<'_>) -> String {
     written + space + &format!("(the rest of this text is missing: its Display {why})")
 }
 
-/// An error as [`Display`](fmt::Display) shows it. Its code is there even when one of its sources'
-/// texts panics.
+/// Formats an error. The code is included even if a source's text panics.
 pub(crate) fn shown(error: &Error) -> String {
     let (code, text) = (error.code().name(), contained(format_args!("{error}")));
     if text.ends_with(&format!("({code})")) { text } else { format!("{text} ({code})") }

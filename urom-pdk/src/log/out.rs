@@ -1,4 +1,4 @@
-//! Where a line goes: to the worker's log, through DOCA's, or to standard error.
+//! The output of a line: the worker's log, DOCA's log, or standard error.
 
 use std::sync::OnceLock;
 
@@ -14,33 +14,28 @@ pub(super) struct Line<'a> {
     pub(super) level: Level,
     pub(super) at: CodeLocation<'a>,
     pub(super) source: &'a str,
-    /// What in the plugin wrote it; empty for the plugin itself.
+    /// The part of the plugin that wrote it; empty for the plugin itself.
     pub(super) target: &'a str,
     pub(super) text: &'a str,
 }
 
 static WORKER: OnceLock<&'static WorkerLog> = OnceLock::new();
 
-/// Writes lines to this log from now on.
-///
 /// # Safety
-/// NULL, or a structure that stays as it is until the process ends.
+/// `log` is NULL or a structure that stays unchanged until the process ends.
 pub(crate) unsafe fn to_worker(log: *const WorkerLog) {
     if log.is_null() {
         return;
     }
-    // A worker of an older release has less in its log than this plugin would call. So the size is
-    // read before there is a reference, which would stand for all of the structure.
+    // An older worker's structure is shorter. Read the size before a reference to the whole exists.
     // SAFETY: every release's structure begins with its size, and `attach` gets a worker's.
     let size = unsafe { log.cast::<usize>().read() };
     if size >= size_of::<WorkerLog>() {
-        // The first one stays.
-        // SAFETY: the structure is as long as this release's, and stays.
+        // SAFETY: the structure is as long as this release's, and is valid until the process ends.
         let _ = WORKER.set(unsafe { &*log });
     }
 }
 
-/// The least grave level that is written of the plugin `source`. DOCA's log decides by itself.
 pub(super) fn limit(source: &str) -> u32 {
     match WORKER.get() {
         Some(log) => (log.limit)(),
@@ -70,11 +65,10 @@ pub(super) fn write(line: &Line<'_>) {
     }
 }
 
-/// How log lines call the host behind a connection: its name where the worker knows one.
 pub(crate) fn host_of(dest_id: u64) -> String {
     let mut room = [0; 256];
     let len = WORKER.get().map_or(0, |log| {
-        // SAFETY: the worker's function, with as much room as it is told of.
+        // SAFETY: the worker's function, with a buffer of the given length.
         unsafe { (log.host)(dest_id, room.as_mut_ptr(), room.len()) }
     });
     let name = room.get(..len).filter(|name| !name.is_empty());
@@ -88,12 +82,12 @@ fn to_stderr(line: &Line<'_>, source: &str) {
     let CodeLocation { file, line: number } = line.at;
     let origin = Origin { level: line.level, file, line: number, function: Some(source) };
     let line = origin.line(thread_id(), "DOCA", line.text);
-    // One write, so that lines of several threads do not mix, and part of a running test's output.
-    // It panics when standard error is closed, and nobody is there to read the line then.
+    // One write, so that threads' lines do not mix, and captured by the test harness. It panics if
+    // standard error is closed: then the line is lost.
     let _ = contain(|| eprint!("{line}"));
 }
 
 fn thread_id() -> u32 {
-    // SAFETY: gettid has no preconditions.
+    // SAFETY: gettid is always safe.
     unsafe { libc::gettid() }.cast_unsigned()
 }

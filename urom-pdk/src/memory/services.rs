@@ -1,4 +1,4 @@
-//! What a worker offers for hosts' memory, as its plugin calls it.
+//! The worker's services for hosts' memory.
 
 use std::cell::Cell;
 #[cfg(feature = "ucx")]
@@ -14,7 +14,6 @@ use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::plugin::WorkerCtx;
 use urom_memory::Watch;
 
-/// What a worker offers for hosts' memory, until the plugin is closed.
 pub(crate) struct MemoryServices {
     ctx: NonNull<WorkerCtx>,
     services: WorkerServices,
@@ -36,7 +35,6 @@ impl MemoryServices {
         }
     }
 
-    /// The plugin is closed: nothing is asked of the worker any more.
     pub(crate) fn close_all(&self) {
         self.is_open.set(false);
         Watch::end_group(self.watches);
@@ -60,22 +58,21 @@ impl MemoryServices {
         let open = self.services.open_memory.filter(|_| self.is_open());
         let open = open.ok_or(DocaError::NOT_SUPPORTED)?;
         let mut opened = HostMemory::NONE;
-        // SAFETY: the worker's function, with the context that it was attached with, and a place.
+        // SAFETY: the worker's function, with the context of its `attach` and a writable `opened`.
         unsafe { open(self.ctx.as_ptr(), dest_id, memory, offset, len, &mut opened) }.check()?;
         Ok(opened)
     }
 
-    /// Runs an operation; `BAD_STATE` when the plugin is closed.
-    ///
+    /// `BAD_STATE` when the plugin is closed.
     /// # Safety
-    /// The operation stays where it is until it has ended, with as many bytes as it moves.
+    /// The operation does not move until it has ended, and has as many bytes as it transfers.
     pub(crate) unsafe fn run(
         &self,
         handle: *mut c_void,
         operation: *mut MemoryOperation,
     ) -> DocaError {
         match self.services.run_memory.filter(|_| self.is_open()) {
-            // SAFETY: the worker's function, with its context, and the caller's promise.
+            // SAFETY: the worker's function with its context; the caller guarantees the operation.
             Some(run) => unsafe { run(self.ctx.as_ptr(), handle, operation) },
             None => DocaError::BAD_STATE,
         }
@@ -83,25 +80,23 @@ impl MemoryServices {
 
     pub(crate) fn keep(&self, handle: *mut c_void) {
         if let Some(keep) = self.services.keep_memory.filter(|_| self.is_open()) {
-            // SAFETY: the worker's function, with the context that it was attached with.
+            // SAFETY: the worker's function, with the context of its `attach`.
             unsafe { keep(self.ctx.as_ptr(), handle) };
         }
     }
 
     pub(crate) fn close(&self, handle: *mut c_void) {
         if let Some(close) = self.services.close_memory.filter(|_| self.is_open()) {
-            // SAFETY: the worker's function, with the context that it was attached with.
+            // SAFETY: the worker's function, with the context of its `attach`.
             unsafe { close(self.ctx.as_ptr(), handle) };
         }
     }
 }
 
-/// Bytes of a host that requests of UCX use: the connection, its addresses, and whether they are
-/// only read.
+/// Bytes of a host in use by UCX requests: connection, addresses, and whether they are read only.
 #[cfg(feature = "ucx")]
 type Taken = (u64, std::ops::Range<u64>, bool);
 
-/// A claim on bytes of a host, until it is dropped.
 #[cfg(feature = "ucx")]
 pub(crate) struct MemoryLease {
     of: Rc<MemoryServices>,
@@ -110,7 +105,7 @@ pub(crate) struct MemoryLease {
 
 #[cfg(feature = "ucx")]
 impl MemoryServices {
-    /// Claims bytes; `None` when a request uses some of them that may not share them.
+    /// Claims bytes; `None` when a request uses some of them exclusively.
     pub(crate) fn lease(
         self: &Rc<Self>,
         dest_id: u64,
@@ -136,7 +131,7 @@ impl MemoryServices {
 impl Drop for MemoryLease {
     fn drop(&mut self) {
         let mut leases = self.of.leases.borrow_mut();
-        // Those that are equal only read, and one is as good as another.
+        // Equal leases are all read-only: any of them can be removed.
         if let Some(at) = leases.iter().position(|taken| *taken == self.taken) {
             leases.swap_remove(at);
         }

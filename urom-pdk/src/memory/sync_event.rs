@@ -12,16 +12,12 @@ use urom_memory::{Condition, MemoryRange, Watch};
 use super::{HostMemory, MemoryPath, MemoryServices};
 use crate::{DocaError, Error, Result};
 
-/// A counter of 64 bits that a host shares with its plugins (`doca_sync_event`): what
-/// [`Context::sync_event`](crate::Context::sync_event) gives. The host has the same counter as
-/// `SyncEvent` of `urom_host`.
+/// A 64-bit counter that a host shares with its plugins (`doca_sync_event`, `SyncEvent` of
+/// `urom_host`), opened by [`Context::sync_event`](crate::Context::sync_event).
 ///
-/// Where the memory is [mapped](MemoryPath::MAPPED), host and plugin use the same word, and wake
-/// each other by the kernel. On the other paths every call is a message to the host's library,
-/// which wakes those who wait at the host, and answers a wait when the counter meets its condition.
-///
-/// A value keeps the memory open until it is dropped, also beyond its command. It stays on the
-/// worker's thread.
+/// On the path [`MAPPED`](MemoryPath::MAPPED) host and plugin wake each other through the kernel.
+/// On other paths calls are messages to the host's library, which wakes the host's waiters and
+/// answers plugins' waits. A value keeps the memory open. It stays on the worker's thread.
 ///
 /// ```
 /// use urom_pdk::memory::MemoryRange;
@@ -63,13 +59,13 @@ impl SyncEvent {
         Ok(SyncEvent { memory })
     }
 
-    /// The memory that the counter is.
+    /// Returns the counter's memory.
     #[must_use]
     pub fn memory(&self) -> &HostMemory {
         &self.memory
     }
 
-    /// The counter (`doca_sync_event_get`). See [`HostMemory::load`].
+    /// Reads the counter (`doca_sync_event_get`). See [`HostMemory::load`].
     ///
     /// # Errors
     /// As [`HostMemory::load`].
@@ -77,7 +73,7 @@ impl SyncEvent {
         self.memory.load(0).await
     }
 
-    /// Sets the counter and wakes all who wait (`doca_sync_event_update_set`).
+    /// Sets the counter and wakes all waiters (`doca_sync_event_update_set`).
     ///
     /// # Errors
     /// As [`HostMemory::swap`].
@@ -88,7 +84,7 @@ impl SyncEvent {
         }
     }
 
-    /// Adds to the counter, wakes all who wait, and returns the number from before
+    /// Adds to the counter, wakes all waiters, and returns the previous number
     /// (`doca_sync_event_update_add`). Overflow wraps.
     ///
     /// # Errors
@@ -101,24 +97,19 @@ impl SyncEvent {
     }
 
     /// Waits until the counter meets a condition (`doca_sync_event_wait_gt`,
-    /// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`), and returns the counter that met it.
-    /// A counter that meets it for a moment only may be missed.
-    ///
-    /// The worker runs other commands meanwhile, and sleeps if there are none. Memory that is
-    /// mapped outlives its host, so a wait does as well: give it up with the command, by
-    /// [`Context::unless_cancelled`](crate::Context::unless_cancelled). The future may be dropped
-    /// at any time.
+    /// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`), and returns the counter. It may miss
+    /// a brief match. Other commands run meanwhile. A wait on mapped memory outlives its host: use
+    /// [`Context::unless_cancelled`](crate::Context::unless_cancelled).
     ///
     /// # Errors
-    /// As [`HostMemory::load`]; `OPERATING_SYSTEM` when the thread that watches counters of mapped
-    /// memory cannot be started.
+    /// As [`HostMemory::load`]; `OPERATING_SYSTEM` when the watching thread cannot start.
     pub async fn wait(&self, condition: Condition) -> Result<u64> {
         if self.memory.path() == MemoryPath::MAPPED {
             return MappedWait { watch: None, memory: self.memory.clone(), condition }.await;
         }
         let (action, operand, compare) = condition.action();
         loop {
-            // The host answers after a second in any case.
+            // The host answers after a second at the latest.
             let operation =
                 MemoryOperation { operand, compare, ..self.memory.operation(action, 0, 8)? };
             let (counter, _) = self.memory.transfer(operation, Vec::new(), None).await?;
@@ -144,7 +135,7 @@ impl fmt::Debug for SyncEvent {
 }
 
 struct MappedWait {
-    /// First, so that it ends before the memory is closed.
+    /// First: it ends before the memory is closed.
     watch: Option<Watch>,
     memory: HostMemory,
     condition: Condition,
@@ -159,24 +150,19 @@ impl Future for MappedWait {
             Error::new(DocaError::BAD_STATE, "waiting for a counter: the plugin is closed")
         })?;
         let (word, waker, group) = (view.word(0)?, task.waker(), memory.services.watches());
-        // SAFETY: `memory` keeps the word mapped as long as the watch, or until the plugin is
-        // closed: `close_all` ends the group first.
+        // SAFETY: `memory` keeps the word mapped until the watch drops or `close_all` ends it.
         let begin = || unsafe { Watch::new(word, *condition, waker, group) };
         Watch::poll(watch, word, *condition, waker, begin).map_err(Error::from)
     }
 }
 
 impl HostMemory {
-    /// The 8 bytes at `offset`, a little-endian number, as one atomic load. What others did before
-    /// they stored it by an atomic operation is visible (`Acquire`). It needs the permission to
-    /// read only.
-    ///
-    /// On the path [`PROCESS`](MemoryPath::PROCESS) it is a message to the host's library, as over
-    /// the network.
+    /// Reads the 8 bytes at `offset`, a little-endian number, atomically (`Acquire`). Unless
+    /// [`MAPPED`](MemoryPath::MAPPED), it is a message to the host. Only reads must be permitted.
     ///
     /// # Errors
-    /// As [`read`](Self::read). `INVALID_VALUE` also when the host's address of these bytes is no
-    /// multiple of 8, `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
+    /// As [`read`](Self::read). `INVALID_VALUE` also when the host's address of these bytes is not
+    /// a multiple of 8; `NOT_SUPPORTED` on the path `PROCESS` if UCX does not reach the host.
     pub async fn load(&self, offset: u64) -> Result<u64> {
         self.atomic(MemoryAction::LOAD, offset, 0, 0).await
     }

@@ -1,4 +1,4 @@
-//! Operations that a worker ends later, with memory of their own: whoever waits may stop waiting.
+//! Operations that a worker ends later. They own their memory, so futures may be dropped.
 
 use std::any::Any;
 use std::future::Future;
@@ -12,28 +12,27 @@ use super::HostMemory;
 use crate::guard::catch;
 use crate::{DocaError, Result};
 
-/// An operation and its bytes, on the heap until it has ended and nobody waits.
+/// An operation and its bytes, on the heap until it has ended and is not awaited.
 #[repr(C)]
 struct Parcel {
-    /// First, because the worker knows the parcel by it.
+    /// First: the worker's pointer to the operation is the parcel's.
     operation: MemoryOperation,
     bytes: Vec<u8>,
     waker: Option<Waker>,
     has_ended: bool,
     is_awaited: bool,
-    /// What stays until the operation has ended.
+    /// Kept until the operation has ended.
     _keep: Option<Box<dyn Any>>,
 }
 
-/// Called by the worker when an operation has ended.
 unsafe extern "C" fn ended(operation: *mut MemoryOperation) {
     let parcel = operation.cast::<Parcel>();
-    // SAFETY: the operation is the first member of a parcel, which stays until now.
+    // SAFETY: the operation is the first member of a parcel, which is valid until now.
     let of_worker = unsafe { &mut *parcel };
     of_worker.has_ended = true;
     let (waker, is_awaited) = (of_worker.waker.take(), of_worker.is_awaited);
     if !is_awaited {
-        // SAFETY: from a box, and nobody else has it: whoever waited has left it to the worker.
+        // SAFETY: it is from a box, and the dropped future left the only reference to the worker.
         drop(unsafe { Box::from_raw(parcel) });
     }
     if let Some(waker) = waker {
@@ -42,8 +41,7 @@ unsafe extern "C" fn ended(operation: *mut MemoryOperation) {
 }
 
 impl HostMemory {
-    /// Runs an operation with bytes of its own, and gives its result and the bytes. Until it has
-    /// ended it keeps something, whoever waits for it.
+    /// Runs an operation. `keep` lives until it has ended, even if this future is dropped.
     pub(super) async fn transfer(
         &self,
         operation: MemoryOperation,
@@ -61,11 +59,11 @@ impl HostMemory {
         parcel.operation.local = parcel.bytes.as_mut_ptr();
         parcel.operation.done = Some(ended);
         let parcel = NonNull::from(Box::leak(parcel));
-        // SAFETY: it stays until it has ended, and `local` has as many bytes as it moves.
+        // SAFETY: it does not move until it has ended, and `local` is long enough.
         let code = unsafe { self.services.run(self.opened.handle, parcel.cast().as_ptr()) };
         let waiting = Transfer { parcel };
         if code != DocaError::IN_PROGRESS {
-            // SAFETY: nobody else has it: it has ended in the call.
+            // SAFETY: it ended in the call, so the worker does not use it any more.
             unsafe { (*parcel.as_ptr()).has_ended = true };
         }
         let (operation, bytes) = waiting.await;
@@ -75,7 +73,6 @@ impl HostMemory {
     }
 }
 
-/// Ends with the operation. Dropping it leaves the operation to the worker.
 struct Transfer {
     parcel: NonNull<Parcel>,
 }
@@ -84,8 +81,7 @@ impl Future for Transfer {
     type Output = (MemoryOperation, Vec<u8>);
 
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the parcel is there as long as this is, and the worker is at it only while
-        // nothing else of the plugin runs.
+        // SAFETY: it is a valid parcel, which the worker only uses while this code does not run.
         let parcel = unsafe { &mut *self.parcel.as_ptr() };
         if parcel.has_ended {
             return Poll::Ready((parcel.operation, std::mem::take(&mut parcel.bytes)));
@@ -99,15 +95,14 @@ impl Future for Transfer {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
-        // SAFETY: the parcel is there as long as this is, and the worker is at it only while
-        // nothing else of the plugin runs.
+        // SAFETY: as in `poll`.
         let parcel = unsafe { &mut *self.parcel.as_ptr() };
         if !parcel.has_ended {
             parcel.is_awaited = false;
             parcel.waker = None;
             return;
         }
-        // SAFETY: from a box, and the worker is done with it.
+        // SAFETY: it is from a box, and the worker does not use it any more.
         drop(unsafe { Box::from_raw(self.parcel.as_ptr()) });
     }
 }

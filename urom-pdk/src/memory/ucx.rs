@@ -1,4 +1,4 @@
-//! Sends from a host's memory and receives into it, by a plugin's own UCX.
+//! UCX transfers between a host's memory and a plugin's peers.
 
 use std::ops::Range;
 
@@ -10,29 +10,25 @@ use super::services::MemoryLease;
 use super::{HostMemory, room};
 use crate::time::yield_now;
 
-/// The most bytes that are copied without a pause.
+/// Most bytes copied without a pause.
 const PIECE: usize = 1 << 20;
 
-/// What a request keeps: the memory, and its claim on it.
+/// The owner of a request's bytes: the memory and the lease.
 type Holder = (HostMemory, MemoryLease);
 
 impl HostMemory {
-    /// These bytes as a buffer that UCX sends from where they are. `None` unless the path is
-    /// [`MAPPED`](MemoryPath::MAPPED).
-    ///
-    /// Bytes that others change meanwhile are sent as any mixture of old and new. The buffer keeps
-    /// the memory open.
+    /// Returns these bytes as a buffer that UCX sends without a copy; `None` unless the path is
+    /// [`MAPPED`](MemoryPath::MAPPED). Bytes that are written concurrently are sent as any mixture
+    /// of old and new. The buffer keeps the memory open.
     pub fn buffer(&self) -> Option<Outside<HostMemory>> {
         let view = self.mapped()?;
         let (start, len) = (view.as_ptr(), view.len() as usize);
-        // SAFETY: the clone keeps the bytes mapped, and no reference to them exists.
+        // SAFETY: the clone keeps the bytes mapped, and they are never referenced.
         Some(unsafe { Outside::new(start, len, self.clone()) })
     }
 
     /// Receives the data of an active message into these bytes (`ucp_am_recv_data_nbx`): as
-    /// [`Rendezvous::recv`]. The request keeps the memory open.
-    ///
-    /// Two requests that receive into the same bytes leave any mixture there.
+    /// [`Rendezvous::recv`]. Concurrent requests for the same bytes leave any mixture there.
     ///
     /// # Errors
     /// The announcement, unless the path is [`MAPPED`](MemoryPath::MAPPED) and plugins may write.
@@ -44,33 +40,29 @@ impl HostMemory {
             return Err(announced);
         };
         let (start, len) = (view.as_ptr(), view.len() as usize);
-        // SAFETY: the clone keeps the bytes mapped, they are writable, and nobody has a reference
-        // to them.
+        // SAFETY: the clone keeps the bytes mapped; they are writable and never referenced.
         Ok(announced.recv(unsafe { OutsideMut::new(start, len, self.clone()) }))
     }
 
     /// Sends all of these bytes with a tag (`ucp_tag_send_nbx`). On the path
-    /// [`MAPPED`](MemoryPath::MAPPED) UCX sends them from where they are. On the path
-    /// [`NETWORK`](MemoryPath::NETWORK) the host's library sends them straight to the peer, if UCX
-    /// reaches the peer from there. In all other cases they are copied to this process first.
-    ///
-    /// Bytes that the host changes meanwhile are sent as any mixture of old and new. A message that
-    /// the host's library sends may overtake other messages of this process, or be overtaken.
+    /// [`MAPPED`](MemoryPath::MAPPED) UCX sends them without a copy. On the path
+    /// [`NETWORK`](MemoryPath::NETWORK) the host's library sends them if UCX reaches the peer from
+    /// there; its messages may be reordered with others. Otherwise they are first copied here.
+    /// Bytes that are written concurrently are sent as any mixture of old and new.
     ///
     /// # Errors
-    /// `BUSY` while this plugin receives into some of these bytes; `NO_MEMORY` when there is no
-    /// room for a copy; `IO_ERROR` when the host has unmapped the memory, `CONNECTION_RESET` when
-    /// the host is gone; otherwise UCX's status.
+    /// `BUSY` while this plugin receives into some of these bytes; `NO_MEMORY` for the copy;
+    /// `IO_ERROR` for unmapped memory, `CONNECTION_RESET` for a lost host; or UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
         let mut lease = match self.place(self.lease(true)?) {
             Ok((start, len, kept)) => {
-                // SAFETY: what is kept keeps the bytes mapped, and nobody has a reference to them.
+                // SAFETY: `kept` keeps the bytes mapped, and they are never referenced.
                 let bytes = unsafe { Outside::new(start, len, kept) };
                 return peer.tag_send(tag, bytes).await.0;
             }
             Err(lease) => lease,
         };
-        // A message without bytes takes nothing of the host.
+        // A message without bytes does not involve the host.
         if self.path() == MemoryPath::NETWORK && !self.is_empty() {
             match self.push(peer, tag, lease).await {
                 // The host's library does not reach the peer.
@@ -83,8 +75,7 @@ impl HostMemory {
         peer.tag_send(tag, bytes).await.0
     }
 
-    /// A copy of the bytes. Other commands run between its pieces: the kernel copies each in the
-    /// call.
+    /// Copies the bytes. Other commands run between its pieces: the kernel copies each in the call.
     async fn copied(&self) -> Result<Vec<u8>, DocaError> {
         let mut bytes = room(self.len)?;
         let mut at = 0;
@@ -105,23 +96,19 @@ impl HostMemory {
             result: address.len() as u64,
             ..MemoryOperation::new(MemoryAction::TAG_SEND, self.offset, self.len)
         };
-        // Until the host has sent, nobody receives into the bytes.
+        // The lease prevents receives into the bytes until the host has sent them.
         let sent = self.transfer(operation, address, Some(Box::new(lease))).await;
         sent.map(drop).map_err(|error| error.code())
     }
 
     /// Receives a message whose tag matches in the bits of `mask` into these bytes
-    /// (`ucp_tag_recv_nbx`). The message is written from the beginning on; its length is in the
-    /// result.
-    ///
-    /// Dropping the future cancels the receive. A message that had arrived before is still written,
-    /// and the bytes are in use until then.
+    /// (`ucp_tag_recv_nbx`), from the start. Dropping the future cancels the receive, but a message
+    /// that arrived before is still written, and the bytes are in use until then.
     ///
     /// # Errors
-    /// `REJECTED` when plugins may only read the memory; `BUSY` while this plugin sends or receives
-    /// some of these bytes; `NO_MEMORY` when there is no room for a copy; `MESSAGE_TRUNCATED` when
-    /// the message is longer; `IO_ERROR` when the host has unmapped the memory, `CONNECTION_RESET`
-    /// when the host is gone; otherwise UCX's status.
+    /// `REJECTED` for read-only memory; `BUSY` while this plugin sends or receives some of these
+    /// bytes; `NO_MEMORY` for the copy; `MESSAGE_TRUNCATED` for a longer message; `IO_ERROR` when
+    /// the host unmapped the memory, `CONNECTION_RESET` when it left; or UCX's status.
     pub async fn tag_recv(&self, worker: &Worker, tag: u64, mask: u64) -> Result<TagInfo, Status> {
         if !self.access().others_write() {
             return Err(Status::REJECTED);
@@ -129,8 +116,7 @@ impl HostMemory {
         let lease = self.lease(false)?;
         match self.place(lease) {
             Ok((start, len, kept)) => {
-                // SAFETY: what is kept keeps the bytes mapped, they are writable, and nobody has a
-                // reference to them.
+                // SAFETY: `kept` keeps the bytes mapped; they are writable and never referenced.
                 let bytes = unsafe { OutsideMut::new(start, len, kept) };
                 worker.tag_recv(tag, mask, bytes).await.0
             }
@@ -157,7 +143,6 @@ impl HostMemory {
         written.map_err(|error| error.code())
     }
 
-    /// Where the bytes are, if they are mapped, and what keeps them there; otherwise the lease.
     fn place(&self, lease: MemoryLease) -> Result<(*mut u8, usize, Holder), MemoryLease> {
         match self.mapped() {
             Some(view) => Ok((view.as_ptr(), view.len() as usize, (self.clone(), lease))),

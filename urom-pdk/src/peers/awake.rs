@@ -1,17 +1,16 @@
-//! A worker that does not sleep while long transfers run.
+//! Keeps a worker awake during long transfers.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The number of turns without progress of UCX for which a transfer keeps a worker awake. A piece of
-/// a long message takes fewer.
+/// Turns without UCX progress that a transfer keeps a worker awake; pieces take fewer.
 const MOST_TURNS: u32 = 20_000;
 
-/// The turns without progress after which a worker that is kept awake yields its core.
+/// Turns without progress after which an awake worker yields its core.
 const TURNS: u32 = 2;
 
-/// Keeps a worker awake during long transfers. UCX moves the pieces of a long message when the
-/// worker progresses it, and reports few of them: between them the worker would sleep. It yields
+/// Keeps a worker awake during long transfers. UCX moves the pieces of a long message in the
+/// worker's progress and reports few of them: the worker would sleep in between. The worker yields
 /// its core now and then, because the peers may need it.
 #[derive(Clone, Debug, Default)]
 pub struct KeepAwake(Rc<Counts>);
@@ -19,7 +18,6 @@ pub struct KeepAwake(Rc<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     transfers: Cell<usize>,
-    /// Since a transfer began or ended, or UCX reported progress.
     turns: Cell<u32>,
 }
 
@@ -28,7 +26,7 @@ struct Counts {
 pub struct Awake(KeepAwake);
 
 impl KeepAwake {
-    /// A transfer begins. It keeps the worker awake for up to 20,000 turns without progress.
+    /// Begins a transfer. It keeps the worker awake for up to 20,000 turns without progress.
     #[must_use]
     pub fn transfer(&self) -> Awake {
         self.count(self.0.transfers.get() + 1);
@@ -40,7 +38,6 @@ impl KeepAwake {
         self.0.turns.set(0);
     }
 
-    /// Whether the worker stays awake after a turn. `moved` is whether UCX moved in it.
     #[inline]
     pub(super) fn after(&self, moved: bool) -> bool {
         let Counts { transfers, turns } = &*self.0;

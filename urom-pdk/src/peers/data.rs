@@ -1,4 +1,4 @@
-//! The data of a peer's message: already here, or still at the peer.
+//! The data of a peer's message: received, or still at the peer.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use zerocopy::FromZeros;
 
 use crate::{DocaError, Error, OrCode, Result};
 
-/// The data of a peer's message. Dropping announced data refuses them: the sender's request ends.
+/// The data of a peer's message. Dropping announced data refuses it: the sender's request ends.
 pub enum PeerData {
-    /// Bytes that came with the message.
+    /// Bytes received with the message.
     Here(Vec<u8>),
     /// Bytes that are still at the sender (UCX's rendezvous).
     Announced(Rendezvous),
 }
 
 impl PeerData {
-    /// A copy of the data of an active message, which UCX keeps only during its handler.
+    /// Copies the data of an active message, which UCX keeps only during its handler.
     ///
     /// # Errors
     /// `NO_MEMORY`.
@@ -33,7 +33,7 @@ impl PeerData {
         })
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -42,13 +42,13 @@ impl PeerData {
         }
     }
 
-    /// Whether the length is 0.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes, which are received now if they are still at the sender.
+    /// Returns the bytes, and first receives them if they are still at the sender.
     ///
     /// # Errors
     /// `TOO_BIG` for more than `most` bytes, `NO_MEMORY`, and `IO_FAILED` when the sender is lost.
@@ -56,8 +56,7 @@ impl PeerData {
         self.into_bytes_in(Vec::new(), most).await
     }
 
-    /// As [`into_bytes`](Self::into_bytes). Announced bytes go to the memory of `room`, if it is
-    /// large enough.
+    /// As [`into_bytes`](Self::into_bytes). Announced bytes use the memory of `room` if they fit.
     ///
     /// # Errors
     /// As [`into_bytes`](Self::into_bytes).

@@ -1,7 +1,5 @@
-//! Typed messages between plugins: a version, the message, and data behind it.
-//!
-//! A message travels as the header of an active message. The header is the version of the messages
-//! (`u64`, little-endian) and the encoded message.
+//! Typed messages between plugins. The header of an active message contains a version (`u64`,
+//! little-endian) and the encoded message. The data follow.
 
 use std::fmt;
 use std::future::Future;
@@ -19,26 +17,22 @@ use super::PeerData;
 use crate::guard::catch;
 use crate::{DocaError, DomainHandle, Error, OpenContext, OrCode, Result, Tasks, log};
 
-/// The id of active messages with a typed message as header.
+/// The active-message id of typed messages.
 pub(super) const MESSAGE: u16 = 0x75;
 
 const VERSION: usize = size_of::<u64>();
 
-/// A header on its way: without an allocation for up to 256 bytes.
+/// Does not allocate for up to 256 bytes.
 type Header = SmallVec<[u8; 256]>;
 
-/// Handles the typed messages of peers.
-///
-/// Each message is a future of its own, which belongs to no command. It is polled when the message
-/// arrives, and then as [`Tasks`] are. An error or a panic ends the message, with a line in the
-/// log; the first ones, then each whose number is a power of two. The sender gets an
-/// answer only if the handler sends it one.
+/// Handles the typed messages of peers. Each message is a future without a command, polled when the
+/// message arrives, then like [`Tasks`]. An error or a panic ends it and is logged: the first ones,
+/// then each power of two. The sender only gets answers that the handler sends.
 pub trait Receive: 'static {
     /// The enum of the messages, made by [`urom_message`](crate::urom_message).
     type Message<'a>: PeerMessages<'a>;
 
-    /// Handles a message and its data. An implementation writes the message's type as
-    /// `Self::Message<'_>`: rustc takes the lifetime of `Message<'_>` for another one.
+    /// Handles a message. Write its type as `Self::Message<'_>`: rustc misreads `Message<'_>`.
     fn receive(
         &self,
         cx: &PeerContext,
@@ -47,15 +41,12 @@ pub trait Receive: 'static {
     ) -> impl Future<Output = Result<()>>;
 }
 
-/// Handles the typed messages of peers within UCX's handler: without a future, a copy of the data
-/// or an allocation.
+/// Handles the typed messages of peers inside UCX's handler: without a future, copy or allocation.
 pub trait ReceiveNow: 'static {
     /// The enum of the messages, made by [`urom_message`](crate::urom_message).
     type Message<'a>: PeerMessages<'a>;
 
-    /// Handles a message and its data, which arrived at `worker`. An implementation writes the
-    /// message's type as `Self::Message<'_>`, as for [`Receive`]. An error goes to the log.
-    ///
+    /// Handles a message that arrived at `worker`. Write its type as `Self::Message<'_>`.
     /// # Errors
     /// Those of the plugin.
     fn receive_now(
@@ -66,7 +57,7 @@ pub trait ReceiveNow: 'static {
     ) -> Result<()>;
 }
 
-/// The context of each message of a [`Receive`].
+/// The context of a message of a [`Receive`].
 #[derive(Clone)]
 pub struct PeerContext {
     domains: DomainHandle,
@@ -78,13 +69,13 @@ impl PeerContext {
         PeerContext { domains: cx.domains(), tasks: cx.tasks() }
     }
 
-    /// The worker's domain look-ups.
+    /// Returns the worker's domain look-ups.
     #[must_use]
     pub fn domains(&self) -> &DomainHandle {
         &self.domains
     }
 
-    /// Starts futures that run beside the messages.
+    /// Returns the handle that starts futures beside the messages.
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
@@ -97,11 +88,10 @@ impl fmt::Debug for PeerContext {
     }
 }
 
-/// The bytes of a message of up to `most` bytes, with its version: for a message that takes another
-/// way than [`Peer`](super::Peer), such as an export.
+/// Encodes a message of up to `most` bytes with its version, for other transports.
 ///
 /// # Errors
-/// `TOO_BIG` for a longer message, `INVALID_VALUE` for a message that contradicts itself.
+/// `TOO_BIG` for a longer message, `INVALID_VALUE` for an inconsistent message.
 pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Target = [u8]>> {
     let len = message.encoded_len().and_then(|len| len.checked_add(VERSION));
     let len = len.filter(|len| *len <= most).ok_or_else(|| {
@@ -114,10 +104,10 @@ pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Tar
     Ok(header)
 }
 
-/// Reads the bytes of [`encode`].
+/// Decodes the bytes of [`encode`].
 ///
 /// # Errors
-/// `UNSUPPORTED_VERSION` for another version, and `INVALID_VALUE` for a malformed message.
+/// `UNSUPPORTED_VERSION` for another version, `INVALID_VALUE` for a malformed message.
 pub fn decode<'a, M: PeerMessages<'a>>(header: &'a [u8]) -> Result<M> {
     let cut = || Error::new(DocaError::INVALID_VALUE, "a peer's message lacks a version");
     let (version, message) = header.split_first_chunk().ok_or_else(cut)?;
@@ -157,9 +147,9 @@ fn handle(
     })
 }
 
-/// Begins to handle a message. Only a future that is pending becomes a task.
+/// Begins to handle a message. Only a pending future becomes a task.
 fn receive<R: Receive>(receiver: &Rc<R>, cx: &PeerContext, message: Message<'_>) -> Result<()> {
-    // Refuses what is malformed before anything is copied.
+    // Refuses malformed messages before a copy.
     decode::<R::Message<'_>>(message.header)?;
     let (header, data) = (Header::from_slice(message.header), PeerData::copied(message.data)?);
     let (receiver, context) = (Rc::clone(receiver), cx.clone());
@@ -172,7 +162,7 @@ fn receive<R: Receive>(receiver: &Rc<R>, cx: &PeerContext, message: Message<'_>)
             refused(&error);
         }
     });
-    // A task registers its own waker when it is polled for the first time.
+    // A task registers its own waker in its first poll.
     let poll = || handled.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
     if catch("a message of a peer", poll) == Some(true) {
         cx.tasks.spawn(handled);

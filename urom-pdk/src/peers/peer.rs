@@ -12,7 +12,7 @@ use urom_abi::protocol::PeerMessage;
 use super::message::{MESSAGE, encode};
 use crate::{DocaError, Error, OrCode, Result};
 
-/// The longest data that UCX may send without announcing them.
+/// Longest data that UCX may send without announcing them.
 const LONGEST_SHORT: u64 = 256 << 10;
 
 /// A peer of a [`PeerWorker`](super::PeerWorker). A clone is the same endpoint.
@@ -22,23 +22,22 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The UCX endpoint.
+    /// Returns the UCX endpoint.
     #[must_use]
     pub fn endpoint(&self) -> &Rc<Endpoint> {
         &self.endpoint
     }
 
-    /// Sends a message. The future ends when UCX has taken the bytes, which may be before they
-    /// arrive. Messages without data arrive in order.
+    /// Sends a message, until UCX has taken the bytes. Messages without data arrive in order.
     ///
     /// # Errors
     /// `CONNECTION_RESET` when the peer is lost, `TOO_BIG` for a message over UCX's longest header
-    /// ([`ucx::Worker::max_am_header`]), `INVALID_VALUE` for a message that contradicts itself.
+    /// ([`ucx::Worker::max_am_header`]), `INVALID_VALUE` for an inconsistent message.
     pub async fn send(&self, message: &impl PeerMessage) -> Result<()> {
         self.send_with(message, ()).await.0
     }
 
-    /// Sends a message with data of any length, and gives the data back when UCX has read them.
+    /// Sends a message with data of any length, and returns the data when UCX has read them.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -65,8 +64,7 @@ impl Peer {
         (sent.or_code(code, "sending to a peer"), data)
     }
 
-    /// Begins to send a message with data, and returns UCX's request. A request that is dropped
-    /// goes on.
+    /// Begins to send a message with data, and returns UCX's request. A dropped request continues.
     ///
     /// # Errors
     /// `TOO_BIG` and `INVALID_VALUE` as [`send`](Self::send).
@@ -80,8 +78,8 @@ impl Peer {
         Ok(self.endpoint.am_send_with(MESSAGE, &header, data, flags))
     }
 
-    /// The flags for `len` bytes of data: more than 256 KiB are announced. By itself UCX announces
-    /// nothing over shared memory, and assembles a long message in memory of its own.
+    /// Returns the flags for `len` bytes of data: more than 256 KiB are announced. By default UCX
+    /// announces nothing over shared memory and assembles a long message in its own memory.
     #[must_use]
     pub fn flags(&self, len: u64) -> AmFlags {
         match len > LONGEST_SHORT && self.endpoint.worker().context().has_rendezvous() {
@@ -90,7 +88,7 @@ impl Peer {
         }
     }
 
-    /// The output of `future`, unless the peer is lost before.
+    /// Runs `future` until it ends or the peer is lost.
     ///
     /// # Errors
     /// `CONNECTION_RESET` with UCX's reason.

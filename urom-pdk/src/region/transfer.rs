@@ -1,4 +1,4 @@
-//! What UCX moves between regions and peers, and atomic operations.
+//! UCX transfers between regions and peers, and atomic operations.
 
 use ucx::{Endpoint, Status, TagInfo, Worker};
 use urom_abi::protocol::PeerMessage;
@@ -8,9 +8,8 @@ use crate::peers::{Peer, PeerData};
 use crate::{DocaError, OrCode, Result};
 
 impl Region {
-    /// Writes the data of a peer's message, from `offset` on, and returns whether they take a
-    /// [`flush`](Self::flush) to arrive. UCX receives announced data in place where the memory is
-    /// mapped or a device reaches it.
+    /// Writes the data of a peer's message at `offset`, if possible without a copy. Returns whether
+    /// a [`flush`](Self::flush) must complete it.
     ///
     /// # Errors
     /// As [`write`](Self::write), and `IO_FAILED` when the sender is lost.
@@ -42,14 +41,13 @@ impl Region {
         self.put(offset, bytes).await
     }
 
-    /// Whether a device writes announced data into the memory, so that they never come to this
-    /// process.
+    /// Returns whether a device writes announced data to the memory, past this process.
     #[must_use]
     pub fn has_device(&self) -> bool {
         self.imported().is_some()
     }
 
-    /// Sends all bytes as the data of a typed message; from where they are, if UCX can.
+    /// Sends all bytes as the data of a typed message, without a copy if UCX can.
     ///
     /// # Errors
     /// Those of [`Peer::send`] and [`read`](Self::read).
@@ -62,7 +60,7 @@ impl Region {
         peer.send_with(message, self.to_bytes().await?).await.0
     }
 
-    /// A copy of all bytes.
+    /// Returns a copy of all bytes.
     ///
     /// # Errors
     /// `NO_MEMORY`, and the errors of [`read`](Self::read).
@@ -90,8 +88,8 @@ impl Region {
         }
     }
 
-    /// Receives a message whose tag matches in the bits of `mask` (`ucp_tag_recv_nbx`). Dropping the
-    /// future before a message is there cancels the receive.
+    /// Receives a message whose tag matches in the bits of `mask` (`ucp_tag_recv_nbx`). Dropping
+    /// the future before a message arrives cancels the receive.
     ///
     /// # Errors
     /// `BUSY` while this plugin sends or receives some of these bytes, the errors of
@@ -111,7 +109,7 @@ impl Region {
         }
     }
 
-    /// Adds to the 8 bytes at `offset` and returns the number from before: as
+    /// Adds to the 8 bytes at `offset` and returns the previous number: as
     /// [`HostMemory::fetch_add`](crate::memory::HostMemory::fetch_add).
     ///
     /// # Errors
@@ -128,7 +126,7 @@ impl Region {
         }
     }
 
-    /// Replaces the 8 bytes at `offset` if they are `expected`, and returns the number from before:
+    /// Replaces the 8 bytes at `offset` if they equal `expected`, and returns the previous number:
     /// as [`HostMemory::compare_swap`](crate::memory::HostMemory::compare_swap).
     ///
     /// # Errors

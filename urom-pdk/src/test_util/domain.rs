@@ -1,4 +1,4 @@
-//! A domain that a test plays: who its members are, and what their look-ups find.
+//! A simulated domain: its members, addresses and buffers.
 
 use std::fmt;
 use std::rc::Rc;
@@ -11,33 +11,29 @@ use super::members::Buffer;
 use super::worker::Worker;
 use crate::{Segment, Side};
 
-/// A domain without a service: workers of this thread whose plugins find each other by the ids that
-/// the test gives them.
-///
-/// A clone is the same domain.
+/// Workers of this thread whose plugins find each other by the test's ids. A clone is the same.
 #[derive(Clone)]
 pub struct Domain {
     world: Rc<World>,
 }
 
 impl Domain {
-    /// A domain without members.
+    /// Creates a domain without members.
     #[allow(clippy::new_without_default, reason = "a domain is made, not assumed")]
     pub fn new() -> Domain {
         Domain { world: Rc::default() }
     }
 
-    /// Opens a plugin with handler `T` as member `id`: the protocol's name and this id are what
-    /// others find its address by. Members of one protocol may have handlers of different types.
-    /// Panics when the plugin does not open: see [`Worker::try_open_in`].
+    /// Opens a plugin with handler `T` as member `id`: others find its address by the protocol's
+    /// name and this id. Members of one protocol may have different handler types. Panics when the
+    /// plugin does not open: see [`Worker::try_open_in`].
     #[track_caller]
     pub fn open<T: 'static, P: Protocol + Serve<Side, T>>(&self, id: u64) -> Worker<P> {
         Worker::try_open_in::<T>(self, id)
             .unwrap_or_else(|code| panic!("plugin {} did not open: {code}", P::NAME))
     }
 
-    /// Adds a buffer to a member, as the host program of that member would; the look-ups of all
-    /// members find it.
+    /// Adds a buffer to a member, as its host program would.
     pub fn add_buffer(&self, member: u64, buffer: Buffer) -> Segment {
         let mut members = self.world.shared.members.write().unwrap_or_else(PoisonError::into_inner);
         let buffers = members.buffers.entry(member).or_default();
@@ -46,18 +42,17 @@ impl Domain {
         Segment::new(index)
     }
 
-    /// Makes the address that members of plugin `plugin` find for `member` these bytes: an address
-    /// in its [frame](urom_abi::address), or without one as a plugin in C has it.
+    /// Sets the address of `member` for members of plugin `plugin`: in a
+    /// [frame](urom_abi::address), or without one like a plugin in C.
     ///
     /// # Panics
-    /// When the frame is cut or damaged: a service refuses the domain of such an address.
+    /// When the frame is cut or damaged: a service rejects such an address.
     #[track_caller]
     pub fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
         self.world.shared.set_address(plugin, member, bytes);
     }
 
-    /// Forgets a member: later look-ups find neither its addresses nor its buffers. A worker that
-    /// is open goes on.
+    /// Removes a member and its buffers from later look-ups. An open worker continues.
     pub fn remove(&self, member: u64) {
         let mut members = self.world.shared.members.write().unwrap_or_else(PoisonError::into_inner);
         members.addresses.retain(|(_, id), _| *id != member);
@@ -66,7 +61,7 @@ impl Domain {
         }
     }
 
-    /// Calls `progress` of every open worker of the domain once; how many notifications came.
+    /// Calls `progress` of every open worker once. Returns the number of notifications.
     pub fn progress(&self) -> usize {
         self.world.progress()
     }

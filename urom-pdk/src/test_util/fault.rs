@@ -1,20 +1,20 @@
-//! What a plugin did wrong, in words.
+//! Faults of a plugin, as text.
 
 use std::fmt;
 
 use urom_abi::DocaError;
 use urom_abi::memory::MemoryRange;
 
-/// A command that was sent, as reports name it.
+/// A sent command in reports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
-    /// Its place among all commands of its worker, from 1.
+    /// Its number among all commands of its worker, from 1.
     pub number: u64,
-    /// What it is by its tag: a variant's name, or `unknown command`.
+    /// The variant's name by its tag, or `unknown command`.
     pub name: &'static str,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub len: usize,
-    /// The connection it came from (`urom_worker_cmd_desc::dest_id`).
+    /// Its connection (`urom_worker_cmd_desc::dest_id`).
     pub connection: u64,
 }
 
@@ -28,26 +28,25 @@ impl fmt::Display for Asked {
 /// Memory of a host that a plugin has open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// What it opened.
+    /// The opened range.
     pub range: MemoryRange,
     /// The connection whose host shares it.
     pub connection: u64,
-    /// How many times it was opened and not closed.
+    /// Number of times it was opened and not closed.
     pub times: usize,
 }
 
-/// One thing that a plugin did wrong.
+/// One fault of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
     /// A command got no notification.
     Unanswered(Asked),
-    /// A command got more than one notification: so many by now.
+    /// A command got several notifications: the number until now.
     AnsweredAgain(Asked, usize),
-    /// A notification with this token (`urom_worker_notify::urom_context`) answers no command that
-    /// was sent.
+    /// A notification with this token (`urom_worker_notify::urom_context`) matches no sent command.
     Stray(u64),
-    /// A notification names another plugin or connection than its command.
+    /// A notification has another plugin or connection than its command.
     Misaddressed {
         /// The command.
         command: Asked,
@@ -56,26 +55,21 @@ pub enum Fault {
         /// The connection in the notification.
         connection: u64,
     },
-    /// `notif_pack` did not do what it must, for the notification of this command or a stray one;
-    /// the text says what it did.
+    /// `notif_pack` misbehaved for the notification of this or an unknown command, as described.
     Pack(Option<Asked>, String),
-    /// `call` of the plugin's extension did not do what it must, for this command; the text says
-    /// what it did.
+    /// `call` of the plugin's extension misbehaved for this command; the text describes it.
     Call(Asked, String),
-    /// `progress` gave a code that is neither `SUCCESS` nor `EMPTY`.
+    /// `progress` returned neither `SUCCESS` nor `EMPTY`.
     Progress(DocaError),
-    /// `addr` did not do what it must.
+    /// `addr` misbehaved.
     Address(String),
-    /// The memory of a command was not given back when the plugin was closed: something still holds
-    /// it, or forgot it.
+    /// The memory of a command was not freed when the plugin was closed.
     CommandKept(Asked),
-    /// The memory of a notification that was never sent, with so many bytes behind its header, was
-    /// not given back when the plugin was closed.
+    /// The memory of an unsent notification of this length was not freed at the close.
     NotificationKept(usize),
     /// A host's memory was not closed when the plugin was.
     MemoryKept(Kept),
-    /// The worker's functions for hosts' memory were not used as they must be; the text says what
-    /// the plugin did.
+    /// The worker's functions for hosts' memory were used wrongly; the text describes it.
     Memory(&'static str),
 }
 
@@ -126,33 +120,33 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What came of one plugin, from `open` to `close`: see [`Worker::finish`](super::Worker::finish).
+/// The report about one plugin, from `open` to `close`: see
+/// [`Worker::finish`](super::Worker::finish).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// The plugin's name.
     pub plugin: &'static str,
-    /// How many commands it was sent.
+    /// Number of commands sent to it.
     pub commands: u64,
-    /// How many notifications it made.
+    /// Number of its notifications.
     pub notifications: u64,
-    /// How many commands were in flight when the test itself closed the plugin; they need no
-    /// notification.
+    /// Number of commands in flight when the test closed the plugin; they need no notification.
     pub cut_off: usize,
-    /// What it did wrong, in the order in which it showed.
+    /// Its faults, in the order of detection.
     pub faults: Vec<Fault>,
 }
 
 impl Report {
-    /// Whether nothing was wrong.
+    /// Returns whether the plugin is without faults.
     pub fn is_clean(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// Does nothing when nothing was wrong.
+    /// Panics unless the plugin is without faults.
     ///
     /// # Panics
-    /// With all that was wrong.
+    /// With all faults.
     #[track_caller]
     pub fn assert_clean(&self) {
         assert!(self.is_clean(), "{self}");

@@ -1,5 +1,4 @@
-//! One plugin, driven through its C methods as a worker drives it, and watched while it does what
-//! it is asked.
+//! One plugin, driven through its C methods like in a worker, and observed.
 
 mod beyond;
 
@@ -26,7 +25,7 @@ use super::members::SharedDomain;
 use super::pack;
 use super::services::Services;
 
-/// The id that every plugin of the kit is given (`urom_worker_cmd::type`).
+/// The plugin's id in the kit's workers (`urom_worker_cmd::type`).
 pub(super) const PLUGIN_ID: u64 = 4;
 
 #[derive(Default)]
@@ -52,18 +51,18 @@ impl World {
 }
 
 pub(super) struct Instance {
-    /// Whose descriptors are its own; no two instances of a process share it.
+    /// Owner of the allocated descriptors, unique in the process.
     pub(super) owner: u64,
     plugin: &'static str,
     commands: &'static Messages,
-    /// `None` before it is open and once it is closed.
+    /// `None` before `open` and after `close`.
     open: RefCell<Option<OpenPlugin>>,
-    /// Given back when the plugin is closed; the plugin may keep this address.
+    /// Freed after `close`; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
-    /// Whether the plugin frees what it gets through this copy of `urom-abi`.
+    /// Whether the plugin frees its memory through this copy of `urom-abi`.
     is_watched: bool,
     pub(super) services: Rc<Services>,
-    /// Connections whose hosts left, and whether the plugin was told.
+    /// Connections whose hosts left, and whether the plugin was notified.
     left: RefCell<Vec<(u64, bool)>>,
     pub(super) address: RefCell<Vec<u8>>,
     ledger: RefCell<Ledger>,
@@ -72,14 +71,11 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// Opens a plugin and asks for its address.
-    ///
+    /// Opens a plugin and reads its address.
     /// # Errors
-    /// The plugin's code; `INITIALIZATION` when it lacks a method or its version word. It is closed
-    /// again if it was open.
-    ///
+    /// The plugin's code; `INITIALIZATION` without a method or version word.
     /// # Safety
-    /// The methods are those of a plugin, which may be called on this thread.
+    /// The methods belong to a plugin and may be called on this thread.
     pub(super) unsafe fn open(
         (iface, extension): (PluginIface, PluginExtension),
         protocol: &'static describe::Protocol,
@@ -111,11 +107,11 @@ impl Instance {
             member,
             world: Rc::clone(world),
         };
-        // SAFETY: the caller's promise; context and services stay until the instance is dropped.
+        // SAFETY: the caller guarantees the methods; the instance keeps the context.
         instance.watched(|| unsafe {
             driver::attach(&extension, instance.ctx, &instance.services.table);
         });
-        // SAFETY: as above; `drop` frees the context after it has closed the plugin.
+        // SAFETY: as above; `drop` closes the plugin before it frees the context.
         let open =
             instance.watched(|| unsafe { OpenPlugin::open(methods, extension, instance.ctx) })?;
         *instance.open.borrow_mut() = Some(open);
@@ -125,7 +121,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Runs code of the plugin; what it allocates is this plugin's.
     fn watched<R>(&self, run: impl FnOnce() -> R) -> R {
         watch::of(self.owner, run)
     }
@@ -144,7 +139,6 @@ impl Instance {
         self.open.borrow().is_some()
     }
 
-    /// The two-call protocol: first the length, then the bytes.
     fn ask_address(&self) -> Result<Vec<u8>, DocaError> {
         let len = match self.with(|plugin| plugin.address(&mut [])) {
             (DocaError::SUCCESS, 0) => return Ok(Vec::new()),
@@ -166,14 +160,12 @@ impl Instance {
         Ok(bytes)
     }
 
-    /// Hangs a command into the list; its token.
     pub(super) fn queue(&self, connection: u64, bytes: &[u8]) -> u64 {
         let token = self.ask(connection, bytes);
         self.list(connection, token, bytes);
         token
     }
 
-    /// Notes a command that is about to be handed over; its token.
     fn ask(&self, connection: u64, bytes: &[u8]) -> u64 {
         let name = self.commands.find(bytes).map_or("unknown command", |variant| variant.name);
         self.ledger().ask(name, bytes.len(), connection)
@@ -186,8 +178,7 @@ impl Instance {
         self.with(|plugin| plugin.push(command));
     }
 
-    /// Hands the list over. As in a worker, a plugin that fails is called again while that moves
-    /// anything; for what it then leaves the worker answers.
+    /// As in a worker, a failing plugin is called again while it takes commands.
     pub(super) fn flush(&self) {
         if self.is_open()
             && self.with(|plugin| plugin.has_commands())
@@ -197,15 +188,13 @@ impl Instance {
         }
     }
 
-    /// Answers the commands that the plugin has not taken.
     fn refuse_rest(&self, code: DocaError) {
         while let Some(command) = self.with(OpenPlugin::take_back) {
             self.ledger().refuse(command.header().urom_context, code);
         }
     }
 
-    /// Calls `progress` once and takes in what came; how many notifications that were. A closed
-    /// plugin does nothing.
+    /// Calls `progress` once and handles its notifications. Returns their number; 0 if closed.
     pub(super) fn progress(&self) -> usize {
         if !self.is_open() {
             return 0;
@@ -213,7 +202,7 @@ impl Instance {
         self.services.memories.turn(|done| self.watched(done));
         if let Err(code) = self.with(OpenPlugin::progress) {
             let (fault, mut ledger) = (Fault::Progress(code), self.ledger());
-            // A plugin that fails once may do so for as long as a test waits.
+            // A plugin may fail repeatedly for as long as a test waits.
             if ledger.faults.last() != Some(&fault) {
                 ledger.faults.push(fault);
             }
@@ -253,19 +242,17 @@ impl Instance {
             .push_back((lookup, code));
     }
 
-    /// Closes the plugin, once; notes what it leaves behind.
     pub(super) fn close(&self) {
         if !self.is_open() {
             return;
         }
-        // What was never handed over stays the worker's.
+        // Unsent commands still belong to the worker.
         self.refuse_rest(DocaError::SHUTDOWN);
         self.services.memories.shut(|done| self.watched(done));
         let open = self.open.take();
         self.watched(|| drop(open));
     }
 
-    /// Ends the account: what the plugin, which is closed, owes.
     pub(super) fn report(&self) -> Report {
         let mut ledger = self.ledger();
         ledger.close();
@@ -278,7 +265,7 @@ impl Instance {
                     watch::Block::Command(token) => commands.extend(ledger.asked(token).cloned()),
                 }
             }
-            // By their numbers, not their addresses.
+            // By number, not by address.
             commands.sort_unstable();
             notifications.sort_unstable();
             ledger.faults.extend(commands.into_iter().map(Fault::CommandKept));
@@ -304,8 +291,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         self.close();
         watch::forget(self.owner);
-        // SAFETY: from `leak` in `open`; after `close`, or a failed `open`, the plugin does not use
-        // it.
+        // SAFETY: from `leak` in `open`; the plugin is closed and does not use it.
         unsafe { Seat::free(self.ctx) };
     }
 }

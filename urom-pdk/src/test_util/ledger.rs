@@ -1,4 +1,4 @@
-//! Which command got which notification: the account that must balance at the end.
+//! Matches commands and notifications: each command needs exactly one.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use urom_abi::DocaError;
 
 use super::fault::{Asked, Fault};
 
-/// A notification as a worker would send it on.
+/// A notification as a worker would send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {
-    /// How the command ended (`urom_worker_notify::status`).
+    /// The status of the command (`urom_worker_notify::status`).
     pub status: DocaError,
-    /// The notification's bytes, as `notif_pack` wrote them behind the header.
+    /// The notification's bytes after the header, as `notif_pack` wrote them.
     pub bytes: Vec<u8>,
 }
 
@@ -20,8 +20,7 @@ struct LedgerEntry {
     asked: Asked,
     first: Option<Notification>,
     times: usize,
-    /// Whether it needs no notification, because the test closed the plugin or the plugin refused
-    /// to take it.
+    /// Needs no notification: the test closed the plugin, or the plugin refused it.
     is_excused: bool,
 }
 
@@ -64,7 +63,7 @@ impl Ledger {
             return;
         }
         let again = Fault::AnsweredAgain(entry.asked.clone(), entry.times);
-        // One line for each command is enough, with the latest number.
+        // One line for each command, with the latest number.
         let of_this = |fault: &&mut Fault| matches!(fault, Fault::AnsweredAgain(command, _) if *command == entry.asked);
         match self.faults.iter_mut().find(of_this) {
             Some(fault) => *fault = again,
@@ -72,7 +71,6 @@ impl Ledger {
         }
     }
 
-    /// A command that the plugin did not take: the worker answers for it.
     pub(super) fn refuse(&mut self, token: u64, status: DocaError) {
         if let Some(entry) = self.entries.get_mut(&token)
             && entry.is_waiting()
@@ -86,7 +84,6 @@ impl Ledger {
         self.entries.get(&token)?.first.as_ref()
     }
 
-    /// The same, taken.
     pub(super) fn take(&mut self, token: u64) -> Option<Notification> {
         self.entries.get_mut(&token)?.first.take()
     }
@@ -110,7 +107,7 @@ impl Ledger {
         self.entries.len() as u64
     }
 
-    /// Lets go of what is in flight: the test closes the plugin. How many commands that are.
+    /// Excuses commands in flight and returns their number.
     pub(super) fn cut_off(&mut self) -> usize {
         let waiting = self.entries.values_mut().filter(|entry| entry.is_waiting());
         let count = waiting.map(|entry| entry.is_excused = true).count();
@@ -126,7 +123,7 @@ impl Ledger {
     }
 }
 
-/// A host's token of a command: all 64 bits count, and no small number is one.
+/// Returns a host's token: all 64 bits are used, and it is never a small number.
 fn token(number: u64) -> u64 {
     !number.rotate_left(17)
 }

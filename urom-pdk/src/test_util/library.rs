@@ -1,4 +1,4 @@
-//! Loading a plugin library, as a worker does.
+//! Loads a plugin library like a worker.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -18,20 +18,14 @@ use urom_abi::plugin::{
 
 use crate::log;
 
-/// The interface with room behind it: a plugin that was built against a longer one writes there,
-/// before anybody can know.
+/// Space for a longer interface: the plugin writes before its version can be checked.
 #[repr(C)]
 struct Roomy {
     iface: PluginIface,
     room: [u64; 25],
 }
 
-/// The interface of the plugin in `library`, which stays loaded, if it speaks `protocol`, and what
-/// it offers beyond DOCA's.
-///
-/// # Errors
-/// See [`Worker::load`](super::Worker::load).
-///
+/// Returns the plugin's functions. Errors: see [`Worker::load`](super::Worker::load).
 /// # Safety
 /// The library is a plugin.
 pub(super) unsafe fn methods(
@@ -46,23 +40,23 @@ pub(super) unsafe fn methods(
         let why = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
         fails(DocaError::NOT_FOUND, format_args!("it cannot be loaded: {why}"))
     };
-    // The loader looks for a bare name elsewhere.
+    // The loader searches for bare names elsewhere.
     let is_bare = library.parent().is_none_or(|directory| directory.as_os_str().is_empty());
     let path = if is_bare { Path::new(".").join(library) } else { library.to_owned() };
-    // SAFETY: the caller says what the library may do when it is loaded.
+    // SAFETY: the caller guarantees that the library may be loaded.
     let loaded = ManuallyDrop::new(unsafe { Library::new(path) }.map_err(missing)?);
-    // SAFETY: a plugin's function of this name is one of this type.
+    // SAFETY: a plugin's function of this name has this type.
     let get_version = unsafe { loaded.get::<GetVersionFn>(GET_VERSION_SYMBOL) }.map_err(missing)?;
-    // SAFETY: the caller vouches that the plugin's symbols are DOCA's functions of these names.
+    // SAFETY: the caller guarantees that the plugin's symbols are DOCA's functions of these names.
     let get_iface = unsafe { loaded.get::<GetIfaceFn>(GET_IFACE_SYMBOL) }.map_err(missing)?;
     let (mut found, version) = (0, protocol.version);
-    // SAFETY: the plugin's function, with a word of this frame.
+    // SAFETY: the plugin's function, with a writable word.
     unsafe { get_version(&mut found) }.check()?;
     if found != version {
         let what = format_args!("its version is {found}, and not {version}");
         return Err(fails(DocaError::UNSUPPORTED_VERSION, what));
     }
-    // A plugin without a description goes by its version alone.
+    // A plugin without a description is only checked by its version.
     let difference = match described(library) {
         Some(Ok(theirs)) => protocol.difference(theirs.protocol),
         Some(Err(error)) => Some(error.to_string()),
@@ -76,10 +70,9 @@ pub(super) unsafe fn methods(
     }
     let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
     let place = (&raw mut roomy).cast::<PluginIface>();
-    // SAFETY: the plugin's function, with a structure of this frame and more room than any
-    // interface takes.
+    // SAFETY: the plugin's function, with a structure longer than any interface.
     unsafe { get_iface(place) }.check()?;
-    // SAFETY: data of this name is a table of a plugin of this kit, or nothing.
+    // SAFETY: this symbol is the table of a plugin of this kit, or absent.
     let table = unsafe { loaded.get::<*const PluginExtension>(EXTENSION_SYMBOL) };
     let table = table.map_or(std::ptr::null(), |table| *table);
     // SAFETY: NULL, or the plugin's table.
@@ -87,7 +80,7 @@ pub(super) unsafe fn methods(
     Ok((roomy.iface, extension))
 }
 
-/// What the file says of its plugin; `None` for one in C.
+/// Returns the description in the file; `None` for a plugin in C.
 fn described(library: &Path) -> Option<Result<Description, ReadError>> {
     let bytes = std::fs::read(library).ok()?;
     let elf = ElfFile64::<Endianness>::parse(&*bytes).ok()?;

@@ -1,5 +1,4 @@
-//! The four look-ups of a played worker, as its plugin calls them: from any thread, from `open` to
-//! `close`.
+//! The simulated worker's look-ups, which its plugin calls from any thread.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -14,12 +13,12 @@ use super::members::SharedDomain;
 use super::services::{Served, Services};
 use crate::guard::guard;
 
-/// Which look-up: what [`Worker::fail_lookup`](super::Worker::fail_lookup) makes fail.
+/// A kind of look-up, for [`Worker::fail_lookup`](super::Worker::fail_lookup).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Of an address (`addr_lookup`).
     Address,
-    /// Of the buffer that holds an address (`seg_lookup`).
+    /// Of the buffer that contains an address (`seg_lookup`).
     Segment,
     /// Of a memory handle (`memh_lookup`).
     MemoryHandle,
@@ -41,7 +40,6 @@ impl Member {
     }
 }
 
-/// A plugin's `WorkerCtx`, and what its look-ups and the worker's services need.
 #[repr(C)]
 pub(super) struct Seat {
     served: Served,
@@ -49,7 +47,6 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// The context for a plugin; it stays where it is until [`free`](Seat::free).
     pub(super) fn leak(
         iface: PluginIface,
         member: Arc<Member>,
@@ -61,26 +58,21 @@ impl Seat {
             memh_lookup: Some(memh),
             mkey_lookup: Some(mkey),
         };
-        // What a worker holds there before `open` is not the plugin's to read.
+        // A plugin must not read the worker's value before `open`.
         let plugin_ctx = std::ptr::without_provenance_mut(0x10);
         let ctx = WorkerCtx { iface, domain_iface, plugin_ctx };
         NonNull::from(Box::leak(Box::new(Seat { served: Served { ctx, services }, member }))).cast()
     }
 
-    /// Takes it back.
-    ///
     /// # Safety
-    /// `ctx` is from [`leak`](Seat::leak), is given back once, and the plugin does not use it any
-    /// more.
+    /// `ctx` is from [`leak`](Seat::leak), is freed once, and the plugin does not use it any more.
     pub(super) unsafe fn free(ctx: NonNull<WorkerCtx>) {
-        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
-        // promise.
+        // SAFETY: the caller guarantees that it points to the first member of the box in `leak`.
         drop(unsafe { Box::from_raw(ctx.cast::<Seat>().as_ptr()) });
     }
 }
 
-/// Runs a look-up for the plugin that asks. `None` is what nobody has.
-///
+/// `None` becomes `NOT_FOUND`.
 /// # Safety
 /// `ctx` is NULL or from [`Seat::leak`] and not freed.
 unsafe fn answer(
@@ -93,10 +85,10 @@ unsafe fn answer(
         if ctx.is_null() || !places_are_there {
             return DocaError::INVALID_VALUE;
         }
-        // No reference to the whole: the plugin may be writing to its part.
-        // SAFETY: the caller's promise; a plugin's context is the first member of a `Seat`.
+        // SAFETY: the caller guarantees a `Seat`, whose first member is the context. Only `member`
+        // is borrowed: the plugin may be writing to the rest.
         let member = unsafe { &raw const (*ctx.cast::<Seat>()).member };
-        // SAFETY: as above; nobody writes to this member until the context is freed.
+        // SAFETY: as above; this member is not written until the context is freed.
         let member = unsafe { &*member };
         if let Some(code) = member.failure(lookup) {
             return code;
@@ -111,22 +103,22 @@ unsafe fn answer(
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
     let look = |domain: &SharedDomain, plugin: &str| {
         let found = domain.address(member, plugin)?;
-        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        // SAFETY: the plugin's pointer, which `answer` checked.
         unsafe { addr.write(found.cast::<c_void>().cast_mut()) };
         Some(())
     };
-    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
+    // SAFETY: the plugin passes the context of its `open` and writable pointers, as DOCA requires.
     unsafe { answer(ctx, Lookup::Address, !addr.is_null(), look) }
 }
 
 unsafe extern "C" fn seg(ctx: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaError {
     let look = |domain: &SharedDomain, _: &str| {
         let found = c_int::try_from(domain.segment(member, va)?).ok()?;
-        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        // SAFETY: the plugin's pointer, which `answer` checked.
         unsafe { seg.write(found) };
         Some(())
     };
-    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
+    // SAFETY: the plugin passes the context of its `open` and writable pointers, as DOCA requires.
     unsafe { answer(ctx, Lookup::Segment, !seg.is_null(), look) }
 }
 
@@ -137,7 +129,7 @@ unsafe extern "C" fn memh(
     len: *mut usize,
     memh: *mut *mut c_void,
 ) -> DocaError {
-    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
+    // SAFETY: the plugin passes the context of its `open` and writable pointers, as DOCA requires.
     unsafe { packed(ctx, Lookup::MemoryHandle, member, seg, len, memh) }
 }
 
@@ -148,14 +140,12 @@ unsafe extern "C" fn mkey(
     len: *mut usize,
     rkey: *mut *mut c_void,
 ) -> DocaError {
-    // SAFETY: the plugin passes the context of its `open` and writable places, as DOCA demands.
+    // SAFETY: the plugin passes the context of its `open` and writable pointers, as DOCA requires.
     unsafe { packed(ctx, Lookup::Key, member, seg, len, rkey) }
 }
 
-/// The two look-ups that give bytes and a length.
-///
 /// # Safety
-/// As for [`answer`]; `len` and `start` are NULL or places that can be written to.
+/// As for [`answer`]; `len` and `start` are NULL or writable.
 unsafe fn packed(
     ctx: *mut WorkerCtx,
     lookup: Lookup,
@@ -166,12 +156,12 @@ unsafe fn packed(
 ) -> DocaError {
     let look = |domain: &SharedDomain, _: &str| {
         let found = domain.packed(member, usize::try_from(seg).ok()?, lookup == Lookup::Key)?;
-        // SAFETY: the plugin's place, which `answer` found not to be NULL.
+        // SAFETY: the plugin's pointer, which `answer` checked.
         unsafe { len.write(found.len()) };
-        // SAFETY: `answer` found the plugin's place not to be NULL.
+        // SAFETY: the plugin's pointer, which `answer` checked.
         unsafe { start.write(found.cast::<c_void>().cast_mut()) };
         Some(())
     };
-    // SAFETY: the caller vouches for the context and the places.
+    // SAFETY: the caller guarantees the context and the pointers.
     unsafe { answer(ctx, lookup, !len.is_null() && !start.is_null(), look) }
 }

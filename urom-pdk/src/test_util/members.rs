@@ -1,4 +1,4 @@
-//! What the look-ups of a domain under test find: addresses and buffers of members.
+//! Addresses and buffers of a simulated domain's members.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use urom_abi::address;
 
-/// Memory of a member's host program: what [`Domain::add_buffer`](super::Domain::add_buffer) adds.
+/// Memory of a member's host program: see [`Domain::add_buffer`](super::Domain::add_buffer).
 #[derive(Clone, Debug)]
 pub struct Buffer {
     range: Range<u64>,
@@ -15,20 +15,19 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer at these addresses of its process, without a key and without a handle: look-ups of
-    /// them are `NOT_FOUND`.
+    /// Creates a buffer at these addresses. Look-ups of unset keys and handles: `NOT_FOUND`.
     pub fn new(range: Range<u64>) -> Buffer {
         Buffer { range, key: Vec::new(), memory_handle: Vec::new() }
     }
 
-    /// Its packed remote key.
+    /// Sets its packed remote key.
     #[must_use]
     pub fn key(mut self, bytes: &[u8]) -> Buffer {
         self.key = bytes.to_vec();
         self
     }
 
-    /// Its packed, exported memory handle.
+    /// Sets its packed, exported memory handle.
     #[must_use]
     pub fn memory_handle(mut self, bytes: &[u8]) -> Buffer {
         self.memory_handle = bytes.to_vec();
@@ -36,7 +35,7 @@ impl Buffer {
     }
 }
 
-/// What look-ups read, on any thread. What they were given stays until all of it goes.
+/// The data of look-ups on any thread. It only grows.
 #[derive(Default)]
 pub(super) struct SharedDomain {
     pub(super) members: RwLock<Members>,
@@ -51,10 +50,7 @@ pub(super) struct Members {
 }
 
 impl SharedDomain {
-    /// See [`Domain::set_address`](super::Domain::set_address).
-    ///
-    /// # Panics
-    /// As there: look-ups give no length, so nobody behind them could tell.
+    /// As [`Domain::set_address`](super::Domain::set_address), with its panics.
     #[track_caller]
     pub(super) fn set_address(&self, plugin: &'static str, member: u64, bytes: &[u8]) {
         assert!(
@@ -75,13 +71,11 @@ impl SharedDomain {
         found.map(|(_, bytes)| bytes).filter(|bytes| !bytes.is_empty()).map(|bytes| bytes.as_ptr())
     }
 
-    /// The first of a member's buffers that holds an address.
     pub(super) fn segment(&self, member: u64, va: u64) -> Option<usize> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         members.buffers.get(&member)?.iter().position(|buffer| buffer.range.contains(&va))
     }
 
-    /// The key of a buffer, or its handle.
     pub(super) fn packed(&self, member: u64, segment: usize, key: bool) -> Option<*const [u8]> {
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         let buffer = members.buffers.get(&member)?.get(segment)?;

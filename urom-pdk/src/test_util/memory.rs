@@ -1,5 +1,4 @@
-//! Memory of hosts as the played worker has it: the engine of `urom-memory`, with a path that the
-//! test rules.
+//! Simulated memory of hosts: the engine of `urom-memory`, with a path that the test controls.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +20,7 @@ use super::fault::{Fault, Kept};
 pub(super) struct PlayedMemory {
     pub(super) connection: u64,
     pub(super) number: u64,
-    /// In words, so that it begins where atomic operations can.
+    /// Words, for the alignment of atomic operations.
     words: Box<[UnsafeCell<u64>]>,
     len: u64,
     pub(super) access: Access,
@@ -33,8 +32,8 @@ pub(super) struct PlayedMemory {
 
 impl PlayedMemory {
     pub(super) fn view(&self) -> View<'_> {
-        // SAFETY: the words stay as long as this is borrowed, and have as many bytes. They are in
-        // cells, and `View` makes no references to their contents.
+        // SAFETY: the words live as long as this borrow and have this length. They are cells, and
+        // `View` makes no references to their contents.
         unsafe { View::from_raw(self.words.as_ptr().cast_mut().cast(), self.len, true) }
     }
 
@@ -42,20 +41,19 @@ impl PlayedMemory {
         MemoryRange { memory: self.number, offset: 0, len: self.len }
     }
 
-    /// Carries out an operation that is checked, unless it is to fail.
-    ///
+    /// Runs a checked operation, unless it must fail.
     /// # Safety
-    /// The operation's `local` has as many bytes as it moves.
+    /// The operation's `local` has as many bytes as it transfers.
     unsafe fn carry_out(&self, at: u64, operation: &mut MemoryOperation) -> Result<(), DocaError> {
         match self.failures.borrow_mut().pop_front() {
             Some(code) => Err(code),
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller guarantees `local`.
             None => unsafe { run_in_place(self.view(), at, operation) },
         }
     }
 }
 
-/// The path to it. It plays a path of the memory's kind, without another process.
+/// Simulates a path of the memory's kind without another process.
 #[derive(Debug)]
 struct PlayedPath {
     memory: Rc<PlayedMemory>,
@@ -80,13 +78,13 @@ impl Path for PlayedPath {
         at: u64,
         mut operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
-        // SAFETY: the plugin leaves the operation alone during the call.
+        // SAFETY: the plugin does not use the operation during the call.
         let asked = unsafe { operation.as_mut() };
         let ends_later = match self.memory.path {
             // The test kit lacks UCX.
             _ if asked.action == MemoryAction::TAG_SEND => return Err(DocaError::NOT_SUPPORTED),
             MemoryPath::MAPPED => false,
-            // The kernel copies and no more.
+            // The kernel only copies.
             MemoryPath::PROCESS => !asked.action.uses_local(),
             _ => true,
         };
@@ -95,24 +93,22 @@ impl Path for PlayedPath {
             self.in_flight.borrow_mut().push(InFlight { memory, at, operation, begun });
             return Err(DocaError::IN_PROGRESS);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees `local`.
         unsafe { self.memory.carry_out(at, asked) }
     }
 }
 
-/// An operation that has not ended.
 #[derive(Debug)]
 struct InFlight {
     memory: Rc<PlayedMemory>,
     at: u64,
     operation: NonNull<MemoryOperation>,
-    /// A copy from its begin.
+    /// A copy from its start.
     begun: MemoryOperation,
 }
 
 impl InFlight {
-    /// Whether it ends now. One that waits for a counter does not while the condition is not met: a
-    /// host answers after a second all the same; here no time passes.
+    /// A wait ends when its condition is met; a real host also answers after a second.
     fn ends(&self) -> bool {
         let (memory, MemoryOperation { action, operand, compare, .. }) = (&self.memory, self.begun);
         let is_unmet =
@@ -147,7 +143,7 @@ impl PlayedMemories {
         path: MemoryPath,
     ) -> Rc<PlayedMemory> {
         thread_local! {
-            /// No small number is a memory's.
+            /// Memory numbers are never small.
             static NEXT: Cell<u64> = const { Cell::new(0x5eed_0000_0000_0001) };
         }
         let memory = Rc::new(PlayedMemory {
@@ -171,7 +167,6 @@ impl PlayedMemories {
         memory
     }
 
-    /// Ends a share: later commands do not find it.
     pub(super) fn unshare(&self, memory: &PlayedMemory) {
         self.shares.unshare(memory.connection, memory.number, 0);
     }
@@ -190,7 +185,6 @@ impl PlayedMemories {
         })
     }
 
-    /// How many operations on a memory have not ended.
     pub(super) fn in_flight(&self, memory: &Rc<PlayedMemory>) -> usize {
         self.in_flight.borrow().iter().filter(|it| Rc::ptr_eq(&it.memory, memory)).count()
     }
@@ -199,15 +193,13 @@ impl PlayedMemories {
         self.in_flight.borrow().iter().filter(|it| it.memory.is_paused.get()).count()
     }
 
-    /// Ends operations over the network. `call` runs what the plugin does then.
     pub(super) fn turn(&self, call: impl Fn(&mut dyn FnMut())) {
         let ending: Vec<InFlight> =
             self.in_flight.borrow_mut().extract_if(.., |it| it.ends()).collect();
         for mut it in ending {
             let status = match it.memory.is_lost.get() {
                 true => Err(DocaError::CONNECTION_RESET),
-                // By what it was: the plugin may have changed it meanwhile.
-                // SAFETY: the plugin keeps the bytes of an operation until it has ended.
+                // SAFETY: the plugin keeps the bytes until the end; only the copy is trusted.
                 false => unsafe { it.memory.carry_out(it.at, &mut it.begun) },
             };
             // SAFETY: the plugin keeps the operation until it has ended.
@@ -216,7 +208,6 @@ impl PlayedMemories {
         }
     }
 
-    /// Ends all operations: the plugin is about to be closed.
     pub(super) fn shut(&self, call: impl Fn(&mut dyn FnMut())) {
         for it in self.in_flight.take() {
             self.end(&it, DocaError::SHUTDOWN, &call);
@@ -225,7 +216,7 @@ impl PlayedMemories {
 
     fn end(&self, it: &InFlight, status: DocaError, call: impl Fn(&mut dyn FnMut())) {
         let operation = it.operation.as_ptr();
-        // SAFETY: the plugin's operation, which is there until it has ended.
+        // SAFETY: the plugin keeps the operation until it has ended.
         let now = unsafe { *operation };
         let same = |a: &MemoryOperation, b: &MemoryOperation| {
             (a.action, a.offset, a.len, a.local, a.done.map(|done| done as usize))
@@ -238,12 +229,11 @@ impl PlayedMemories {
         // SAFETY: as above.
         unsafe { (*operation).status = status };
         if let Some(done) = it.begun.done {
-            // SAFETY: the plugin's function, once, with its operation.
+            // SAFETY: the plugin's function, called once with its operation.
             call(&mut || unsafe { done(operation) });
         }
     }
 
-    /// The plugin's faults with memory, and the parts that are open though the plugin is closed.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let mut faults = self.faults.take();
         let mut kept: Vec<Kept> = self.shares.look(|open| {

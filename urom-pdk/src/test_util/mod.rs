@@ -1,15 +1,14 @@
-//! Test a plugin without a service: in process, step by step, through the C methods that a worker
-//! calls.
+//! Tests a plugin without a service: in process, step by step, through its C methods.
 //!
-//! The feature `test-util` has it. In `[dev-dependencies]` it becomes no part of the plugin:
+//! Enable the feature `test-util` in `[dev-dependencies]`, so it is not part of the plugin:
 //!
 //! ```toml
 //! [dev-dependencies]
 //! urom-pdk = { version = "0.1", features = ["test-util"] }
 //! ```
 //!
-//! Unit tests of the plugin's crate are the place for it: a `cdylib` cannot be linked into a test
-//! under `tests/`, unless it is a `lib` too (`crate-type = ["cdylib", "lib"]`).
+//! Use unit tests in the plugin's crate: tests under `tests/` cannot link a `cdylib`, unless it is
+//! also a `lib` (`crate-type = ["cdylib", "lib"]`).
 //!
 //! ```standalone_crate
 //! # mod protocol {
@@ -51,44 +50,39 @@
 //! # }
 //! ```
 //!
-//! When the worker goes out of scope, the plugin is closed and the account is looked at: the test
-//! panics when a command got no notification, or two, or one that was addressed wrongly, or when
-//! memory of a command or a notification was not given back, or a host's memory was left open.
-//! [`Worker::finish`] gives the same as a
-//! [`Report`].
+//! Dropping the worker closes the plugin and panics on faults: a command without a notification,
+//! with two or with a wrongly addressed one, leaked memory of commands or notifications, or a
+//! host's memory that is still open. [`Worker::finish`] returns them as a [`Report`].
 //!
 //! # Several workers
 //!
-//! Workers of a [`Domain`] find each other by the ids that the test gives them: their addresses,
-//! which come from the handlers' `address`, and [buffers](Domain::add_buffer) of their host
-//! programs, which the test makes up. Each worker has an instance of the plugin of its own. Plugins
-//! that talk over UCX do so here, within the process: while one worker waits for an answer, all of
-//! its domain make progress.
+//! Workers of a [`Domain`] find each other by the test's ids: the handlers' `address` and the
+//! [buffers](Domain::add_buffer) of simulated hosts. Each worker has its own plugin instance. UCX
+//! works within the process: a wait in one worker lets all workers of its domain make progress.
 //!
-//! # When things go wrong
+//! # Failures
 //!
-//! | what a plugin must stand | here |
+//! | situation | method |
 //! | --- | --- |
-//! | bytes that are no command | [`send_bytes`](Worker::send_bytes) |
+//! | a malformed command | [`send_bytes`](Worker::send_bytes) |
 //! | commands of several hosts | [`send_from`](Worker::send_from) |
-//! | a look-up that fails | [`fail_lookup`](Worker::fail_lookup) |
+//! | a failing look-up | [`fail_lookup`](Worker::fail_lookup) |
 //! | answers longer than a message | [`set_message_limit`](Worker::set_message_limit) |
-//! | a C heap without room | [`fill_c_heap`](Worker::fill_c_heap) |
-//! | a worker that ends in the middle | [`close`](Worker::close) |
-//! | a host that waits no more, or is gone | [`cancel`](Worker::cancel), [`leave`](Worker::leave) |
+//! | a full C heap | [`fill_c_heap`](Worker::fill_c_heap) |
+//! | a worker that ends early | [`close`](Worker::close) |
+//! | a host that cancels or leaves | [`cancel`](Worker::cancel), [`leave`](Worker::leave) |
 //! | a host with a deadline | [`send_within`](Worker::send_within) |
-//! | a host that reads why a command failed | [`failure`](Worker::failure) |
+//! | a host that reads an error's text | [`failure`](Worker::failure) |
 //! | a host's memory, on each path, slow or failing | [`share`](Worker::share), [`SharedMemory`] |
-//! | NVIDIA's worker, which knows of neither | [`from_watched_iface`](Worker::from_watched_iface) |
+//! | NVIDIA's worker, without the last four | [`from_watched_iface`](Worker::from_watched_iface) |
 //!
-//! [`Seed`] makes arbitrary messages of a fuzzer's bytes, and [`seeds`] and [`messages`] are
-//! strategies for proptest: their lengths and conditions hold, so they are what a host might send.
+//! [`Seed`] makes arbitrary messages from a fuzzer's bytes; [`seeds`] and [`messages`] are
+//! strategies for proptest. The messages are valid: their lengths and conditions hold.
 //!
 //! # Threads
 //!
-//! A worker belongs to the thread that opened it, and the clock, that of
-//! [`urom_pdk::time`](crate::time), to the thread as well. Plugins may start threads of their own:
-//! look-ups and wakers work from there.
+//! A worker and the clock of [`urom_pdk::time`](crate::time) belong to the thread that opened the
+//! worker. Look-ups and wakers work from threads of plugins.
 
 mod domain;
 mod fault;

@@ -1,4 +1,4 @@
-//! The ways to a worker with an open plugin: by its handler's type, by its methods, by its file.
+//! Opens a worker's plugin: by its handler's type, its methods or its file.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use crate::__private::{extension, get_iface};
 use crate::Side;
 
 impl<P: Protocol> Worker<P> {
-    /// Opens a plugin with handler `T`, through the code behind `urom_plugin_get_iface`, in a
-    /// worker without a domain. Panics when it does not open: see [`try_open`](Self::try_open).
+    /// Opens a plugin with handler `T` in a worker without a domain, through the code of
+    /// `urom_plugin_get_iface`. Panics on failure: see [`try_open`](Self::try_open).
     #[track_caller]
     pub fn open<T: 'static>() -> Worker<P>
     where
@@ -26,10 +26,10 @@ impl<P: Protocol> Worker<P> {
             .unwrap_or_else(|code| panic!("plugin {} did not open: {code}", P::NAME))
     }
 
-    /// The same, for plugins that may fail to.
+    /// As [`open`](Self::open), for plugins that may fail to open.
     ///
     /// # Errors
-    /// What the handler's `open` or `address` failed with.
+    /// The code of the handler's `open` or `address`.
     pub fn try_open<T: 'static>() -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -38,7 +38,7 @@ impl<P: Protocol> Worker<P> {
         unsafe { Worker::start(methods::<T, P>(), true, &Domain::new()) }
     }
 
-    /// Opens a plugin as member `id` of a domain: [`Domain::open`], for plugins that may fail to.
+    /// Opens a plugin as member `id`: as [`Domain::open`], for plugins that may fail to open.
     pub fn try_open_in<T: 'static>(domain: &Domain, id: u64) -> Result<Worker<P>, DocaError>
     where
         P: Serve<Side, T>,
@@ -49,41 +49,39 @@ impl<P: Protocol> Worker<P> {
         Ok(worker)
     }
 
-    /// Opens a plugin that speaks `P` by its interface alone, as NVIDIA's worker does, such as one
-    /// in C that is linked into the test. The kit cannot see what such a plugin frees, so it
-    /// reports no memory as kept; a plugin library of this kit has a clock of its own, which runs.
+    /// Opens a plugin of the protocol `P` only by its interface, as NVIDIA's worker does, such as a
+    /// plugin in C that is linked into the test. The kit cannot see its frees, so it does not
+    /// report leaks. A plugin library of this kit has its own clock, which runs.
     ///
     /// # Errors
-    /// What its `open` or `addr` gave; `INITIALIZATION` when it lacks a method, or the version word
-    /// `api_version`.
+    /// The code of its `open` or `addr`; `INITIALIZATION` for an incomplete interface.
     ///
     /// # Safety
-    /// The interface is that of a plugin, all of whose methods may be called on this thread for as
-    /// long as the worker lives. What it appends to lists is what DOCA's interface says.
+    /// The interface belongs to a plugin whose methods may be called on this thread during the
+    /// worker's life. The plugin's lists follow DOCA's interface.
     pub unsafe fn from_iface(iface: PluginIface, domain: &Domain) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller vouches that the functions are a plugin's.
+        // SAFETY: the caller guarantees that the functions are a plugin's.
         unsafe { Worker::start((iface, PluginExtension::NONE), false, domain) }
     }
 
-    /// Loads a plugin library, `.so`, which speaks `P`, and opens the plugin, as a worker does. It
-    /// stays loaded until the process ends. Otherwise as [`from_iface`](Self::from_iface).
+    /// Loads a plugin library (`.so`) of the protocol `P` and opens the plugin, like a worker. The
+    /// library stays loaded. Otherwise as [`from_iface`](Self::from_iface).
     ///
     /// # Errors
-    /// What its functions gave; `NOT_FOUND` for a file that cannot be loaded or lacks a function,
-    /// and `UNSUPPORTED_VERSION` for another version of the protocol, or another layout of its
-    /// messages. A log line says more.
+    /// The codes of its functions; `NOT_FOUND` for a file that cannot be loaded or lacks a
+    /// function, and `UNSUPPORTED_VERSION` for another protocol version or layout. See the log.
     ///
     /// # Safety
     /// The library is a plugin, and its constructors and methods may run on this thread.
     pub unsafe fn load(file: impl AsRef<Path>, domain: &Domain) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller vouches that the file is a plugin.
+        // SAFETY: the caller guarantees that the file is a plugin.
         let methods = unsafe { library::methods(file.as_ref(), P::DESCRIPTION) }?;
         // SAFETY: `library::methods` took the functions from the caller's plugin.
         unsafe { Worker::start(methods, false, domain) }
     }
 
-    /// The same as [`from_iface`](Self::from_iface) for a plugin in Rust that frees its commands
-    /// through the `urom-abi` of this program: memory is checked.
+    /// As [`from_iface`](Self::from_iface), for a plugin in Rust that frees its commands through
+    /// this program's `urom-abi`: memory is checked.
     ///
     /// # Safety
     /// As for [`from_iface`](Self::from_iface).
@@ -91,7 +89,7 @@ impl<P: Protocol> Worker<P> {
         iface: PluginIface,
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller vouches that the functions are a plugin's.
+        // SAFETY: the caller guarantees that the functions are a plugin's.
         unsafe { Worker::start((iface, PluginExtension::NONE), true, domain) }
     }
 
@@ -102,7 +100,7 @@ impl<P: Protocol> Worker<P> {
         is_watched: bool,
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
-        // SAFETY: the caller vouches that the functions are a plugin's.
+        // SAFETY: the caller guarantees that the functions are a plugin's.
         unsafe { Instance::open(methods, P::DESCRIPTION, is_watched, domain.world()) }
             .map(Worker::around)
     }
@@ -112,11 +110,10 @@ fn methods<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, PluginEx
     (iface::<T, P>(), extension::<T, P>(|| unreachable!()))
 }
 
-/// The interface of a plugin, as its `urom_plugin_get_iface` fills it in: for tests that call the
-/// methods themselves.
+/// Returns a plugin's interface, for tests that call the methods themselves.
 pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
-    // SAFETY: a structure of this frame.
+    // SAFETY: a writable structure.
     let code = unsafe { get_iface::<T, P>(|| unreachable!(), &mut iface) };
     assert_eq!(code, DocaError::SUCCESS, "an interface of this kit is filled in");
     iface

@@ -1,4 +1,4 @@
-//! Packing a notification as a worker does, and once with too little room.
+//! Packs a notification like a worker, and once into a buffer that is too small.
 
 use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
@@ -10,11 +10,9 @@ use super::ledger::Notification;
 pub(super) const FILL: u8 = 0xee;
 pub(super) const GUARD: usize = 64;
 
-/// The longest notification that is believed, its header included: what says more was not written
-/// to.
+/// Longest accepted notification with its header: a larger length is uninitialized memory.
 const MOST: usize = 1 << 30;
 
-/// The header before the notification's bytes.
 pub(super) const HEADER: usize = size_of::<WorkerNotify>();
 
 pub(super) struct Packed {
@@ -22,7 +20,6 @@ pub(super) struct Packed {
     pub(super) wrong: Option<String>,
 }
 
-/// Packs a notification of the plugin into `limit` bytes, and frees it.
 pub(super) fn notification(
     plugin: &OpenPlugin,
     notification: NotificationDesc,
@@ -31,7 +28,7 @@ pub(super) fn notification(
     let header = *notification.header();
     let whole = usize::try_from(header.len).ok().and_then(|len| len.checked_add(HEADER));
     let Some(whole) = whole.filter(|whole| *whole <= MOST) else {
-        // Nothing can be said of such a block, not even that it may be freed.
+        // Such a block is unknown: it may not even be freed.
         std::mem::forget(notification);
         return failed(
             DocaError::UNEXPECTED,
@@ -53,7 +50,7 @@ pub(super) fn notification(
         return failed(DocaError::UNEXPECTED, text.into());
     }
     if whole > limit {
-        // A service does not even ask the plugin to pack it.
+        // A service does not call `notif_pack` in this case.
         let notification = Notification { status: DocaError::TOO_BIG, bytes: Vec::new() };
         return Packed { notification, wrong: None };
     }

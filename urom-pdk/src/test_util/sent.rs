@@ -6,10 +6,8 @@ use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{Answer, AnswerPlace, Incoming, Reply};
 use urom_abi::wire::{DecodeError, EncodeError};
 
-/// A command that was sent, to be exchanged for its answer: see
-/// [`Worker::answer`](super::Worker::answer) and [`Worker::wait`](super::Worker::wait).
-///
-/// It may be dropped; the command needs its notification all the same.
+/// A sent command, exchanged for its answer by [`Worker::answer`](super::Worker::answer) or
+/// [`Worker::wait`](super::Worker::wait). Dropping it does not cancel the command.
 pub struct Sent<R: Reply> {
     pub(super) token: u64,
     pub(super) echo: R::Echo,
@@ -22,8 +20,7 @@ impl<R: Reply> fmt::Debug for Sent<R> {
     }
 }
 
-/// The bytes of a notification, whatever they are: the answer to bytes, see
-/// [`Worker::send_bytes`](super::Worker::send_bytes).
+/// The bytes of any notification: the answer of [`Worker::send_bytes`](super::Worker::send_bytes).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 

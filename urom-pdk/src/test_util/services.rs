@@ -1,5 +1,4 @@
-//! What the played worker offers to a plugin beyond DOCA's interface: its services, and what they
-//! answer from.
+//! The simulated worker's services beyond DOCA's interface, and their data.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -20,7 +19,6 @@ use urom_os::clock::monotonic;
 const WORKER_ID: u64 = 1;
 
 pub(super) struct Services {
-    /// What `attach` passes to the plugin.
     pub(super) table: WorkerServices,
     pub(super) limit: Cell<usize>,
     pub(super) deadlines: RefCell<HashMap<u64, Instant>>,
@@ -53,16 +51,12 @@ pub(super) struct Served {
     pub(super) services: Rc<Services>,
 }
 
-/// The services of a context's worker.
-///
 /// # Safety
-/// `ctx` is the first member of a [`Served`] that is not freed while the result is used, and this
-/// is the worker's thread.
+/// `ctx` is the first member of a [`Served`] that outlives the result, on its thread.
 pub(super) unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
-    // No reference to the whole: the plugin may be writing to its part.
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees a `Served`. Only this member is borrowed.
     let services = unsafe { &raw const (*ctx.cast::<Served>()).services };
-    // SAFETY: as above; nobody writes to this member until the context is freed.
+    // SAFETY: as above; this member is not written until the context is freed.
     unsafe { &*services }
 }
 
@@ -73,7 +67,7 @@ impl Site for Services {
         call: impl FnOnce(&Shares) -> Result<(), DocaError>,
     ) -> DocaError {
         guard(name, DocaError::UNEXPECTED, || {
-            // SAFETY: the context that the services were attached with, on its thread.
+            // SAFETY: the context of `attach`, on its thread.
             let memories = unsafe { &services(ctx).memories };
             call(&memories.shares).err().unwrap_or(DocaError::SUCCESS)
         })
@@ -82,14 +76,14 @@ impl Site for Services {
 
 unsafe extern "C" fn connection_limit(ctx: *mut WorkerCtx, _: u64) -> usize {
     guard("connection_limit", 0, || {
-        // SAFETY: the context that the services were attached with, on its thread.
+        // SAFETY: the context of `attach`, on its thread.
         unsafe { services(ctx) }.limit.get()
     })
 }
 
 unsafe extern "C" fn deadline(ctx: *mut WorkerCtx, _: u64, token: u64) -> u64 {
     guard("deadline", 0, || {
-        // SAFETY: the context that the services were attached with, on its thread.
+        // SAFETY: the context of `attach`, on its thread.
         let services = unsafe { services(ctx) };
         let Some(at) = services.deadlines.borrow().get(&token).copied() else { return 0 };
         let now = time::now();
@@ -110,11 +104,11 @@ unsafe extern "C" fn explain(
         let len = len.min(LONGEST_FAILURE);
         let text = match len {
             0 => &[][..],
-            // SAFETY: the plugin's text of this many bytes or more.
+            // SAFETY: the plugin's text has at least this many bytes.
             _ => unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) },
         };
         let text = String::from_utf8_lossy(text).into_owned();
-        // SAFETY: the context that the services were attached with, on its thread.
+        // SAFETY: the context of `attach`, on its thread.
         unsafe { services(ctx) }.failures.borrow_mut().insert(token, text);
     });
 }

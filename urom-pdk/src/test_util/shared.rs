@@ -1,4 +1,4 @@
-//! Memory that a test shares with a plugin as its host would.
+//! Memory that a test shares with a plugin, like a host.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -14,10 +14,8 @@ use super::memory::PlayedMemory;
 use super::services::Services;
 use super::worker::{CONNECTION, Worker};
 
-/// Memory that a host shares with the worker, until this is dropped or
-/// [`unshare`](Self::unshare)d: from [`Worker::share`].
-///
-/// The [path](MemoryPath) decides what the plugin sees of it:
+/// Memory that a host shares with the worker until this is dropped or [`unshare`](Self::unshare)d:
+/// from [`Worker::share`]. The [path](MemoryPath) decides when operations end:
 ///
 /// | path | reads and writes | atomic operations |
 /// | --- | --- | --- |
@@ -25,7 +23,7 @@ use super::worker::{CONNECTION, Worker};
 /// | `PROCESS` | at once | by the next [`progress`](Worker::progress) |
 /// | `NETWORK` | by the next `progress` | by the next `progress` |
 ///
-/// What ends by `progress` waits while the memory is [paused](Self::pause).
+/// Operations that end in `progress` wait while the memory is [paused](Self::pause).
 #[must_use = "the memory is shared as long as this exists"]
 pub struct SharedMemory {
     memory: Rc<PlayedMemory>,
@@ -33,18 +31,17 @@ pub struct SharedMemory {
 }
 
 impl<P: Protocol> Worker<P> {
-    /// Shares a copy of these bytes with the worker, as the host of [`CONNECTION`] does with
-    /// `Mmap::share`. Commands of that connection name it by [`SharedMemory::range`]. It begins at
-    /// a multiple of 8.
+    /// Shares an aligned copy of these bytes with the worker, like `Mmap::share` of the host of
+    /// [`CONNECTION`]. Commands of that connection name it by [`SharedMemory::range`].
     ///
     /// # Panics
-    /// When there are no bytes, or nobody but the host may read them.
+    /// Without bytes, or if only the host may read them.
     #[track_caller]
     pub fn share(&self, bytes: impl AsRef<[u8]>, access: Access, path: MemoryPath) -> SharedMemory {
         self.share_from(CONNECTION, bytes, access, path)
     }
 
-    /// The same from another connection, whose commands alone find it.
+    /// As [`share`](Self::share), for the commands of another connection.
     ///
     /// # Panics
     /// As [`share`](Self::share), and when the host of the connection has left.
@@ -72,36 +69,36 @@ impl<P: Protocol> Worker<P> {
 }
 
 impl SharedMemory {
-    /// All of it, as a command carries it.
+    /// Returns all of it as a command's range.
     #[must_use]
     pub fn range(&self) -> MemoryRange {
         self.memory.range()
     }
 
-    /// A part of it, in bytes from its beginning, as a command carries it.
+    /// Returns a part of it, in bytes from its start, as a command's range.
     ///
     /// # Panics
-    /// When it does not lie within.
+    /// When it is out of bounds.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<u64>) -> MemoryRange {
         self.range().slice(range)
     }
 
-    /// All of it as the bytes that a host's `Mmap::export` gives.
+    /// Returns all of it as the bytes of a host's `Mmap::export`.
     #[must_use]
     pub fn export(&self) -> [u8; Exported::LEN] {
         let address = self.view().as_ptr().addr() as u64;
         Exported::played(self.range(), address, self.memory.access).to_bytes()
     }
 
-    /// Its bytes, which the test may read and write at any time, whatever the permissions are.
+    /// Returns its bytes, which the test may always read and write.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         self.memory.view()
     }
 
-    /// A copy of its bytes.
+    /// Returns a copy of its bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.view().len() as usize];
@@ -109,45 +106,42 @@ impl SharedMemory {
         bytes
     }
 
-    /// Which way its bytes take.
+    /// Returns the path of its bytes.
     #[must_use]
     pub fn path(&self) -> MemoryPath {
         self.memory.path
     }
 
-    /// Ends the share: commands that come later do not find the memory. What the plugin has open
-    /// stays until it closes it.
+    /// Ends the share: later commands do not find the memory. Opened memory stays open.
     pub fn unshare(&self) {
         self.services.memories.unshare(&self.memory);
     }
 
-    /// How many times the plugin has the memory, or a part of it, open: the values of `HostMemory`
-    /// that it has not dropped.
+    /// Returns the number of the plugin's `HostMemory` values of it or its parts.
     #[must_use]
     pub fn opened(&self) -> usize {
         self.services.memories.opened(&self.memory)
     }
 
-    /// The next operation on it ends with `code`, such as `IO_FAILED` for memory that the host has
-    /// unmapped, or `CONNECTION_RESET` for a host that is gone. Calls of this queue up. Reads and
-    /// writes of mapped memory cannot fail so, because no operation takes part in them.
+    /// Makes its next operation end with `code`, such as `IO_FAILED` for memory that the host has
+    /// unmapped, or `CONNECTION_RESET` for a lost host. Several calls queue up. Reads and writes of
+    /// mapped memory cannot fail: they are not operations.
     pub fn fail_operation(&self, code: DocaError) {
         self.memory.failures.borrow_mut().push_back(code);
     }
 
-    /// Operations that would end by [`progress`](Worker::progress) wait for
-    /// [`resume`](Self::resume), as behind a slow network. Those of a host that leaves end all the
-    /// same.
+    /// Makes operations that end in [`progress`](Worker::progress) wait for
+    /// [`resume`](Self::resume), as on a slow network. Operations of a host that leaves still end.
     pub fn pause(&self) {
         self.memory.is_paused.set(true);
     }
 
-    /// Ends a [pause](Self::pause): what waits ends by the next [`progress`](Worker::progress).
+    /// Ends a [pause](Self::pause): operations end in the next [`progress`](Worker::progress).
     pub fn resume(&self) {
         self.memory.is_paused.set(false);
     }
 
-    /// How many operations on it have not ended.
+    /// Returns the number of its operations that have not ended.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.services.memories.in_flight(&self.memory)
@@ -157,7 +151,7 @@ impl SharedMemory {
 impl Drop for SharedMemory {
     fn drop(&mut self) {
         self.unshare();
-        // Nobody could end the pause any more.
+        // A pause could not be ended later.
         self.resume();
     }
 }

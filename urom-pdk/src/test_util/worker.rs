@@ -1,4 +1,4 @@
-//! A worker with one plugin, as a test holds it.
+//! A worker with one plugin for a test.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,19 +19,15 @@ use super::sent::{Bytes, Sent};
 use crate::CancelReason;
 use crate::time::{self, clock};
 
-/// The connection that commands come from unless the test names another.
+/// The default connection of commands.
 pub const CONNECTION: u64 = 1;
 
-/// How long a test waits for a notification before it gives up, by the real clock.
+/// Timeout for a notification, by the real clock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A worker with one open plugin of protocol `P`, on this thread.
-///
-/// Commands go in by [`send`](Self::send) and [`call`](Self::call), and nothing happens that the
-/// test does not ask for: a plugin works while it is handed commands, and in calls of
-/// [`progress`](Self::progress).
-///
-/// Dropping it closes the plugin and checks what it did, like [`finish`](Self::finish).
+/// A worker with one open plugin of protocol `P`, on this thread. The plugin only runs in
+/// [`send`](Self::send), [`call`](Self::call) and [`progress`](Self::progress). Dropping it closes
+/// and checks the plugin, like [`finish`](Self::finish).
 pub struct Worker<P: Protocol> {
     pub(super) instance: Rc<Instance>,
     patience: Cell<Duration>,
@@ -44,49 +40,45 @@ impl<P: Protocol> Worker<P> {
         Worker { instance, patience: PATIENCE.into(), is_finished: false, protocol: PhantomData }
     }
 
-    /// Makes the plugin member `id` of its domain: others find the address that it reported when it
-    /// was opened.
+    /// Makes the plugin member `id` of its domain: others find the address from its `open`.
     #[track_caller]
     pub fn join(&self, id: u64) {
         self.instance.world.shared.set_address(P::NAME, id, &self.instance.address.borrow());
     }
 
-    /// The plugin's address: the bytes that the handler's `address` gave, or all that a plugin
-    /// without this kit's frame reported.
+    /// Returns the plugin's address without the kit's frame.
     pub fn address(&self) -> Vec<u8> {
         let address = self.instance.address.borrow();
         let framed = std::ptr::NonNull::from(&**address).cast();
         if address.is_empty() || !address::is_sound(&address) {
             return address.clone();
         }
-        // SAFETY: there is a byte, and the bytes were found to be sound.
+        // SAFETY: there is a byte, and the frame was checked.
         unsafe { address::open(framed) }.map_or_else(|| address.clone(), <[u8]>::to_vec)
     }
 
-    /// Sends a command and goes on until it was answered.
+    /// Sends a command and waits for the answer.
     ///
     /// # Errors
-    /// The status of the notification, unless that is `SUCCESS`.
+    /// The status of the notification, unless it is `SUCCESS`.
     ///
     /// # Panics
-    /// As [`send`](Self::send); when no notification comes within the
-    /// [patience](Self::set_patience), or one that is no reply to this command.
+    /// As [`send`](Self::send); after the [timeout](Self::set_patience), or for another type.
     #[track_caller]
     pub fn call<C: Request<Protocol = P>>(&self, command: C) -> Result<C::Reply, DocaError> {
         self.wait(self.send(command))
     }
 
-    /// Sends a command, whose handler runs until it waits for something, or ends; the notification
-    /// comes with the next [`progress`](Self::progress).
+    /// Sends a command, and runs its handler until it waits or ends. It does not call `progress`.
     ///
     /// # Panics
-    /// When a payload contradicts the fields that describe it, or the plugin is closed.
+    /// When a payload contradicts its fields, or the plugin is closed.
     #[track_caller]
     pub fn send<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
         self.send_from(CONNECTION, command)
     }
 
-    /// The same from another connection: another host program, which is nobody the plugin knows.
+    /// Sends a command from another connection, as another host program.
     #[track_caller]
     pub fn send_from<C>(&self, connection: u64, command: C) -> Sent<C::Reply>
     where
@@ -97,8 +89,7 @@ impl<P: Protocol> Worker<P> {
         sent
     }
 
-    /// Puts a command into the list that the next [`flush`](Self::flush), or the next command that
-    /// is sent, hands over.
+    /// Queues a command for the next [`flush`](Self::flush) or the next sent command.
     ///
     /// # Panics
     /// As [`send`](Self::send).
@@ -112,10 +103,10 @@ impl<P: Protocol> Worker<P> {
         self.hand_over(connection, command, Instance::queue)
     }
 
-    /// Sends a command as a worker of this kit does (`call` of `urom_plugin_extension.h`): one that
-    /// succeeds at once is answered now, in the place where a worker sends it from; all others by
-    /// [`progress`](Self::progress). Behind [queued](Self::queue) commands, and with a plugin that
-    /// has no such function, this is [`send`](Self::send).
+    /// Sends a command like a worker of this kit (`call` of `urom_plugin_extension.h`). A command
+    /// that succeeds at once is answered now, in the worker's send buffer; others in
+    /// [`progress`](Self::progress). After [queued](Self::queue) commands, or without this function
+    /// in the plugin, this is [`send`](Self::send).
     ///
     /// # Panics
     /// As [`send`](Self::send).
@@ -124,10 +115,9 @@ impl<P: Protocol> Worker<P> {
         self.hand_over(CONNECTION, command, Instance::call)
     }
 
-    /// Sends a command whose host waits no longer than `limit`, by the test's clock: what
-    /// [`Context::deadline`](crate::Context::deadline) tells the handler, exact to the time between
-    /// two readings of the real clock, so compare with a range. When the time is over, the test
-    /// says so by [`cancel`](Self::cancel), as a host does.
+    /// Sends a command with a deadline after `limit`, by the test's clock. Compare
+    /// [`Context::deadline`](crate::Context::deadline) with a range: the real clock is read twice.
+    /// At the deadline the test calls [`cancel`](Self::cancel), like a host.
     ///
     /// # Panics
     /// As [`send`](Self::send).
@@ -158,8 +148,8 @@ impl<P: Protocol> Worker<P> {
         self.sent(connection, &bytes, command.echo(), by)
     }
 
-    /// Sends bytes instead of a command, for what no typed command can be: cut, too long, unknown.
-    /// Whatever they are, the plugin owes a notification. Panics when it is closed.
+    /// Sends bytes that a typed command cannot have: cut, too long, unknown. The plugin must always
+    /// answer with a notification. Panics when the plugin is closed.
     #[track_caller]
     pub fn send_bytes(&self, bytes: &[u8]) -> Sent<Bytes> {
         let sent = self.sent(CONNECTION, bytes, (), Instance::queue);
@@ -188,18 +178,18 @@ impl<P: Protocol> Worker<P> {
         Sent { token, echo, owner: self.instance.owner }
     }
 
-    /// Hands over all queued commands in one list (`worker_cmd`).
+    /// Sends all queued commands in one list (`worker_cmd`).
     pub fn flush(&self) {
         self.instance.flush();
     }
 
-    /// Calls the plugin's `progress` once; how many notifications came.
+    /// Calls the plugin's `progress` once. Returns the number of notifications.
     pub fn progress(&self) -> usize {
         self.instance.progress()
     }
 
-    /// What a command was answered with, if it was: [`progress`](Self::progress) brings answers. An
-    /// answer is given once. Panics when the notification is not the one that the command asks for.
+    /// Returns the answer of a command, once, after [`progress`](Self::progress) has delivered it.
+    /// Panics when the notification has another type.
     #[track_caller]
     pub fn answer<R: Reply>(&self, sent: &Sent<R>) -> Option<Result<R, DocaError>> {
         self.assert_mine(sent);
@@ -207,45 +197,42 @@ impl<P: Protocol> Worker<P> {
         Some(self.read(sent, &notification))
     }
 
-    /// The notification of a command as it is, if it came and its answer was not taken: also the
-    /// bytes that come with a failure, which typed answers leave out.
+    /// Returns a command's notification, if it arrived and its answer was not taken. It includes
+    /// the bytes of a failure, unlike typed answers.
     #[track_caller]
     pub fn notification<R: Reply>(&self, sent: &Sent<R>) -> Option<Notification> {
         self.assert_mine(sent);
         self.instance.ledger().peek(sent.token).cloned()
     }
 
-    /// The reason for its host of a command that failed: the text of the handler's error, which is
-    /// empty for a bare code, or of its panic. There since the handler failed, and still after the
-    /// answer was taken. `None` for one that did not fail, and from a plugin that was opened by its
-    /// interface alone.
+    /// Returns the text of a failed command for its host: the message of the handler's error (empty
+    /// for a bare code) or of its panic. It exists from the failure on, even after the answer was
+    /// taken. `None` without a failure, and from a plugin opened only by its interface.
     pub fn failure<R: Reply>(&self, sent: &Sent<R>) -> Option<String> {
         self.assert_mine(sent);
         self.instance.services.failures.borrow().get(&sent.token).cloned()
     }
 
-    /// Tells the plugin that nobody waits for a command any more, which it answers all the same:
-    /// see [`Context::cancelled`](crate::Context::cancelled). Nothing happens to a command that was
-    /// answered, and in a plugin that was opened by its interface alone.
+    /// [Cancels](crate::Context::cancelled) a command, which the plugin still answers. Plugins
+    /// opened only by their interface ignore it.
     #[track_caller]
     pub fn cancel<R: Reply>(&self, sent: &Sent<R>, reason: CancelReason) {
         self.assert_mine(sent);
         self.instance.cancel(sent.token, reason.as_raw());
     }
 
-    /// Has the host of a connection leave: its commands are cancelled, and after the last of them
-    /// has ended, the handler's `host_left` is called: in here, or in the
-    /// [`progress`](Self::progress) that brings that end. Sending a command from it panics
-    /// afterwards.
+    /// Makes the host of a connection leave: its commands are cancelled. After the last has ended,
+    /// the handler's `host_left` is called, here or in the [`progress`](Self::progress) that ends
+    /// it. Later commands from this connection panic.
     pub fn leave(&self, connection: u64) {
         self.instance.leave(connection);
     }
 
-    /// Goes on until a command was answered: calls `progress` of this worker and of all others in
-    /// its domain. Panics when that takes longer than the [patience](Self::set_patience).
+    /// Waits for the answer: calls `progress` of this worker and of all others in its domain.
+    /// Panics after the [timeout](Self::set_patience).
     ///
     /// # Errors
-    /// The status of the notification, unless that is `SUCCESS`.
+    /// The status of the notification, unless it is `SUCCESS`.
     #[track_caller]
     pub fn wait<R: Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
         let until = Instant::now() + self.patience.get();
@@ -260,30 +247,28 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    /// How long [`wait`](Self::wait) and [`call`](Self::call) wait, by the real clock: 10 s unless
-    /// this says otherwise.
+    /// Sets the timeout of [`wait`](Self::wait) and [`call`](Self::call), by default 10 s.
     pub fn set_patience(&self, patience: Duration) {
         self.patience.set(patience);
     }
 
-    /// The longest notification that the worker takes, its header of 32 bytes included: 4096 bytes
-    /// unless this says otherwise. A longer one reaches its host as `TOO_BIG`. Handlers ask for it
-    /// by [`Context::message_limit`](crate::Context::message_limit).
+    /// Sets the longest notification that the worker accepts, including its header of 32 bytes;
+    /// 4096 bytes by default. Longer ones reach their host as `TOO_BIG`. Handlers read it by
+    /// [`Context::message_limit`](crate::Context::message_limit).
     ///
     /// # Panics
-    /// When there is no room for the header.
+    /// When the header does not fit.
     pub fn set_message_limit(&self, bytes: usize) {
         assert!(bytes > HEADER, "a notification has a header of {HEADER} bytes");
         self.instance.services.limit.set(bytes);
     }
 
-    /// How many commands were sent and not answered yet.
+    /// Returns the number of commands that are not answered yet.
     pub fn in_flight(&self) -> usize {
         self.instance.ledger().in_flight()
     }
 
-    /// Moves the clock of all plugins that this thread opened, which stands still otherwise: what
-    /// sleeps until then goes on in the next [`progress`](Self::progress).
+    /// Moves this thread's stopped clock: sleeps end in the next [`progress`](Self::progress).
     ///
     /// # Panics
     /// When the clock overflows.
@@ -291,31 +276,28 @@ impl<P: Protocol> Worker<P> {
         clock::advance(by);
     }
 
-    /// The plugin's next look-up of this kind fails with `code`. Calls of this queue up.
+    /// Makes the plugin's next look-up of this kind fail with `code`. Several calls queue up.
     pub fn fail_lookup(&self, lookup: Lookup, code: DocaError) {
         self.instance.fail_lookup(lookup, code);
     }
 
-    /// The next `count` notifications that plugins of this thread allocate find the C heap full:
-    /// what was to be answered with them is a `NO_MEMORY`, and comes when there is memory again.
-    /// Plugins that were opened by their interface alone allocate unseen.
+    /// Makes the next `count` allocations of notifications by plugins of this thread fail. Later
+    /// they become `NO_MEMORY`. Plugins opened only by their interface are not affected.
     pub fn fill_c_heap(&self, count: usize) {
         watch::fail_notifications(count);
     }
 
-    /// Closes the plugin, as a worker does when it ends: what is in flight gets no notification any
-    /// more, and that is no fault. How many commands that are. A second call does nothing.
+    /// Closes the plugin, as when a worker ends: commands in flight get no notification, which is
+    /// not a fault. Returns their number. A second call does nothing.
     pub fn close(&self) -> usize {
         let cut_off = self.instance.ledger().cut_off();
         self.instance.close();
         cut_off
     }
 
-    /// Calls `progress` once more, closes the plugin, and tells what it did: commands without a
-    /// notification or with several, memory that it kept. Bytes of commands that the test itself
-    /// holds (`Held`) count, so drop them before.
-    ///
-    /// Dropping a worker does the same and panics when there is anything to tell.
+    /// Calls `progress` once more, closes the plugin, and reports its faults: commands without a
+    /// notification or with several, leaked memory. Drop the test's own bytes of commands (`Held`)
+    /// before. Dropping a worker does the same, and panics on faults.
     pub fn finish(mut self) -> Report {
         self.is_finished = true;
         self.end()
@@ -347,7 +329,6 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    /// Why a wait ended without an answer.
     fn impatience(&self, token: u64) -> String {
         let command = self.instance.describe(token);
         let patience = self.patience.get();
@@ -378,7 +359,7 @@ impl<P: Protocol> Drop for Worker<P> {
         }
         let report = self.end();
         if std::thread::panicking() {
-            // The test has its reason already; this may be part of it.
+            // The test already fails; this may be a part of the cause.
             if !report.is_clean() {
                 eprintln!("{report}");
             }

@@ -99,7 +99,7 @@ fn a_cancelled_operation_keeps_its_place_until_it_is_finished() {
     drop(window.take(0));
     window.finish(1);
     assert_eq!(window.take(1).now_or_never(), None, "operation 0 runs");
-    // Polled and dropped: cancelled as well.
+    // Polled and dropped: also cancelled.
     window.begin(2, ()).unwrap();
     assert!(window.edit(0, |()| ()).is_some());
     window.finish(0);

@@ -1,6 +1,5 @@
-//! A worker in miniature, for what lies below the test kit: NULL and other nonsense, raw
-//! descriptors, and calls that allocate nothing of their own. Whatever can be said with
-//! [`urom_pdk::test_util`] is said there.
+//! A minimal worker for tests below the test kit: NULL and invalid pointers, raw descriptors, and
+//! calls without allocations. Other tests use [`urom_pdk::test_util`].
 
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
@@ -17,35 +16,29 @@ pub(crate) use urom_pdk::test_util::iface;
 
 pub(crate) mod protocol;
 
-/// The id the worker gave to the plugin.
 pub(crate) const PLUGIN_ID: u64 = 4;
 
-/// A worker with one open plugin.
 pub(crate) struct Worker {
     iface: PluginIface,
     extension: PluginExtension,
-    /// From a box that the drop gives back; the plugin keeps this pointer, so it is made once.
+    /// From a box that the drop frees; the plugin keeps this pointer, so it is made once.
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<urom_abi::plugin::WorkerCmdDesc>,
     notifications: DescriptorList<urom_abi::plugin::WorkerNotifDesc>,
 }
 
-/// The look-ups of a worker that has none.
 pub(crate) const NO_LOOKUPS: DomainLookups =
     DomainLookups { addr_lookup: None, seg_lookup: None, memh_lookup: None, mkey_lookup: None };
 
-/// A context before `open`, with rubbish where the plugin's state will be.
 pub(crate) fn context(iface: PluginIface, domain_iface: DomainLookups) -> Box<WorkerCtx> {
     Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: without_provenance_mut::<c_void>(0x10) })
 }
 
-/// A worker with the plugin of [`protocol`].
 pub(crate) fn open() -> Worker {
     Worker::open::<protocol::Obedient, protocol::Words>(NO_LOOKUPS).expect("it opens")
 }
 
 impl Worker {
-    /// Opens the plugin in a worker with look-ups.
     pub(crate) fn open<T: 'static, P: Protocol + Serve<Side, T>>(
         lookups: DomainLookups,
     ) -> Result<Worker, DocaError> {
@@ -55,7 +48,7 @@ impl Worker {
         let extension = urom_pdk::__private::extension::<T, P>(|| unreachable!());
         let worker = Worker { iface, extension, ctx, commands, notifications };
         let open = iface.open.expect("open");
-        // SAFETY: the context is address-stable and this thread's.
+        // SAFETY: the context does not move and belongs to this thread.
         let code = unsafe { open(worker.ctx()) };
         if code != DocaError::SUCCESS {
             assert!(worker.plugin_ctx().is_null(), "a failed open leaves nothing behind");
@@ -93,8 +86,7 @@ impl Worker {
         self.flush();
     }
 
-    /// Calls the plugin with a command and `room` bytes for its answer, around which nothing may be
-    /// written; the status and the bytes, if it is answered.
+    /// The answer buffer has `room` bytes between guard bytes.
     pub(crate) fn call(
         &mut self,
         dest_id: u64,
@@ -117,7 +109,7 @@ impl Worker {
             status: DocaError::SUCCESS,
             reserved: 0,
         };
-        // SAFETY: an open context, and a command and a place that outlive the call.
+        // SAFETY: an open context, and buffers that outlive the call.
         let called = unsafe { function(self.ctx(), &mut call) };
         assert!(call.answer_len <= room);
         let (before, behind) = place.split_at(8 + call.answer_len);
@@ -125,18 +117,17 @@ impl Worker {
         (called, call.status, before[8..].to_vec())
     }
 
-    /// Calls the plugin with a structure of another release's, of which it may read the size alone.
+    /// The plugin may only read the size of another release's structure.
     pub(crate) fn call_of_size(&mut self, size: usize) -> Called {
         let (function, mut words) = (self.extension.call.expect("call"), vec![usize::MAX; 16]);
         words[0] = size;
-        // SAFETY: an open context, and a size that the words have.
+        // SAFETY: an open context, and `words` has this size.
         unsafe { function(self.ctx(), words.as_mut_ptr().cast()) }
     }
 
-    /// Calls the plugin without a command.
     pub(crate) fn call_with_nothing(&mut self) -> Called {
         let function = self.extension.call.expect("call");
-        // SAFETY: NULL is what is tried.
+        // SAFETY: `call` must accept NULL.
         unsafe { function(self.ctx(), null_mut()) }
     }
 
@@ -152,22 +143,19 @@ impl Worker {
         unsafe { host_left(self.ctx(), dest_id) };
     }
 
-    /// The descriptors that end the worker's sleep; `None` when the plugin has something to do.
     pub(crate) fn arm(&mut self) -> Option<Vec<c_int>> {
         let (arm, mut fds) = (self.extension.arm.expect("arm"), [-1; DESCRIPTORS]);
-        // SAFETY: an open context, and as much room as is said.
+        // SAFETY: an open context, and a buffer of the given length.
         let count = unsafe { arm(self.ctx(), fds.as_mut_ptr(), fds.len()) };
         (count != READY).then(|| fds[..count].to_vec())
     }
 
-    /// Calls progress once. The code is checked against what came.
     pub(crate) fn progress(&mut self) -> Vec<NotificationDesc> {
         let mut all = Vec::new();
         self.progress_with(|notification| all.push(notification));
         all
     }
 
-    /// Calls progress once, without a heap allocation of its own.
     pub(crate) fn progress_with(&mut self, mut each: impl FnMut(NotificationDesc)) {
         let progress = self.iface.progress.expect("progress");
         let ctx = self.ctx();
@@ -191,7 +179,6 @@ impl Worker {
         panic!("no notification after 10,000 calls of progress");
     }
 
-    /// Calls addr; the length is what the plugin left in it.
     pub(crate) fn addr(&mut self, room: &mut [u8]) -> (DocaError, usize) {
         let addr = self.iface.addr.expect("addr");
         let (ctx, mut len) = (self.ctx(), room.len());
@@ -201,7 +188,6 @@ impl Worker {
         (code, len)
     }
 
-    /// Closes the plugin; a second call, with the state gone, must do nothing.
     pub(crate) fn close(&mut self) {
         let close = self.iface.close.expect("close");
         let ctx = self.ctx();
@@ -214,7 +200,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.close();
-        // SAFETY: from a box, in `open`; the plugin is closed.
+        // SAFETY: from a box in `open`; the plugin is closed.
         drop(unsafe { Box::from_raw(self.ctx()) });
     }
 }

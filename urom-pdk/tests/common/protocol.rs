@@ -1,4 +1,4 @@
-//! A protocol and a handler that do what a test tells them.
+//! A protocol and a handler that tests control.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -12,30 +12,28 @@ use urom_abi::protocol::{Answer, Armed, HostSide, Now, Placed, PluginSide, Proto
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side, Tasks};
 
-/// What a test and the handler of its thread share.
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) open: Cell<Option<DocaError>>,
-    /// What `address` gives, and how often it was asked.
+    /// The result of `address`, and its number of calls.
     pub(crate) address: RefCell<Vec<u8>>,
     pub(crate) addressed: Cell<usize>,
-    /// What `progress` returns, and how often it was called.
+    /// The result of `progress`; `progressed` counts its calls.
     pub(crate) moves: Cell<bool>,
-    /// The connections that were said to be over.
     pub(crate) left: RefCell<Vec<u64>>,
     pub(crate) progressed: Cell<usize>,
     pub(crate) progress_panics: Cell<bool>,
     /// `WAIT` commands end when this is set.
     pub(crate) released: Cell<bool>,
-    /// The wakers of the `WAIT` commands, in the order of their first polls.
+    /// The wakers of `WAIT` commands in the order of their first polls.
     pub(crate) wakers: RefCell<Vec<Waker>>,
     pub(crate) polls: Cell<usize>,
     pub(crate) dropped: RefCell<Vec<&'static str>>,
     pub(crate) no_memory: Cell<usize>,
     pub(crate) refusal_panics: Cell<bool>,
-    /// What `ACT` and `ACT_AND_WAIT` commands do first.
+    /// The first action of `ACT` and `ACT_AND_WAIT` commands.
     pub(crate) act: RefCell<Option<Act>>,
-    /// What the futures of `ACT_AND_WAIT` commands do when they are dropped.
+    /// The action of `ACT_AND_WAIT` futures when they are dropped.
     pub(crate) last: RefCell<Option<Act>>,
     pub(crate) domains: RefCell<Option<DomainHandle>>,
     pub(crate) tasks: RefCell<Option<Tasks>>,
@@ -47,12 +45,11 @@ thread_local! {
     static SCRIPT: RefCell<Rc<Script>> = RefCell::default();
 }
 
-/// The script of this thread's test.
 pub(crate) fn script() -> Rc<Script> {
     SCRIPT.with(|script| Rc::clone(&script.borrow()))
 }
 
-/// A handler; whoever drops it reads it in the script.
+/// A handler, readable in the script when it is dropped.
 pub(crate) struct Obedient(Rc<Script>);
 
 impl Drop for Obedient {
@@ -76,7 +73,6 @@ pub(crate) const ACT_AND_WAIT: u64 = 11;
 pub(crate) const PANIC_WHEN_READY: u64 = 12;
 pub(crate) const CANCELLED: u64 = 13;
 
-/// The bytes of a command.
 pub(crate) fn command(tag: u64, value: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
     put(&mut bytes, 0, &tag).expect("there is room");
@@ -84,7 +80,6 @@ pub(crate) fn command(tag: u64, value: u64) -> [u8; 16] {
     bytes
 }
 
-/// Tag and value of a notification.
 pub(crate) fn fields(notification: &NotificationDesc) -> (u64, u64) {
     let bytes = notification.payload();
     assert_eq!(bytes.len(), 16);
@@ -98,7 +93,6 @@ fn reply(tag: u64, value: u64) -> Result<NotificationDesc, EncodeError> {
     Ok(notification)
 }
 
-/// Commands and notifications of 16 bytes: a tag and a value.
 pub(crate) struct Words;
 
 const WORDS: describe::Messages = describe::Messages {
@@ -188,13 +182,13 @@ impl Serve<Side, Obedient> for Words {
             let value = handler.run(cx, command, tag, value).await?;
             let desc = reply(tag, value)?;
             let bytes = desc.payload();
-            // SAFETY: written to below, and let go of.
+            // SAFETY: `Now` is only used here: the buffer is written below and then dropped.
             if let Some(Room { bytes: place, written }) = Side::place(cx, unsafe { Now::new() })
                 && let Some(place) = place.get_mut(..bytes.len())
             {
                 place.copy_from_slice(bytes);
                 written.set(bytes.len());
-                // SAFETY: it was.
+                // SAFETY: the answer was written to the buffer.
                 return Ok(Answer::InPlace(unsafe { Placed::new() }));
             }
             Ok(Answer::Descriptor(desc))
@@ -214,9 +208,9 @@ impl<F: Future> Future for Brittle<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<F::Output> {
-        // SAFETY: nothing is moved out of it.
+        // SAFETY: `this` is not moved out of.
         let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it stays where it is, in what is pinned.
+        // SAFETY: `future` is structurally pinned.
         let polled = unsafe { Pin::new_unchecked(&mut this.future) }.poll(cx);
         this.is_ready = polled.is_ready();
         polled
@@ -246,7 +240,6 @@ impl Obedient {
             FAIL_NASTILY => return Err(Error::from(DocaError::DRIVER).with_source(Nasty)),
             PANIC => panic!("as the test asks"),
             WAIT => self.wait(command).await,
-            // Which reason it is.
             CANCELLED => return Ok(cx.cancelled().await as u64),
             YIELD | PANIC_WHEN_READY => turns(value).await,
             PANIC_LATER => {
@@ -278,7 +271,7 @@ impl Obedient {
         act.as_ref().expect("the test says what to do")(cx, command)
     }
 
-    /// Pending until the test releases it; reads the command's bytes when it is dropped.
+    /// Waits until the test releases it; reads the command's bytes when it is dropped.
     async fn wait(&self, command: &[u8]) {
         let _noted = OnDrop(|| {
             let tag = get(command, 0);
@@ -305,7 +298,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// An error that neither prints nor drops.
+/// An error that panics when it is formatted or dropped.
 #[derive(Debug)]
 struct Nasty;
 
@@ -323,7 +316,6 @@ impl Drop for Nasty {
     }
 }
 
-/// Wakes itself `n` times.
 async fn turns(mut n: u64) {
     poll_fn(|cx| {
         if n == 0 {
@@ -336,13 +328,11 @@ async fn turns(mut n: u64) {
     .await;
 }
 
-/// Reads a plain value at `offset`, or `None` when the bytes end before it does.
 fn get<T: urom_abi::bytemuck::AnyBitPattern>(bytes: &[u8], offset: usize) -> Option<T> {
     let end = offset.checked_add(size_of::<T>())?;
     bytes.get(offset..end).map(urom_abi::bytemuck::pod_read_unaligned)
 }
 
-/// Writes a plain value at `offset`, or gives `None` and writes nothing when there is no room.
 fn put<T: urom_abi::bytemuck::NoUninit>(bytes: &mut [u8], offset: usize, value: &T) -> Option<()> {
     let end = offset.checked_add(size_of::<T>())?;
     bytes.get_mut(offset..end)?.copy_from_slice(urom_abi::bytemuck::bytes_of(value));

@@ -1,4 +1,4 @@
-//! What the account says of memory at the end, and what a test cannot do with it.
+//! The final report about memory, and misuse of memory by a test.
 
 use std::cell::RefCell;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the use of memory allocates on the Rust heap.
+//! Allocations of memory operations on the Rust heap.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -11,7 +11,6 @@ use crate::plugin::*;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Polls a future that ends at once.
 fn now<T>(future: impl Future<Output = urom_pdk::Result<T>>) {
     let polled = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(polled, Poll::Ready(Ok(_))));
@@ -57,7 +56,7 @@ fn an_operation_over_the_network_costs_two_allocations() {
     let (worker, memory) = open(BOTH, MemoryPath::NETWORK);
     let count = done(&worker, memory.range(), async |cx, range| {
         let memory = cx.memory(range)?;
-        // Room for the operations that the worker notes.
+        // The worker reserves space for its operations.
         memory.read(0, &mut [0; 8]).await?;
         memory.fetch_add(0, 0).await?;
         let mut bytes = [0; 8];
@@ -70,7 +69,7 @@ fn an_operation_over_the_network_costs_two_allocations() {
         let (read, is_pending) = waits.take().unwrap();
         assert!(is_pending);
         read.await?;
-        // The future's box is the test's.
+        // The box of the future is from the test.
         Ok(before as u64 - 1)
     });
     // The operation and its bytes.

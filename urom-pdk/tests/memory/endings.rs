@@ -1,4 +1,4 @@
-//! Memory whose host fails or leaves, and operations that nobody waits for.
+//! Memory whose host fails or leaves, and operations whose future was dropped.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -11,7 +11,6 @@ use urom_pdk::{CancelReason, DocaError};
 
 use crate::plugin::*;
 
-/// Reads all, and gives the first byte.
 async fn first(cx: &urom_pdk::Context, range: urom_pdk::memory::MemoryRange) -> Result {
     let memory = cx.memory(range)?;
     let mut bytes = vec![0xee; memory.len() as usize];
@@ -25,7 +24,6 @@ thread_local! {
     static LEAKED: RefCell<Vec<HostMemory>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a future that is polled once gives.
 fn now<T>(future: impl Future<Output = T>) -> Poll<T> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -40,7 +38,7 @@ fn an_operation_over_the_network_ends_by_progress_and_holds_up_nobody() {
     assert_eq!((memory.in_flight(), memory.opened()), (1, 1));
     assert_eq!(worker.call(Act { memory: other.range() }), Ok(Value { value: 99 }));
     assert_eq!(worker.answer(&slow), None);
-    // It reads what is there when it runs.
+    // It reads the bytes when it runs.
     memory.view().set(7, 70_u8).unwrap();
     memory.resume();
     assert_eq!(worker.progress(), 1);
@@ -54,7 +52,7 @@ fn copies_by_the_kernel_end_in_the_call() {
     memory.pause();
     act(first);
     assert_eq!(worker.call(Act { memory: memory.range() }), Ok(Value { value: 0 }));
-    // Atomic operations are the host's, which the kernel has no part in.
+    // The host runs atomic operations, not the kernel.
     act(async |cx, range| cx.memory(range)?.fetch_add(0, 1).await);
     let add = worker.send(Act { memory: memory.range() });
     assert_eq!((worker.progress(), memory.in_flight()), (0, 1));
@@ -247,7 +245,7 @@ fn memory_is_of_no_use_after_the_close() {
         assert_eq!(add, Poll::Ready(Err(DocaError::BAD_STATE)), "{path:?}");
         drop((part, leaked));
         assert_eq!(memory.bytes(), counting());
-        // It was open when the plugin was closed, and the account says so.
+        // It was open when the plugin was closed, which is a fault.
         assert!(!worker.finish().is_clean());
     }
 }

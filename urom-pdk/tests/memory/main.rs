@@ -1,10 +1,10 @@
-//! A host's memory in a handler's hands, on each path, by the test kit.
+//! A host's memory in a handler, on each path, with the test kit.
 
 mod account;
 mod allocations;
 mod endings;
 mod paths;
 mod plugin;
-// Miri has no `futex_waitv`.
+// Miri lacks `futex_waitv`.
 #[cfg(not(miri))]
 mod sync_events;

@@ -1,4 +1,4 @@
-//! What memory is and does on each path, and what it refuses.
+//! Memory on each path: its properties, operations and errors.
 
 use std::ops::Bound;
 
@@ -190,7 +190,7 @@ fn memory_that_the_host_keeps_from_others_is_not_written() {
         });
         assert_eq!(in_place.unwrap_err().0, DocaError::NOT_PERMITTED);
         assert_eq!(memory.bytes(), counting());
-        // The test itself writes when it likes.
+        // The test may always write.
         memory.view().set(0, 9_u8).unwrap();
         assert_eq!(memory.bytes()[0], 9);
     }
@@ -203,7 +203,7 @@ fn a_worker_without_these_services_says_what_to_do() {
     let worker =
         unsafe { Worker::<Protocol>::from_watched_iface(iface::<Plugin, Protocol>(), &domain) };
     let worker = worker.unwrap();
-    // Its handler sees the error; a host of such a worker gets the code alone.
+    // The handler sees the error; the host of such a worker only gets the code.
     act(async |cx, range| {
         let error = cx.memory(range).unwrap_err();
         assert!(error.to_string().contains("exports its memory by UCX (ucp_memh_pack)"), "{error}");

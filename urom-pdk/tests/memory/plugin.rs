@@ -1,4 +1,4 @@
-//! A plugin that does with memory what its test says.
+//! A plugin with memory operations from its test.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -12,13 +12,10 @@ use urom_pdk::test_util::{SharedMemory, Worker};
 #[urom_command(plugin = "worker_host_memory", version = 1)]
 #[derive(Clone, Copy)]
 pub(crate) enum Command {
-    /// Does what the test [says](act).
     #[urom(reply = Value)]
     Act { memory: MemoryRange },
-    /// Keeps memory in the handler.
     #[urom(reply = Value)]
     Keep { memory: MemoryRange },
-    /// Reads the first byte of all memory that is kept; their sum.
     #[urom(reply = Value)]
     Kept,
     #[urom(reply = Value)]
@@ -38,7 +35,7 @@ thread_local! {
     static ACTION: RefCell<Option<Action>> = const { RefCell::new(None) };
 }
 
-/// What commands `Act` of this thread's test do from now on.
+/// Sets the action of later `Act` commands of this thread's test.
 pub(crate) fn act(action: impl AsyncFn(&Context, MemoryRange) -> Result<u64> + 'static) {
     let action = Rc::new(action);
     let boxed: Action = Rc::new(move |cx, range| {
@@ -90,7 +87,7 @@ pub(crate) const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_
 pub(crate) const PATHS: [MemoryPath; 3] =
     [MemoryPath::MAPPED, MemoryPath::PROCESS, MemoryPath::NETWORK];
 
-/// A worker, and 64 bytes that are shared with it: 0, 1, 2 and so on.
+/// Opens a worker and shares 64 bytes: 0, 1, 2 and so on.
 pub(crate) fn open(access: Access, path: MemoryPath) -> (Worker<Protocol>, SharedMemory) {
     let worker = Worker::<Protocol>::open::<Plugin>();
     let memory = worker.share(counting(), access, path);
@@ -101,7 +98,6 @@ pub(crate) fn counting() -> Vec<u8> {
     (0..64).collect()
 }
 
-/// Does something with all of a memory: the value, or the code and the reason.
 #[track_caller]
 pub(crate) fn done(
     worker: &Worker<Protocol>,
@@ -117,7 +113,6 @@ pub(crate) fn done(
     worker.wait(sent).map(|value| value.value).map_err(|code| (code, why))
 }
 
-/// What something failed with.
 #[track_caller]
 pub(crate) fn failed<T: std::fmt::Debug>(
     result: Result<T, (DocaError, String)>,

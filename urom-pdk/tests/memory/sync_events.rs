@@ -1,4 +1,4 @@
-//! Counters in a host's memory, on each path, by the test kit.
+//! Counters in a host's memory, on each path, with the test kit.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -71,12 +71,12 @@ fn a_store_of_the_host_ends_a_wait() {
         assert_eq!((worker.answer(&sent), memory.opened() > 0), (None, true));
         let word = memory.view().atomic_u64(0).unwrap();
         word.store(7, Ordering::Release);
-        // The first wait has ended when the second has begun to wait, which counts as one more.
+        // The first wait has ended when the second has begun, which counts as one more.
         for _ in 0..3 {
             worker.progress();
         }
         assert_eq!(worker.answer(&sent), None);
-        // Perhaps before the first has seen the 7.
+        // Perhaps before the first wait has seen the 7.
         word.fetch_add(63, Ordering::Release);
         let value = worker.wait(sent).unwrap().value;
         assert!([7_070, 70_070].contains(&value), "{path:?}: {value}");
@@ -168,7 +168,7 @@ fn a_wait_ends_with_its_command() {
         worker.cancel(&sent, CancelReason::Cancelled);
         assert_eq!(worker.wait(sent), Err(DocaError::SKIPPED));
         assert_eq!(memory.opened(), 0, "{path:?}");
-        // What was asked of the host ends later, and nobody waits for it.
+        // The host's operation ends later, without a waiting future.
         memory.view().set(0, 1_u64).unwrap();
         worker.progress();
         assert_eq!(memory.in_flight(), 0);
@@ -220,7 +220,7 @@ fn a_plugin_is_closed_while_commands_wait() {
         for _ in 0..3 {
             let _ = worker.send(Act { memory: memory.slice(..8) });
         }
-        // One that the plugin forgets to drop, and an event that outlives the plugin.
+        // A watch that the plugin leaks, and an event that outlives the plugin.
         act(async |cx, range| {
             let event = cx.sync_event(range)?;
             let mut wait: Pin<Box<dyn Future<Output = _>>> = Box::pin(async move {
@@ -237,7 +237,7 @@ fn a_plugin_is_closed_while_commands_wait() {
         assert_eq!(worker.close(), 3);
         assert!(!worker.finish().is_clean(), "it keeps memory: {path:?}");
     }
-    // The memory is gone, and nothing of it is used.
+    // The memory is unmapped, and must not be accessed.
     for event in LEAKED.take() {
         let mut get = Box::pin(event.get());
         let got = get.as_mut().poll(&mut Context::from_waker(Waker::noop()));

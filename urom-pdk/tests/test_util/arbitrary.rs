@@ -1,5 +1,4 @@
-//! Messages of every form, made up: what conditions, lengths, words and codecs say holds, whatever
-//! the bytes.
+//! Arbitrary messages of every form: conditions, lengths, words and codecs hold for any bytes.
 
 use bytemuck::{Pod, Zeroable};
 use proptest::prelude::*;
@@ -16,7 +15,6 @@ pub(crate) struct Table {
     columns: u32,
 }
 
-/// A codec that takes few values.
 mod even {
     pub(crate) type Wire = u64;
 
@@ -29,7 +27,6 @@ mod even {
     }
 }
 
-/// A codec that takes none.
 mod nothing {
     pub(crate) type Wire = u64;
 
@@ -45,7 +42,6 @@ mod nothing {
 #[urom_command(plugin = "worker_forms", version = 1, tag = u16)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Command<'m> {
-    /// Values that are checked, and text.
     #[urom(reply = Answered)]
     Checked {
         rare: Rare,
@@ -56,7 +52,6 @@ pub(crate) enum Command<'m> {
         #[urom(inline, addr = none, len = text.len())]
         exact: &'m str,
     },
-    /// Payloads by their addresses.
     #[urom(reply = Answered)]
     Optional {
         #[urom(inline)]
@@ -66,7 +61,6 @@ pub(crate) enum Command<'m> {
         #[urom(inline)]
         third: &'m [u8; 3],
     },
-    /// Words that are members of another field, and a length over it.
     #[urom(reply = Answered)]
     Members {
         table: Table,
@@ -75,7 +69,6 @@ pub(crate) enum Command<'m> {
         #[urom(inline, addr = none, len = table.columns.checked_mul(table.rows), when = table.rows > 1)]
         cells: Option<&'m [u8]>,
     },
-    /// A word of one byte, and a codec.
     #[urom(reply = Answered)]
     Narrow {
         #[urom(with = even)]
@@ -85,7 +78,6 @@ pub(crate) enum Command<'m> {
         #[urom(word)]
         count: u8,
     },
-    /// No payload, and no value.
     #[urom(reply = Answered)]
     Unheard {
         #[urom(with = nothing)]
@@ -93,7 +85,7 @@ pub(crate) enum Command<'m> {
     },
 }
 
-/// An enum of which hardly any bytes are a value, and none is zeros.
+/// An enum that is rarely valid for random bytes, and never for zeros.
 #[derive(
     Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described,
 )]
@@ -103,7 +95,6 @@ pub(crate) enum Rare {
     Large = 1 << 40,
 }
 
-/// A structure of values that are checked.
 #[derive(
     Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, urom_abi::Described,
 )]
@@ -126,7 +117,6 @@ pub(crate) enum Notification {
     },
 }
 
-/// Every variant that can be made is the same when it is written and read.
 fn round_trip(command: Command<'_>) {
     let mut bytes = vec![0; command.encoded_len().expect("it can be counted")];
     command.encode(&mut bytes).expect("it can be written");
@@ -135,7 +125,7 @@ fn round_trip(command: Command<'_>) {
 
 fn config() -> ProptestConfig {
     let cases = if cfg!(miri) { 1 } else { 512 };
-    // One seed in five is for the variant that nothing can make.
+    // One seed in five is for the impossible variant.
     let max_global_rejects = cases / 2 + 16;
     ProptestConfig {
         cases,

@@ -1,5 +1,4 @@
-//! What a worker of the kit does beyond DOCA's interface: hosts that wait no more or are gone,
-//! commands that are called, and why a command failed.
+//! Functions beyond DOCA's interface: cancellation, leaving hosts, calls, reasons of failures.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -14,22 +13,21 @@ use urom_pdk::{CancelReason, time};
 
 #[urom_command(plugin = "worker_beyond", version = 1)]
 enum Command<'a> {
-    /// Answers with how long its host waits.
+    /// Answers with the time to its deadline.
     #[urom(reply = Value)]
     Left,
-    /// Answers with how long an answer may be.
+    /// Answers with the longest answer's length.
     #[urom(reply = Value)]
     Longest,
-    /// Ends when it is cancelled, as a failure.
+    /// Ends with an error when it is cancelled.
     #[urom(reply = Value)]
     Wait,
-    /// Ends when it is cancelled and the test says so.
+    /// Ends after it is cancelled and the test releases it.
     #[urom(reply = Value)]
     Linger,
-    /// Ends when it is cancelled, and waits with a waker of its own.
+    /// Ends when it is cancelled, and waits with its own waker.
     #[urom(reply = Value)]
     WaitAside,
-    /// Fails with this text.
     #[urom(reply = Value)]
     Fail {
         #[urom(inline)]
@@ -48,7 +46,6 @@ thread_local! {
     static LET_GO: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A waker that wakes another.
 struct Forward(Waker);
 
 impl Wake for Forward {
@@ -118,7 +115,7 @@ fn open() -> Worker<Protocol> {
     Worker::open::<Plugin>()
 }
 
-/// As in NVIDIA's worker.
+/// Opens the plugin as in NVIDIA's worker.
 fn open_plain() -> Worker<Protocol> {
     // SAFETY: an interface of this kit.
     unsafe { Worker::from_watched_iface(iface::<Plugin, Protocol>(), &Domain::new()) }.unwrap()
@@ -135,7 +132,7 @@ fn a_command_is_cancelled_and_no_other() {
         Some("nobody waits for it: the host gave the command up")
     );
     assert_eq!(worker.answer(&second), Some(Err(DocaError::SKIPPED)));
-    // Nothing happens to what is answered.
+    // A cancel after the answer does nothing.
     worker.cancel(&second, CancelReason::TimedOut);
     assert_eq!((worker.progress(), worker.in_flight()), (0, 1));
     worker.cancel(&first, CancelReason::TimedOut);
@@ -182,7 +179,7 @@ fn a_host_has_left_after_its_last_command_ended() {
     LET_GO.take().iter().for_each(Waker::wake_by_ref);
     assert_eq!((worker.progress(), LEFT.take()), (1, vec![7]));
     assert!(worker.answer(&lingers).is_some_and(|answer| answer.is_ok()));
-    // One without commands has left at once, and none is told of twice.
+    // Without commands a host leaves at once, and each host is reported once.
     worker.leave(8);
     assert_eq!(LEFT.take(), [8]);
     worker.cancel(&other, CancelReason::Cancelled);
@@ -205,7 +202,7 @@ fn a_called_command_that_ends_at_once_is_answered_without_progress() {
     let worker = open();
     let called = worker.send_directly(Left);
     assert_eq!(worker.answer(&called), Some(Ok(Value { value: 0 })));
-    // One that waits, one that fails, and one behind others, are answered by progress.
+    // Progress answers a command that waits, a command that fails, and a command behind others.
     let (waits, fails) = (worker.send_directly(Wait), worker.send_directly(Fail { text: b"no" }));
     let queued = worker.queue(Left);
     let behind = worker.send_directly(Left);

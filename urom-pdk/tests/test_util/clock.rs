@@ -1,4 +1,4 @@
-//! The clock of handlers, as a test moves it.
+//! The clock of handlers, moved by a test.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// A sleep under no limit.
 fn sleep(milliseconds: u64) -> Sleep {
     Sleep { cookie: 1, milliseconds, limit: u64::MAX / 2_000_000 }
 }
@@ -47,7 +46,7 @@ fn sleepers_wake_in_the_order_of_their_moments() {
     assert_eq!(done(&worker), [false, true, true, true, true]);
     worker.advance(ms(100));
     assert_eq!(done(&worker), [true; 5]);
-    // Whoever is late sees how late it is.
+    // A late sleep sees the actual time.
     assert_eq!(worker.answer(&sent[0]), Some(Ok(Value { value: 125 })));
 }
 

@@ -1,4 +1,4 @@
-//! Commands in, answers out, step by step.
+//! Step-by-step tests: commands and answers.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ fn open() -> Worker<Protocol> {
     Worker::open::<Obliging>()
 }
 
-/// What a panic says.
 pub(crate) fn panic_of(body: impl FnOnce()) -> String {
     let payload =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).expect_err("it panics");

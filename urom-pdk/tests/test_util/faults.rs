@@ -1,4 +1,4 @@
-//! The kit fails plugins that are wrong, and says how.
+//! The kit detects faulty plugins and describes their faults.
 
 use urom_abi::plugin::PluginIface;
 use urom_pdk::DocaError;
@@ -10,7 +10,7 @@ use crate::wrong::{IFACE, WRONG, Wrong};
 
 fn open(wrong: Wrong) -> Result<Worker<Protocol>, DocaError> {
     WRONG.set(wrong);
-    // SAFETY: the methods are a plugin's, and free what they get by this program's `urom-abi`.
+    // SAFETY: the methods are a plugin's, and free memory through this program's `urom-abi`.
     unsafe { Worker::from_watched_iface(IFACE, &Domain::new()) }
 }
 
@@ -124,7 +124,7 @@ fn packing_that_is_wrong_is_told() {
         (Wrong::PacksTooMuch, "gave a length of"),
         (Wrong::FailsToPack, "though 4096 bytes are room"),
     ];
-    // Under Miri those that are about the length of what is written.
+    // Under Miri only the tests of wrong lengths.
     let step = if cfg!(miri) { 3 } else { 1 };
     for (wrong, text) in texts.into_iter().step_by(step) {
         let report = report(wrong);
@@ -140,7 +140,7 @@ fn packing_that_is_wrong_is_told() {
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn an_answer_that_cannot_be_read_says_which_command_it_is_of() {
     let worker = open(Wrong::Nothing).unwrap();
-    // The bytes come back as they went: they are no notification.
+    // The answer repeats the command's bytes: they are not a notification.
     let text = panic_of(|| _ = worker.call(Turns { cookie: 1, turns: 2 }));
     assert!(text.starts_with("the notification of command 1 (Turns, "), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What a worker may do to a plugin on a bad day.
+//! Injected failures of a worker.
 
 use urom_pdk::DocaError;
 use urom_pdk::test_util::{Bytes, Fault, Worker};
@@ -49,7 +49,7 @@ fn a_notification_over_the_limit_is_a_failure_for_its_host_and_none_of_the_plugi
 #[test]
 fn a_full_c_heap_delays_the_answer_and_makes_it_a_failure() {
     let worker = open();
-    // One for the value, one for the refusal, and one for the next attempt.
+    // For the value, the refusal, and the next attempt.
     worker.fill_c_heap(3);
     let sent = worker.send(Echo { cookie: 7, value: 8 });
     assert_eq!((worker.progress(), worker.in_flight()), (0, 1), "there is no memory yet");

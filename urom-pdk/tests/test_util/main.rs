@@ -1,5 +1,4 @@
-//! The test kit: what it does for a plugin that is right, and what it says of plugins that are
-//! wrong.
+//! The test kit, with correct and with faulty plugins.
 
 mod arbitrary;
 mod beyond;

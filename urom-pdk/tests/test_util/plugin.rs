@@ -1,4 +1,4 @@
-//! A plugin that is right: waits, fails, looks up, sleeps and holds as its commands say.
+//! A correct plugin: waits, fails, looks up, sleeps and holds bytes on command.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -10,7 +10,6 @@ use urom_pdk::{Held, Segment, time};
 #[urom_command(plugin = "worker_obliging", version = 5)]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Command<'a> {
-    /// Answers at once.
     #[urom(reply = Value)]
     Echo {
         #[urom(echo)]
@@ -24,21 +23,18 @@ pub(crate) enum Command<'a> {
         cookie: u64,
         turns: u64,
     },
-    /// Fails with this code.
     #[urom(reply = Value)]
     Fail {
         #[urom(echo)]
         cookie: u64,
         code: u64,
     },
-    /// Answers with the bytes, after a while.
     #[urom(reply = Bytes)]
     Keep {
         milliseconds: u64,
         #[urom(inline)]
         bytes: &'a [u8],
     },
-    /// Keeps the bytes of the command beyond its end.
     #[urom(reply = Value)]
     Hold {
         #[urom(echo)]
@@ -46,13 +42,11 @@ pub(crate) enum Command<'a> {
         #[urom(inline)]
         bytes: &'a [u8],
     },
-    /// Answers with the member's address.
     #[urom(reply = Bytes)]
     Locate { member: u64 },
-    /// Answers with what all look-ups of this member give.
+    /// Answers with the results of all look-ups of this member.
     #[urom(reply = Found)]
     Find { member: u64, va: u64 },
-    /// Sleeps this long, but no longer than the limit.
     #[urom(reply = Value)]
     Sleep {
         #[urom(echo)]
@@ -60,7 +54,6 @@ pub(crate) enum Command<'a> {
         milliseconds: u64,
         limit: u64,
     },
-    /// Answers with the connection.
     #[urom(reply = Value)]
     Connection {
         #[urom(echo)]
@@ -88,13 +81,11 @@ pub(crate) enum Notification {
 }
 
 thread_local! {
-    /// What was held, by all plugins of the thread's test.
     pub(crate) static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
-    /// How many plugins it opened.
     static OPENED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Its address: `plugin 1` for the first of the thread's test.
+/// The handler. Its address is `plugin 1` for the first in the thread's test.
 pub(crate) struct Obliging {
     address: String,
 }

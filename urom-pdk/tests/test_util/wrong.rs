@@ -1,4 +1,4 @@
-//! A plugin that is wrong: hand-made C methods, which answer as no plugin may.
+//! A faulty plugin: hand-written C methods with one mistake.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,6 @@ use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotify};
 use urom_abi::version::API_VERSION;
 use urom_pdk::DocaError;
 
-/// What it does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Nothing,
@@ -36,8 +35,7 @@ pub(crate) enum Wrong {
 }
 
 thread_local! {
-    /// What it forgets, until the test's thread ends: nothing is lost for good, which sanitizers
-    /// would tell.
+    /// Leaked values, kept until the thread ends, so that leak sanitizers are quiet.
     static FORGOTTEN: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
     pub(crate) static WRONG: Cell<Wrong> = const { Cell::new(Wrong::Nothing) };
 }
@@ -95,7 +93,7 @@ unsafe extern "C" fn addr(_: *mut WorkerCtx, to: *mut c_void, len: *mut usize) -
         };
     }
     let count = if is(Wrong::WritesBehindItsAddress) { asked + 1 } else { asked };
-    // SAFETY: the kit has room behind what it was asked for, to see this.
+    // SAFETY: the kit's buffer is longer than it claims, to detect this.
     unsafe { to.cast::<u8>().write_bytes(b'a', count) };
     *len = if is(Wrong::GrowsItsAddress) { 5 } else { 4 };
     DocaError::SUCCESS
@@ -112,7 +110,7 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
     // SAFETY: a worker passes the head of a well-formed list.
     while let Some(link) = unsafe { list::pop_front(commands) } {
         let block = NonNull::new(link.cast::<WorkerCmdDesc>()).expect("a descriptor");
-        // SAFETY: who takes a descriptor off the list owns it.
+        // SAFETY: a descriptor that was taken off the list is owned.
         let mut command = unsafe { CommandDesc::from_raw(block) };
         let times = match WRONG.get() {
             Wrong::NeverAnswers => 0,
@@ -158,8 +156,7 @@ unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notifications: *mut ListLink)
     }
     for notification in waiting.drain(..) {
         let link = notification.into_raw().cast::<ListLink>();
-        // SAFETY: a worker passes the head of a well-formed list; the link was this plugin's and
-        // hangs nowhere.
+        // SAFETY: a worker passes a well-formed list; this plugin owns the link, outside of lists.
         unsafe { list::push_back(notifications, link) };
     }
     DocaError::SUCCESS
@@ -182,11 +179,10 @@ unsafe extern "C" fn notif_pack(
         return DocaError::INVALID_VALUE;
     }
     let count = if is(Wrong::PacksBehindTheRoom) { whole } else { whole.min(*room) };
-    // SAFETY: the kit has room behind what it says, to see this; the block is as long as its header
-    // says.
+    // SAFETY: the kit's buffer is longer than claimed; the block is as long as its header claims.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(notif.cast(), count) };
     if is(Wrong::PacksAnotherHeader) {
-        // SAFETY: there is room for a header.
+        // SAFETY: the buffer has a header's length.
         unsafe { to.cast::<u8>().write(0x7f) };
     }
     *room = if is(Wrong::PacksTooMuch) { whole + 1 } else { whole };

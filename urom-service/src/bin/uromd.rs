@@ -1,8 +1,7 @@
-//! `uromd`: the UROM service daemon; as `uromd worker`, started by itself, one of its workers.
+//! `uromd`, the UROM service daemon. It starts itself as `uromd worker` for each worker.
 
 use std::process::ExitCode;
 
-// What plugins of a worker log with.
 urom_service::export_doca_log!();
 urom_service::remember_hangup!();
 

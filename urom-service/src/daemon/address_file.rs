@@ -1,7 +1,7 @@
-//! The file with a daemon's address: hosts in the same job name it, because the port is not fixed.
+//! The file with a daemon's address, for hosts of the same job: the port is not fixed.
 //!
-//! Its first line is the address, its second the process. The daemon holds a lock on it, which ends
-//! with the process, however that ends: the next daemon takes over a file without a lock.
+//! It contains the address and the process. The daemon locks it until its process ends; the next
+//! daemon takes over an unlocked file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use urom_os::named_file::NotRegular;
 
-/// The longest content in bytes: an address, a process and a machine's name.
+/// Size limit in bytes: an address, a process and a machine's name.
 const MOST: u64 = 512;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl AddressFile {
                 )
             })?;
             let mut text = String::new();
-            // A file of anything else may be long, and of other bytes.
+            // A foreign file may be long and binary.
             let read = Read::by_ref(&mut file).take(MOST).read_to_string(&mut text);
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => bail!("another uromd runs here: {}", holder(&text, path)),
@@ -56,7 +56,7 @@ impl AddressFile {
         bail!("{shown} was removed or replaced {TRIES} times while this program locked it")
     }
 
-    /// Writes the address. A daemon that listens on all addresses is named by its machine.
+    /// Writes the address. For all addresses, it names the machine.
     pub(super) fn write(&self, address: SocketAddr) -> Result<()> {
         let names = rustix::system::uname();
         let machine = names.nodename().to_string_lossy();
@@ -66,7 +66,6 @@ impl AddressFile {
             false => address.to_string(),
         };
         let text = format!("{address}\n{PROCESS}{}{ON}{machine}\n", std::process::id());
-        // At the beginning: reading has moved the file's place.
         let written = self.file.write_all_at(text.as_bytes(), 0);
         let written = written.and_then(|()| self.file.sync_data());
         written.with_context(|| format!("cannot write the address file {}", self.path.display()))
@@ -76,20 +75,19 @@ impl AddressFile {
 impl Drop for AddressFile {
     fn drop(&mut self) {
         if is_at(&self.file, &self.path) {
-            // A file that stays is stale: hosts are refused there, and the next daemon takes it
-            // over.
+            // A remaining file is stale: connections fail, and the next daemon takes it over.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// The most attempts: another one follows when a daemon that ends removes the file.
+/// Each retry follows a daemon that removed the file at its end.
 const TRIES: u32 = 100;
 
 const PROCESS: &str = "process ";
 const ON: &str = " on ";
 
-/// Whether a daemon wrote this text, and nothing else did: `HOST:PORT`, then `process N on NAME`.
+/// Returns whether a daemon wrote this text: `HOST:PORT`, then `process N on NAME`.
 fn is_of_a_daemon(text: &str) -> bool {
     let mut lines = text.lines();
     let address = lines.next().and_then(|line| line.rsplit_once(':'));
@@ -106,7 +104,7 @@ fn is_of_a_daemon(text: &str) -> bool {
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o644);
-    // A pipe or a device is not waited for.
+    // Opening a pipe or a device must not block.
     let file = options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -119,7 +117,6 @@ fn is_at(file: &File, path: &Path) -> bool {
     id(file.metadata()) == id(fs::metadata(path))
 }
 
-/// The daemon that holds a file with this text, for an error.
 fn holder(text: &str, path: &Path) -> String {
     let shown = path.display();
     match text.split_once('\n') {

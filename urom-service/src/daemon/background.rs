@@ -1,4 +1,4 @@
-//! Work that may never end, for example on a file system that hangs: each on a thread of its own.
+//! Work that may never end, for example on a hanging file system, on separate threads.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
@@ -26,12 +26,10 @@ impl<T: Send + 'static> Background<T> {
         Ok(Background::Running(result, false))
     }
 
-    /// This, after the end was waited for, the first time, as long as there is time left. Time in
-    /// which this process does not run is none.
+    /// Waits while time is left, on the first call only; a pause of this process does not count.
     pub(super) fn awaited(&mut self, left: &mut Duration) -> &mut Background<T> {
         if let Background::Running(result, awaited) = self {
             let limit = if std::mem::replace(awaited, true) { Duration::ZERO } else { *left };
-            // What is there is taken in any case.
             for step in std::iter::once(Duration::ZERO).chain(awake::steps(limit)) {
                 let begin = Instant::now();
                 let end = result.recv_timeout(step);
@@ -48,10 +46,10 @@ impl<T: Send + 'static> Background<T> {
     }
 }
 
-/// Makes what this thread needs to wait, which otherwise is made when it is first used. Making it
-/// takes the loader's lock, which a plugin that hangs while it is loaded never releases.
+/// Allocates this thread's wait state, usually allocated on first use. That takes the loader's
+/// lock, which a plugin that hangs during loading never releases.
 fn ready_to_wait() {
-    // One without room: any other looks at the clock first.
+    // A channel with a buffer would check the clock first.
     let (_sender, receiver) = sync_channel::<()>(0);
     let _ = receiver.recv_timeout(Duration::ZERO);
 }

@@ -1,4 +1,4 @@
-//! The values in force in a daemon: its options, and what the environment adds.
+//! A daemon's configuration: its options and its environment.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,14 +14,13 @@ use super::roster::Serial;
 #[derive(Debug, Clone)]
 pub(crate) struct DaemonConfig {
     pub(crate) args: DaemonArgs,
-    /// The key that hosts must hold. Without one, the daemon listens on loopback addresses only.
+    /// The hosts' key. Without it, the daemon listens on loopback addresses only.
     pub(crate) key: Option<Key>,
     pub(crate) patience: Patience,
     pub(crate) cpus: CpuSet,
-    /// The directories and files where plugins lie, instead of those of `UROM_PLUGIN_PATH`.
+    /// Replaces `UROM_PLUGIN_PATH`.
     pub(crate) plugin_path: Option<Vec<PathBuf>>,
     pub(crate) worker_words: Vec<OsString>,
-    /// A library that workers load before all others.
     pub(crate) preload: Option<PathBuf>,
 }
 
@@ -39,14 +38,12 @@ impl DaemonConfig {
         }
     }
 
-    /// The socket of a worker, if there is a folder for them. Several daemons may have one folder,
-    /// and several workers one id, one after the other.
+    /// Unique for each worker: daemons may share a folder, and workers may reuse an id.
     pub(crate) fn socket(&self, serial: Serial) -> Option<PathBuf> {
         let folder = self.args.socket_dir.as_ref()?;
         Some(folder.join(format!("urom-{}-{serial}", std::process::id())))
     }
 
-    /// What starts each worker, with its first arguments; empty when workers are started directly.
     pub(crate) fn worker_launcher(&self) -> &[OsString] {
         &self.args.worker_launcher
     }

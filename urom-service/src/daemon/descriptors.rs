@@ -1,6 +1,4 @@
-//! How many files the daemon and its workers may have open: as many as their limits on hosts and
-//! workers need. A process usually starts with a soft limit of 1024 and may raise it to the hard
-//! one; workers inherit the daemon's.
+//! Raises the limit on open files for the daemon and its workers, which inherit it.
 
 use std::fs::File;
 
@@ -15,12 +13,10 @@ use crate::unproven::UNPROVEN;
 
 pub(crate) const OWN: usize = 64;
 
-/// The descriptors of a worker for each host: its stream, the lease of its memory, and the bells of
-/// its ring, or those that UCX opens.
+/// A worker's descriptors per host: its stream, memory lease, and doorbells or UCX's descriptors.
 const FOR_A_HOST: usize = 5;
 
-/// The descriptors of the daemon for each worker: its stream, its process, and those needed briefly
-/// to start it.
+/// The daemon's descriptors per worker: its stream, its process, and some briefly during the start.
 const FOR_A_WORKER: usize = 3;
 
 pub(crate) fn allow(limits: Limits) {
@@ -29,9 +25,8 @@ pub(crate) fn allow(limits: Limits) {
     make_room(needed);
 }
 
-/// Has the kernel make room for so many at once, as far as the limit goes. In a process with
-/// several threads it waits for all processors whenever it makes room later, which takes some 10
-/// ms.
+/// Makes the kernel's descriptor table large enough in advance. Later growth, in a process with
+/// several threads, waits some 10 ms for all processors.
 fn make_room(needed: u64) {
     let most = getrlimit(Resource::Nofile).current.map_or(needed, |current| current.min(needed));
     let Some(last) = most.checked_sub(1).and_then(|last| i32::try_from(last).ok()) else { return };

@@ -1,9 +1,8 @@
-//! Plugin discovery: the directories and files of `UROM_PLUGIN_PATH`, and the id of each plugin.
+//! Plugin discovery: the directories and files in `UROM_PLUGIN_PATH`, and each plugin's id.
 //!
-//! A host that connects gets what is there at that moment. An id belongs to a plugin's name for as
-//! long as the daemon runs. A file that lacks a plugin's symbols, or is for another machine, is
-//! never loaded. Any other is examined once ([`ask`](super::examiner::ask)), as long as it stays
-//! the same.
+//! A host that connects gets the current list. A plugin's name keeps its id while the daemon runs.
+//! Files for another machine, or without a plugin's symbols, are never loaded. Other files are
+//! examined once ([`ask`](super::examiner::ask)) until they change.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -19,15 +18,14 @@ use urom_wire::control::{PLUGIN_PATH_VARIABLE, PluginBuild, PluginEntry};
 use super::launcher::Launcher;
 use super::place::{PathEntry, Sight, not_served};
 
-/// The entries of a plugin path, such as the value of `UROM_PLUGIN_PATH`.
+/// Splits a plugin path, such as `UROM_PLUGIN_PATH`, into its entries.
 #[must_use]
 pub fn entries(path: &OsStr) -> Vec<PathBuf> {
     let entries = path.as_bytes().split(|byte| *byte == b';').filter(|entry| !entry.is_empty());
     entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect()
 }
 
-/// For how long a look waits for entries that are looked at and files that are examined. One that
-/// takes longer is listed by a later look.
+/// Time limit of a search for entries and examinations. A later search lists slower ones.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +39,7 @@ pub(crate) struct Found {
 pub(crate) struct Catalogue {
     places: Option<Vec<PathEntry>>,
     bits: BTreeMap<String, usize>,
-    /// The problems of the last search, so that they are not logged again for each host.
+    /// The last search's problems, so that they are logged only once.
     complaints: HashSet<String>,
 }
 
@@ -57,8 +55,7 @@ impl Catalogue {
         Catalogue { places, bits: BTreeMap::new(), complaints: HashSet::new() }
     }
 
-    /// Looks at all entries of the path and returns what can be served, in order of discovery.
-    /// Whatever is wrong with the rest is logged.
+    /// Returns all servable plugins, in discovery order. Logs the problems of other files.
     pub(crate) fn discover(&mut self) -> Vec<Found> {
         let mut left = ANSWERS_WITHIN;
         let (mut found, mut complaints) = (Vec::new(), Vec::new());
@@ -71,7 +68,7 @@ impl Catalogue {
             self.complain(complaints);
             return found;
         };
-        // All entries are looked at before the first answer is waited for.
+        // Starts all entries before waiting for the first.
         let begun: Vec<_> = places.iter_mut().map(PathEntry::look).collect();
         let seen = places.iter_mut().zip(begun);
         let seen = seen.map(|(place, begun)| begun.and_then(|()| place.sight(&mut left)));

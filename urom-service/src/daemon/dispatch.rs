@@ -1,5 +1,4 @@
-//! What each message of a host or worker makes the roster do: for the server, and for its fuzz
-//! target.
+//! Passes each message of a host or worker to the registry, for the server and its fuzz target.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use super::discovery::Found;
 use super::roster::{Action, HostKey, Roster, Serial};
 
 impl Roster {
-    /// A host's word. `plugins` are those that it was told of, `None` when it has gone meanwhile.
+    /// Handles a host's message. `plugins` is the list sent to the host, `None` after it left.
     pub(super) fn host_says(
         &mut self,
         key: HostKey,

@@ -1,4 +1,4 @@
-//! `--emulate-exported-memory`: the library that workers are started with.
+//! `--emulate-exported-memory`: the library that workers preload.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ pub(crate) fn library() -> Result<PathBuf> {
     library_of(directory)
 }
 
-/// That of a program in this directory: `../lib` of an installation, or beside it in a build tree.
+/// The library for a program in `directory`: in `../lib`, or beside it in a build tree.
 fn library_of(directory: &Path) -> Result<PathBuf> {
     let places = [directory.join("../lib").join(LIBRARY), directory.join(LIBRARY)];
     let Some(file) = places.iter().find(|place| place.is_file()) else {
@@ -30,7 +30,7 @@ fn library_of(directory: &Path) -> Result<PathBuf> {
         )
     };
     let file = file.canonicalize().with_context(|| file.display().to_string())?;
-    // The loader takes these for ends of names, and has no way to write them.
+    // Separators for the loader, which cannot be escaped.
     if file.as_os_str().as_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
         bail!(
             "--emulate-exported-memory: {} cannot be preloaded, because there is a space or a \
@@ -41,7 +41,7 @@ fn library_of(directory: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Has a worker load the library first, before what it would load anyway.
+/// Makes a worker preload the library before its other preloads.
 pub(crate) fn preload(command: &mut Command, library: &Path) {
     let others = command.get_envs().filter(|(name, _)| *name == PRELOAD).find_map(|(_, it)| it);
     let mut all = OsString::from(library);
@@ -56,7 +56,6 @@ pub(crate) fn preload(command: &mut Command, library: &Path) {
 mod tests {
     use super::*;
 
-    /// A directory with the library at a place in it.
     fn with(place: &str) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join(place).join(LIBRARY);

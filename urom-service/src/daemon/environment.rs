@@ -1,5 +1,4 @@
-//! The environment of a worker process: a few of the daemon's variables, and those that were asked
-//! for.
+//! A worker's environment: some of the daemon's variables, and the requested ones.
 
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
@@ -9,25 +8,22 @@ use crate::worker::{LOOPBACK, is_loopback};
 
 const KEPT: [&str; 4] = ["LD_LIBRARY_PATH", "PATH", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE"];
 
-/// Everything that configures UCX: host and worker have to agree on it.
+/// UCX's configuration, on which host and worker must agree.
 const KEPT_PREFIX: &[u8] = b"UCX_";
 
-/// What glibc's heap does in workers unless the one who runs the daemon says otherwise: it keeps
-/// more freed blocks of each size at hand than the 7 it keeps by itself. Each command in flight has
-/// two, its descriptor and that of its answer, and whoever has more of them than are kept pays for
-/// the long way in and out of the heap.
+/// Default heap setting of workers. glibc caches 7 freed blocks of each size; each command in
+/// flight needs two (its descriptor and its answer's), and further blocks are slower.
 const HEAP: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=512");
 
 const DEVICES: &str = "UCX_NET_DEVICES";
 const TRANSPORTS: &str = "UCX_TLS";
 
-/// Names that hosts may set without being allowed to: they choose among what UCX has, and say how
-/// much it logs.
+/// Names that hosts may always set: they choose among UCX's transports and set its log level.
 const FOR_HOSTS: [&str; 2] = ["UCX_LOG_LEVEL", "UCX_TLS"];
 
 const FOR_PLUGINS: &str = "UROM_";
 
-/// The kit's own names among these: by some of them it finds keys, services and libraries.
+/// The kit's own names, some for keys, services and libraries.
 const OWN: [&str; 10] = [
     "UROM_CPUS",
     "UROM_DEVICE",
@@ -60,10 +56,8 @@ pub(crate) fn given(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// The variables of a worker from the daemon's environment `own`, before those of its host.
-///
-/// UCX of a worker that `listen`s on a loopback address listens there only, unless a variable says
-/// otherwise.
+/// Returns a worker's variables from the daemon's environment `own`, without its host's variables.
+/// On a loopback address `listen`, UCX also listens only there by default.
 pub(crate) fn inherited(
     own: impl Iterator<Item = (OsString, OsString)>,
     given: &[String],
@@ -74,7 +68,7 @@ pub(crate) fn inherited(
             || KEPT.iter().any(|kept| name == *kept)
             || given.iter().any(|given| name == &given[..])
     };
-    // Of two with a name the later one counts.
+    // For equal names, the later value counts.
     let mut kept = vec![(HEAP.0.into(), HEAP.1.into())];
     kept.extend(own.filter(|(name, _)| is_kept(name)));
     if is_loopback(listen) && !kept.iter().any(|(name, _)| name == DEVICES) {
@@ -82,7 +76,7 @@ pub(crate) fn inherited(
         let has_tcp = has_tcp.is_none_or(|(_, list)| may_use_tcp(&list.to_string_lossy()));
         for (name, value) in LOOPBACK {
             let name = OsString::from(format!("UCX_{name}"));
-            // UCX warns of settings of a transport that it does not use.
+            // UCX warns about settings of unused transports.
             let is_used = has_tcp || name == DEVICES;
             if is_used && !kept.iter().any(|(kept, _)| *kept == name) {
                 kept.push((name, value.into()));
@@ -100,8 +94,7 @@ fn may_use_tcp(list: &str) -> bool {
     named != is_ban
 }
 
-/// Whether a host may give a variable this value. To ask for the value that it has anyway, by the
-/// variables that all workers have, is always possible.
+/// Returns whether a host may give a variable this value. Its inherited value is always allowed.
 pub(crate) fn is_granted(
     (given, allowed): (&[String], &[String]),
     inherited: &[(OsString, OsString)],
@@ -170,7 +163,6 @@ mod tests {
         assert_eq!(names(&[], &[], "::ffff:127.0.0.1".parse().unwrap()), loopback);
         assert_eq!(names(&[], &[], ANYWHERE), [""; 0]);
         assert_eq!(names(&["UCX_NET_DEVICES"], &[], LOCAL), ["UCX_NET_DEVICES=own"]);
-        // The later one counts, whatever there is without being asked for.
         assert_eq!(names(&[], &["GLIBC_TUNABLES=given"], ANYWHERE), ["GLIBC_TUNABLES=given"]);
         for (list, count) in [("self,sm", 1), ("^tcp", 1), ("tcp,self", 3), ("^sm", 3), ("all", 3)]
         {

@@ -1,4 +1,4 @@
-//! The events of the daemon's loop, from the tasks that carry streams and watch workers.
+//! Events for the daemon's loop, from the tasks for streams and workers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 use super::discovery::Found;
 use super::roster::{HostKey, Serial};
 
-/// An event. It is never printed, because it may hold tickets.
+/// Not `Debug`, because it may contain tickets.
 pub(crate) enum Event {
     HostCame { key: HostKey, host: HostLink },
     Host { key: HostKey, message: HostToDaemon },
@@ -25,7 +25,7 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct HostLink {
     pub(crate) outbox: mpsc::Sender<DaemonToHost>,
-    /// Ends its stream at once, without writing what is queued.
+    /// Closes its stream at once; queued messages are dropped.
     pub(crate) give_up: oneshot::Sender<()>,
     pub(crate) plugins: Arc<[Found]>,
     pub(crate) peer: SocketAddr,

@@ -1,5 +1,4 @@
-//! How the daemon learns what a plugin answers. Nothing that a file does as it is loaded may harm
-//! the daemon.
+//! Asks a plugin for its version without risk for the daemon.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,14 +15,14 @@ use crate::plugin_file::PluginFile;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its file is to blame, and is not examined again before it changes.
+    /// Caused by the file, which is not examined again until it changes.
     Plugin(String),
-    /// This daemon could not examine it, as when it has no descriptor left. The next look does.
+    /// Caused by the daemon, for example without a descriptor. The next search retries.
     Daemon(String),
 }
 
-/// The version that a plugin gives. It is asked in a process of its own. An embedded service, which
-/// has no program of its own, loads it on a thread, unless the description says it.
+/// Returns a plugin's version, asked in a separate process. An embedded service loads the plugin on
+/// a thread, unless its description states the version.
 pub(crate) fn ask(launcher: &Launcher, file: &Path, shown: &PluginElf) -> Result<u64, Refusal> {
     let (version, word) = match launcher {
         Launcher::Process { config, .. } => {
@@ -36,7 +35,7 @@ pub(crate) fn ask(launcher: &Launcher, file: &Path, shown: &PluginElf) -> Result
             let examined = examined
                 .map_err(|error| Refusal::Daemon(format!("cannot be examined: {error}")))?;
             examined.servable().map_err(|trouble| match &trouble {
-                // As the kernel kills it where memory is short.
+                // The kernel kills processes when memory is short.
                 Trouble::Crash { how, .. } if how == KILLED => Refusal::Daemon(trouble.to_string()),
                 _ => Refusal::Plugin(trouble.to_string()),
             })?
@@ -66,8 +65,7 @@ pub(crate) fn takes_long(launcher: &Launcher) -> &'static str {
     }
 }
 
-/// Whether this program is another machine's, and runs under an emulator: some tell by the child's
-/// exit code that it was not started.
+/// Returns whether this program needs an emulator; some emulators report that by exit code only.
 fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
     match examined {
         Err(error) => error.raw_os_error() == Some(libc::ENOEXEC),
@@ -78,8 +76,7 @@ fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
     }
 }
 
-/// Loads a file into this process: its version, and the version word of its interface. A plugin
-/// that hangs keeps its thread, and the loader's lock.
+/// Loads a file into this process. A plugin that hangs keeps its thread and the loader's lock.
 fn load(file: &Path) -> Result<(u64, u64), Refusal> {
     let path = file.to_owned();
     // SAFETY: the program that embeds the service vouches for the files of its plugin path.

@@ -1,4 +1,4 @@
-//! The daemon's side of its control streams: what hosts and workers say, and what becomes of it.
+//! Fuzz target for the daemon's control streams: messages of hosts and workers.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -20,21 +20,18 @@ use urom_abi::{DocaError, WorkerId};
 
 const HOSTS: u8 = 4;
 
-/// The ids of the plugins that hosts are told of.
 const PLUGINS: [u64; 2] = [1, 2];
 
 const LISTEN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What the roster keeps for a worker and a request, with the messages and actions that go with
-/// them.
+/// Memory budget for a worker and a request, with their messages and actions.
 const MEMORY: usize = 64 << 10;
 
 static CONFIG: LazyLock<DaemonConfig> =
     LazyLock::new(|| DaemonConfig::new(DaemonArgs::default(), CpuSet::empty()));
 
-/// A program of what hosts and workers do, their words being bytes as they come. Each request has
-/// one answer, if its host waits for it, and no other host gets that; a group has no other workers
-/// than its own; each process that is started is let go.
+/// Runs a program of host and worker events; messages are arbitrary bytes. Each request gets one
+/// answer, if its host waits. A group lists only its own workers. Each started process is released.
 pub fn daemon(input: &[u8]) {
     LazyLock::force(&CONFIG);
     let mut daemon = Daemon {
@@ -56,26 +53,20 @@ pub fn daemon(input: &[u8]) {
     });
 }
 
-/// A process that was started and not let go.
 #[derive(Debug)]
 struct FuzzedProcess {
     id: u64,
     gid: u32,
-    /// It said that it is.
     ready: bool,
-    /// What it was told to expect.
     tickets: Vec<u128>,
 }
 
 struct Daemon {
     roster: Roster,
-    /// How many answers each request of a host still gets.
     open: HashMap<(HostKey, u64), usize>,
-    /// A question about a group that is not answered yet: whose, its number, and which group.
+    /// An unanswered group request: host, request, group.
     asked: Option<(HostKey, u64, u32)>,
-    /// The processes that run, by their serials.
     running: HashMap<Serial, FuzzedProcess>,
-    /// What hosts are told of.
     plugins: [Found; 2],
     last: Serial,
 }
@@ -109,7 +100,7 @@ impl Daemon {
     }
 
     fn host_says(&mut self, host: HostKey, bytes: &[u8]) {
-        // Without the four bytes of its length, about which `control_messages` is.
+        // Without the length prefix; see `control_messages`.
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         match &message {
             HostToDaemon::Ping | HostToDaemon::Describe { .. } => {}
@@ -206,7 +197,6 @@ impl Daemon {
     }
 }
 
-/// Tickets 1, 2, 3 and so on.
 pub(super) fn numbers() -> impl FnMut() -> Result<u128, Failure> {
     let mut numbers = 1..;
     move || numbers.next().ok_or_else(failure)

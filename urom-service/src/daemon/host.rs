@@ -1,4 +1,4 @@
-//! Lets one host in and carries its stream; what its messages mean is in `dispatch`.
+//! Accepts one host and carries its stream; `dispatch` handles its messages.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use super::roster::HostKey;
 use super::search::Search;
 use crate::unproven::Unproven;
 
-/// How long a host waits for the list of plugins. It gives the daemon up when it has heard nothing
-/// for [`PATIENCE`](urom_wire::control::PATIENCE).
+/// How long a host waits for the plugin list. The host disconnects after
+/// [`PATIENCE`](urom_wire::control::PATIENCE) of silence.
 const SEARCH: Duration = Duration::from_secs(3);
 
 const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
@@ -64,7 +64,6 @@ pub(crate) async fn serve(
     };
     let looked = tokio::select! {
         looked = timeout(SEARCH, reception.search.look()) => looked,
-        // Its place is another's.
         () = closed(&stream) => return debug!("host {peer} disconnected before it was welcomed"),
     };
     let plugins = match looked {
@@ -73,7 +72,7 @@ pub(crate) async fn serve(
             return warn!("refused host {peer}: looking for plugins panicked; please report it");
         }
         Err(_) => match reception.search.latest() {
-            // A file that is slow to examine keeps no host from the plugins that are known.
+            // A slow examination must not keep known plugins from the host.
             Some(plugins) => plugins,
             None => {
                 let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
@@ -99,7 +98,7 @@ pub(crate) async fn serve(
     });
     let end = tokio::select! {
         end = relayed => end,
-        // The daemon has said that it does not read.
+        // The daemon has already logged that the host does not read.
         Ok(()) = given_up => None,
     };
     match end {
@@ -111,7 +110,7 @@ pub(crate) async fn serve(
     let _ = events.send(Event::HostGone { key }).await;
 }
 
-/// Waits until a host has closed its end; for ever, once it has sent something.
+/// Waits until a host closes its end; for ever once it has sent data.
 async fn closed(stream: &TcpStream) {
     if let Ok(1..) = stream.peek(&mut [0]).await {
         std::future::pending().await
@@ -121,7 +120,6 @@ async fn closed(stream: &TcpStream) {
 impl Reception {
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
         limited!(warn, "refused host {peer}: {failure}");
-        // A host that reads nothing does not learn why.
         let _ = Patience::default()
             .wait(stream::send(&mut stream, &DaemonToHost::Refused(failure)))
             .await;

@@ -1,4 +1,4 @@
-//! Starting workers: as processes of this same program, or as threads of this process.
+//! Starts workers as processes of this program, or as threads of this process.
 
 use std::ffi::OsString;
 use std::io;
@@ -23,8 +23,8 @@ use crate::log::Log;
 use crate::threads::Alive;
 use crate::worker::{self, WORKER, WorkerConfig};
 
-/// How long a worker may take to say hello, and again to open its plugins. Beside dozens of workers
-/// that spin, a process was seen to wait 5 s for its processor.
+/// Timeout for a worker's handshake, and again for opening its plugins. Beside dozens of spinning
+/// workers, a process may wait 5 s for its processor.
 const READY_DEADLINE: Duration = Duration::from_secs(10);
 
 const SLOW_START: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ pub(crate) enum Body {
 impl Launcher {
     pub(crate) fn ready_deadline(&self) -> Duration {
         match self {
-            // An emulator or a memory checker makes it many times slower.
+            // Emulators and memory checkers are many times slower.
             Launcher::Process { config, .. } if !config.worker_launcher().is_empty() => SLOW_START,
             _ => READY_DEADLINE,
         }
@@ -78,14 +78,11 @@ impl Launcher {
                 if let Some(library) = &daemon.preload {
                     emulation::preload(&mut command, library);
                 }
-                // The stream is the worker's standard input: the one descriptor a child can be
-                // given without any trick.
+                // The stream is standard input, the simplest descriptor to pass to a child.
                 command.stdin(Stdio::from(OwnedFd::from(theirs)));
-                // The daemon's own standard output says where it listens, and nothing else; what a
-                // plugin prints is log.
+                // The daemon's standard output is for its address only; plugin output is log.
                 command.stdout(std::io::stderr());
-                // A key pressed at the daemon's terminal is for the daemon, which then stops its
-                // workers in order.
+                // A terminal's signals go to the daemon, which stops its workers in order.
                 command.process_group(0);
                 Body::Process(Process::start(&mut command, reaper).map_err(|error| {
                     let program = command.get_program().display();
@@ -108,11 +105,10 @@ impl Launcher {
 }
 
 impl DaemonConfig {
-    /// This same program with the environment of workers, behind a `launcher` if there is one.
     pub(super) fn command(&self, launcher: &[OsString]) -> io::Result<Command> {
         let mut command = match launcher.split_first() {
             None => this_program(&self.worker_words)?,
-            // The link that is used otherwise would lead an emulator or debugger to itself.
+            // `/proc/self/exe` would lead an emulator or debugger to itself.
             Some((program, arguments)) => {
                 let mut command = Command::new(program);
                 command.args(arguments).arg(std::env::current_exe()?).args(&self.worker_words);
@@ -135,7 +131,7 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
     });
     let thread = std::thread::Builder::new().name(format!("urom-worker-{}", config.id));
     let started = thread.spawn(move || {
-        // However the thread ends, by a panic too, these are dropped.
+        // Dropped at the end of the thread, even after a panic.
         let (_done, _alive) = (done, alive);
         dispatcher::with_default(&log, || worker::run(config, stream, worker::Place::Thread));
     });
@@ -158,7 +154,7 @@ impl Body {
                 Err(error) => format!("it cannot be waited for{which}: {error}"),
             },
             Body::Thread(done) => {
-                // Nothing is ever sent: the other end is dropped, of which a receiver tells once.
+                // Completes once, when the other end is dropped; nothing is sent.
                 if !done.is_terminated() {
                     let _ = done.await;
                 }

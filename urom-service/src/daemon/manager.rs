@@ -1,7 +1,6 @@
-//! The daemon's messages to the service manager that started it: systemd's `sd_notify` protocol.
+//! Notifies the service manager that started the daemon: systemd's `sd_notify` protocol.
 //!
-//! The crates for it send with a call that blocks when the manager does not read, or know no
-//! abstract sockets.
+//! Existing crates block when the manager does not read, or lack abstract sockets.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,8 +18,7 @@ const READY: &str = "READY=1";
 /// The manager's socket: a path, or `@` and an abstract name.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// The time between two signs of life. A shorter one would take a processor, a longer one is no
-/// time that can be computed with.
+/// Limits of the watchdog interval, against a busy loop and an overflow.
 const INTERVAL: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 
 const AGAIN: Duration = Duration::from_millis(100);
@@ -51,7 +49,7 @@ impl Manager {
         Manager { socket: Some(socket), signs_of_life, again: None }
     }
 
-    /// Hosts can connect. A manager that does not read now is told again by [`Manager::alive`].
+    /// Reports that hosts can connect; [`Manager::alive`] retries while the manager does not read.
     pub(crate) fn ready(&mut self) {
         if let Err(problem) = self.tell(READY) {
             warn!("the service manager does not learn yet that this service is ready: {problem}");
@@ -60,12 +58,10 @@ impl Manager {
     }
 
     pub(crate) fn stopping(&self) {
-        // A manager that is not told sees the end of the process.
         let _ = self.tell("STOPPING=1");
     }
 
-    /// Tells the manager, when it is time, that the loop which polls this is alive. Never ends if
-    /// there is no watchdog.
+    /// Reports regularly that the polling loop is alive. Never ends without a watchdog.
     pub(crate) async fn alive(&mut self) {
         tokio::select! {
             () = tick(&mut self.again) => {
@@ -74,7 +70,7 @@ impl Manager {
                 }
             }
             () = tick(&mut self.signs_of_life) => {
-                // The next one may arrive, and two of them have to be missed.
+                // Two must be missed before the watchdog acts.
                 let _ = self.tell("WATCHDOG=1");
             }
         }
@@ -82,7 +78,7 @@ impl Manager {
 
     fn tell(&self, state: &str) -> io::Result<()> {
         let Some((socket, manager)) = &self.socket else { return Ok(()) };
-        // Not connected: a manager that started anew has made its socket anew.
+        // Unconnected: a restarted manager has a new socket.
         socket.send_to_addr(state.as_bytes(), manager).map(drop)
     }
 }

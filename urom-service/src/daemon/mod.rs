@@ -1,4 +1,4 @@
-//! The daemon: it finds plugins, starts workers, and tells hosts where they are.
+//! The daemon: finds plugins, starts workers, and sends their addresses to hosts.
 
 mod address_file;
 mod background;
@@ -52,11 +52,8 @@ use crate::hangup;
 use crate::inherited::close_at_exec;
 use crate::worker::is_loopback;
 
-/// Runs a daemon on this thread, its workers as processes of this same program, until SIGTERM,
-/// SIGINT or SIGHUP, unless that was ignored when the program was started.
-///
-/// `ready` is called with the address once hosts can connect. The service manager that
-/// `NOTIFY_SOCKET` names learns when the daemon is ready and when it stops.
+/// Runs a daemon on this thread, with workers as processes of this program, until SIGTERM, SIGINT
+/// or SIGHUP (unless ignored at the start). Calls `ready` with the address once hosts can connect.
 ///
 /// # Errors
 /// The address is taken or is not this machine's.
@@ -94,7 +91,7 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
                 () = hangup::received(&mut hangup) => "SIGHUP",
             };
             info!("received {name}");
-            // New hosts find the file gone, rather than a daemon that refuses them.
+            // New hosts find no file, rather than a daemon that refuses them.
             drop(address_file);
         };
         let reaper = Reaper::start().context("there is no thread for taking back workers")?;
@@ -103,7 +100,7 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let launcher = Launcher::Process { config: Arc::clone(&config), reaper };
         Ok(serve(listener, config, launcher, Manager::of_environment(), stop).await?)
     });
-    // A plugin that hangs while it is listed keeps its thread; it must not keep the daemon.
+    // A plugin that hangs during listing keeps its thread, but not the daemon.
     runtime.shutdown_background();
     served
 }

@@ -1,5 +1,5 @@
-//! The options of `uromd`, from the words of a command line. A new option is a field and a line of
-//! [`CommandLine::read`] here, and its help in `options.txt`.
+//! The command line of `uromd`. A new option needs a field, a line in [`CommandLine::read`], and
+//! its help in `options.txt`.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -18,14 +18,13 @@ use urom_wire::patience::Patience;
 use super::environment::{allowed, given};
 use crate::log::LogLevel;
 
-/// The help for each option.
+/// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
 
-/// The longest path of a folder for sockets: an address has 107 bytes, and a worker's name takes
-/// some 40 of them.
+/// Longest path of a socket folder: an address has 107 bytes, a worker's name some 40.
 const LONGEST_SOCKET_DIR: usize = 64;
 
-/// A daemon's options: those of `uromd`, which [`OPTIONS`] describes.
+/// The options of `uromd`; see [`OPTIONS`].
 #[derive(Debug, Clone)]
 pub struct DaemonArgs {
     pub(crate) listen: SocketAddr,
@@ -89,36 +88,35 @@ impl DaemonArgs {
         self.sdk_log_level.unwrap_or(LogLevel::WARNING)
     }
 
-    /// How much one host may leave unread: unless it is set, 64 MiB, or 128 messages where these
-    /// are more. A host with 64 tasks in flight, `urom-host`'s default, never has more unread,
-    /// however slowly it reads: the worker may have two answers for each, because a host may have
-    /// an answer, and use its slot again, before UCX tells the worker.
+    /// Limit in bytes of one host's unread messages: by default 64 MiB, or 128 messages if more. A
+    /// host with 64 tasks in flight, `urom-host`'s default, never exceeds it: a task may have two
+    /// answers, because a host may reuse a slot before UCX notifies the worker.
     pub(crate) fn max_unread(&self) -> usize {
         self.max_unread.unwrap_or_else(|| (64 << 20).max(128 * (self.max_message + MESSAGE_LEN)))
     }
 
-    /// The least that can be set: four messages.
+    /// The smallest valid value: four messages.
     pub(crate) fn min_max_unread(&self) -> usize {
         4 * (self.max_message + MESSAGE_LEN)
     }
 }
 
-/// The request of a command line.
+/// A parsed command line.
 #[derive(Debug)]
 pub enum CommandLine {
-    /// To run a daemon. The values are the words that belong to no option.
+    /// Run a daemon. The values are words that do not belong to an option.
     Run(Box<DaemonArgs>, Vec<OsString>),
-    /// To print [`OPTIONS`].
+    /// Print [`OPTIONS`].
     Help,
-    /// To print the version.
+    /// Print the version.
     Version,
 }
 
 impl CommandLine {
-    /// Reads the words behind the program's name.
+    /// Parses the words after the program's name.
     ///
     /// # Errors
-    /// An option is unknown, lacks its value, or has a wrong one: the text names both.
+    /// An option is unknown, lacks its value, or has an invalid value; the text names both.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, String> {
         let mut parser = Parser::from_args(words);
         let (mut args, mut values) = (DaemonArgs::default(), Vec::new());
@@ -180,7 +178,6 @@ struct Value<'a> {
 }
 
 impl Value<'_> {
-    /// What stands behind `=`, or the next word. A word that looks like an option is one.
     fn words(self) -> Result<OsString, String> {
         if let Some(value) = self.parser.optional_value() {
             return Ok(value);
@@ -237,7 +234,6 @@ fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     address.map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0")
 }
 
-/// A folder whose sockets have addresses that are short enough.
 fn socket_dir(text: &str) -> Result<PathBuf, String> {
     let folder = std::path::absolute(text).map_err(|error| error.to_string())?;
     match std::fs::metadata(&folder) {

@@ -1,7 +1,6 @@
-//! One entry of the plugin path: a directory or a file, and what is known of the files there.
+//! One entry of the plugin path: a directory or a file, and the known files there.
 //!
-//! Its file system may hang, which must not keep hosts from the plugins of other entries. So a
-//! thread of its own looks at it.
+//! A separate thread reads it: a hanging file system must not delay plugins of other entries.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -29,7 +28,7 @@ use crate::plugin_file::PluginFileError;
 pub(super) struct PathEntry {
     entry: PathBuf,
     launcher: Launcher,
-    /// Empty while they are being looked at.
+    /// Empty while the thread works on them.
     files: Files,
     looking: Option<Background<(Files, Sight)>>,
 }
@@ -38,7 +37,6 @@ pub(super) type Files = HashMap<PathBuf, Known>;
 
 #[derive(Debug, Default)]
 pub(super) struct Sight {
-    /// Files that may be plugins, by the names that these would have. They are being examined.
     pub(super) candidates: Vec<(PathBuf, String)>,
     pub(super) complaints: Vec<String>,
 }
@@ -123,11 +121,11 @@ fn look(mut before: Files, entry: &Path, launcher: &Launcher) -> (Files, Sight) 
 
 fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
     if entry.is_file() {
-        // The loader looks for a bare name elsewhere.
+        // The loader searches elsewhere for a bare name.
         let bare = entry.parent().is_none_or(|directory| directory.as_os_str().is_empty());
         return Ok(vec![if bare { Path::new(".").join(entry) } else { entry.to_owned() }]);
     }
-    // A file without metadata cannot be read either, and that error says why.
+    // A file without metadata is unreadable; reading reports a better error.
     if let Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) = trust::check(entry)
     {
         let text = format!("the directory {} is skipped: {reason}", entry.display());
@@ -168,7 +166,7 @@ impl Known {
             return Ok(known);
         }
         let looked = match plugin_elf::look(file) {
-            // Not the file's fault, perhaps: the next look tries again.
+            // Possibly not the file's fault: the next search retries.
             Err(error @ LookError::Io(_)) => return Err(error.to_string()),
             looked => looked.map_err(|error| error.to_string()),
         };
@@ -178,8 +176,7 @@ impl Known {
         Ok(Known { identity, looked, shown, answer: None })
     }
 
-    /// The name of the plugin that the file may be, which is examined then unless that was done
-    /// before. Nothing for a library that lies beside plugins.
+    /// Returns a possible plugin's name and starts its examination; `None` for another library.
     fn candidate(&mut self, file: &Path, launcher: &Launcher) -> Result<Option<String>, String> {
         let looked = self.looked.as_ref().map_err(String::clone)?;
         match &looked.missing[..] {
@@ -188,7 +185,7 @@ impl Known {
             [missing, ..] => return Err(PluginFileError::Symbol((*missing).into()).to_string()),
         }
         if let Some(Err(error)) = &looked.description {
-            // Hosts could not tell whether it lays out messages as they do.
+            // Hosts could not check whether message layouts agree.
             return Err(format!("{error}; build it and the service with one release of the kit"));
         }
         let name = plugin_name(file, looked.stated_name())?;

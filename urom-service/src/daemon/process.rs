@@ -1,4 +1,4 @@
-//! A worker's process, from its start until the kernel forgets it.
+//! A worker's process, from its start until it is reaped.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -40,8 +40,7 @@ impl Process {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Waits for the end. The process stays what it is then, a zombie with its number, until this
-    /// is dropped.
+    /// Waits for the end. The process remains a zombie until `self` is dropped.
     pub(crate) async fn ended(&self) -> io::Result<ExitStatus> {
         loop {
             let mut readable = self.end.readable().await?;
@@ -54,8 +53,7 @@ impl Process {
     }
 
     pub(crate) fn kill(&self) {
-        // The number is not another's before the process is taken back. Not every process has a
-        // group of its own.
+        // The number is not reused before reaping. The process may lack its own group.
         let _ = kill_process_group(self.pid, Signal::KILL);
         let _ = pidfd_send_signal(self.end.get_ref(), Signal::KILL);
     }
@@ -69,8 +67,8 @@ impl Drop for Process {
 }
 
 fn watch(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is open and is the same descriptor until it is dropped, which the
-    // `AsyncFd` does, who owns it.
+    // SAFETY: the `AsyncFd` owns the `OwnedFd`, whose descriptor stays the same until it is
+    // dropped.
     Ok(unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) }?)
 }
 
@@ -84,15 +82,13 @@ fn status(end: &WaitIdStatus) -> ExitStatus {
     ExitStatus::from_raw(raw)
 }
 
-/// Reaps processes on a thread of its own.
-///
-/// That can take long: the kernel was seen to spin for 3 s, because the process's last thread
-/// waited for its processor behind a busy worker. Heartbeats must not wait for that.
+/// Reaps processes on a separate thread: the kernel was seen to spin for 3 s, because a process's
+/// last thread waited for its processor behind a busy worker. Heartbeats must not wait for that.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaper(Sender<Pid>);
 
 impl Reaper {
-    /// Starts the thread, which ends some time after the last process is dropped.
+    /// Starts the thread, which ends after the last process was dropped.
     pub(crate) fn start() -> io::Result<Reaper> {
         let (sender, done) = mpsc::channel();
         std::thread::Builder::new().name("urom-reaper".to_owned()).spawn(move || {
@@ -124,13 +120,12 @@ mod tests {
         command
     }
 
-    /// The one letter for what a process is at, if there is such a process.
     fn state(process: &Path) -> Option<char> {
         let stat = std::fs::read_to_string(process.join("stat")).ok()?;
         stat.rsplit_once(") ")?.1.chars().next()
     }
 
-    /// Nobody is told of that, so this looks again and again. The kernel may take seconds.
+    /// Polls, because reaping is not reported. The kernel may take seconds.
     fn wait_until_taken_back(process: &Path) {
         let begin = Instant::now();
         while let Some(state) = state(process) {
@@ -155,7 +150,6 @@ mod tests {
         {
             let process = Process::start(&mut shell(script), &reaper).unwrap();
             let told = process.ended().await.unwrap();
-            // Whether there is a core is the machine's affair.
             let expected = shell(script).status().unwrap();
             assert_eq!(
                 (told.code(), told.signal()),
@@ -212,7 +206,6 @@ mod tests {
         drop(command);
         process.ended().await.unwrap();
         drop(process);
-        // Both had the pipe's other end.
         assert_eq!(told.read_to_end(&mut Vec::new()).unwrap(), 0);
     }
 

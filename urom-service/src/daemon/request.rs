@@ -1,4 +1,4 @@
-//! A host's wish for a worker, checked and turned into the worker's configuration.
+//! Checks a host's request for a worker and builds the worker's configuration.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -48,8 +48,7 @@ pub(crate) fn resolve(
     Ok((config, env))
 }
 
-/// Checks again who may write to a plugin: the host was told of it when it connected, maybe days
-/// ago.
+/// Checks again who may write to a plugin: the host's list may be days old.
 fn plugin(found: &Found) -> Result<PluginItem, Failure> {
     let path = found.file.clone();
     match trust::check(&path) {
@@ -57,7 +56,7 @@ fn plugin(found: &Found) -> Result<PluginItem, Failure> {
             let text = format!("{} is not loaded any more: {reason}", path.display());
             Err(Failure::new(DocaError::NOT_PERMITTED, text))
         }
-        // A file without metadata cannot be loaded either, and that error says why.
+        // A file without metadata cannot be loaded; loading reports a better error.
         Ok(()) | Err(Distrust::Io(_)) => Ok(PluginItem { path, id: found.entry.id }),
     }
 }
@@ -86,8 +85,7 @@ fn variable(
 ) -> Result<(OsString, OsString), Failure> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !text.contains('\0'));
     let (name, value) = parts.ok_or_else(|| {
-        // The daemon's log shows this, too, and the whole string may be a value, which must not be
-        // logged.
+        // The daemon logs this text, and the string may be a secret value.
         let text = format!(
             "entry {at} of the worker's environment is not NAME=value, or has a zero byte in it"
         );

@@ -1,8 +1,7 @@
-//! The roster: the workers, the hosts that wait for them, and the hosts on the way to them.
+//! The registry of workers, of hosts that wait for them, and of hosts on the way to them.
 //!
-//! A state machine without input or output: each event returns actions. A worker's *id* is free
-//! again when the worker is told to leave; its *serial* identifies its process and is never used
-//! twice.
+//! A state machine without I/O: each event returns actions. A worker's *id* is free again when the
+//! worker is dismissed; its *serial* identifies its process and is never reused.
 
 mod entry;
 
@@ -19,8 +18,8 @@ use super::options::Limits;
 pub(crate) type HostKey = u64;
 pub(crate) type Serial = u64;
 
-/// How many requests may wait for one worker that starts. When it is ready each is a message to it,
-/// all at once, and its queue has to have room for others besides.
+/// Limit of requests that wait for a starting worker. Each becomes a message to the worker when it
+/// is ready, and its queue needs capacity for other messages.
 const MOST_WAITING: usize = BACKLOG / 2;
 
 #[derive(Debug)]
@@ -32,7 +31,7 @@ pub(crate) enum Action {
         worker: StartWorker,
     },
     ToWorker(Serial, DaemonToWorker),
-    /// End the stream to a worker, and the worker with it.
+    /// Close the stream to a worker, which ends it.
     Abandon(Serial),
     ToHost(HostKey, DaemonToHost),
     Expire(Serial, u128),
@@ -126,8 +125,7 @@ impl Roster {
             );
         }
         if let Some(entry) = self.of_id(id) {
-            // One that is about to go is waited for, and the worker that takes its place has what
-            // was asked for.
+            // A silent worker is replaced; the next worker gets the requested environment.
             let is_followed = entry.given_up && matches!(entry.state, State::Ready(_));
             let name = WorkerId(id);
             if let Some(env) = &worker.env
@@ -194,8 +192,7 @@ impl Roster {
         ids
     }
 
-    /// A host's stream is over, or is about to be: it waits no more, and does not come. To be told
-    /// twice changes nothing.
+    /// Removes a host from all waiting lists, when its stream ends or is about to. Idempotent.
     pub(crate) fn host_gone(&mut self, host: HostKey) -> Vec<Action> {
         let mut actions = Vec::new();
         for (serial, entry) in &mut self.workers {
@@ -261,8 +258,7 @@ impl Roster {
     }
 
     pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
-        // A host that was not told of its ticket cannot have come with it; its request waits for an
-        // answer.
+        // A host without its ticket cannot have arrived; its request still needs an answer.
         if let Some(entry) = self.workers.get_mut(&serial)
             && let Some(visitor) = entry.visitors.get_mut(&ticket)
             && !matches!(visitor.stage, VisitStage::Pending { .. })
@@ -287,7 +283,7 @@ impl Roster {
         match visitor.stage {
             VisitStage::There => Vec::new(),
             VisitStage::Late => {
-                // The worker would have said by now that it is there.
+                // The worker would have reported the host's arrival by now.
                 entry.visitors.remove(&ticket);
                 Vec::new()
             }
@@ -306,7 +302,7 @@ impl Roster {
         }
     }
 
-    /// A worker's last host left: it ends, unless a host is on the way.
+    /// A worker's last host left: the worker ends, unless a host is on the way.
     pub(crate) fn empty(&mut self, serial: Serial) -> Vec<Action> {
         let is_no_matter = |entry: &Entry| {
             entry
@@ -315,7 +311,7 @@ impl Roster {
                 .all(|one| matches!(one.stage, VisitStage::There | VisitStage::Late))
         };
         match self.workers.get(&serial) {
-            // A worker that is not ready has had no host; those that wait for it want an answer.
+            // A worker that is not ready never had a host; waiting hosts still need an answer.
             Some(entry) if matches!(entry.state, State::Ready(_)) && is_no_matter(entry) => {
                 self.dismiss(serial)
             }
@@ -340,8 +336,7 @@ impl Roster {
         vec![Action::ToWorker(serial, DaemonToWorker::Leave), Action::Abandon(serial)]
     }
 
-    /// Forgets a worker. The hosts that wait for it are told; those that wanted to join it get
-    /// another.
+    /// Removes a worker. Hosts waiting for its start get the failure; joining hosts another worker.
     pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
         let Some(Entry { state, visitors, .. }) = self.workers.remove(&serial) else {
             return Vec::new();
@@ -357,7 +352,7 @@ impl Roster {
             _ => None,
         });
         let mut pending: Vec<_> = pending.collect();
-        // The first one starts the new worker. A host that gave an environment goes before others.
+        // The first host starts the new worker: prefer a host that gave an environment.
         pending.sort_by_key(|(_, again)| again.as_ref().is_none_or(|worker| worker.env.is_none()));
         let mut actions = Vec::new();
         for (waiting, again) in pending {
@@ -370,8 +365,7 @@ impl Roster {
             };
             actions.extend(begun.unwrap_or_else(|failure| vec![failed(host, request, &failure)]));
         }
-        // One that is told may turn out to read nothing, and is forgotten then: what is started for
-        // it comes before that.
+        // Start workers first: a host that does not read is removed when it is notified.
         actions.sort_by_key(|action| !matches!(action, Action::Spawn { .. }));
         actions
     }

@@ -1,4 +1,4 @@
-//! The roster's rules, as events and the actions they give.
+//! The registry's rules, as events and resulting actions.
 
 use super::*;
 use crate::daemon::fuzzing::numbers;
@@ -17,26 +17,24 @@ fn lost() -> Failure {
     Failure::new(DocaError::CONNECTION_RESET, "lost")
 }
 
-/// A roster with tickets 1, 2, 3 and so on, after a [script](play).
+/// A registry with tickets 1, 2, 3 and so on, after a [script](play).
 fn after(limits: Limits, script: &str) -> Roster {
     let mut roster = Roster::new(limits, numbers());
     play(&mut roster, script);
     roster
 }
 
-/// A script for a roster that has the usual limits.
 fn plays(script: &str) {
     after(Limits::default(), script);
 }
 
-/// The same for one that is full soon.
 fn plays_within(workers: usize, workers_per_host: usize, script: &str) {
     after(Limits { hosts: 9, workers, workers_per_host }, script);
 }
 
-/// Runs a script: in each line an event, and the actions behind `->`, if they matter. Host 1 asks
-/// with request 10, host 2 with 20. `start HOST ID` takes `plugins=MASK`, `gid=N` and
-/// `env=NAME=value`, too; the id may be `any`.
+/// Runs a script. Each line is an event, and the actions after `->` if they matter. Host 1 sends
+/// request 10, host 2 request 20. `start HOST ID` accepts `plugins=MASK`, `gid=N` and
+/// `env=NAME=value`; the id may be `any`.
 fn play(roster: &mut Roster, script: &str) {
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (event, expected) = line
@@ -195,8 +193,8 @@ fn a_worker_that_does_not_confirm_in_time_or_is_overdue_fails_the_request() {
 
 #[test]
 fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
-    // Host 2 has a ticket, and cannot have come without knowing it. The next worker starts at once,
-    // while the old process still ends, whose end does not touch it.
+    // Host 2 did not receive its ticket, so it cannot have arrived. The next worker starts while
+    // the old process still ends.
     plays(
         "start 1 7
          ready 1
@@ -234,8 +232,7 @@ fn tickets_of_a_host_that_is_gone_are_forgotten_and_no_worker_stays_for_it() {
 
 #[test]
 fn no_worker_is_started_for_a_host_that_was_given_up() {
-    // A host that does not read is gone before anybody asks for its plugins, and again when its
-    // stream has ended.
+    // A host that does not read is removed before its plugins are used, and again at its end.
     plays(
         "start 1 7
          ready 1
@@ -305,7 +302,7 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
 
 #[test]
 fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
-    // One that falls silent while it starts is none to follow.
+    // A worker that falls silent during its start is not replaced.
     let mut roster = after(
         Limits::default(),
         "start 4 8
@@ -324,14 +321,13 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
         panic!("{told:?}")
     };
     assert_eq!(worker.env, with_variables(&["MARK=kept"]).env);
-    // The old one's silence is over.
     play(&mut roster, "silent 2\n start 3 7 env=MARK=lost -> host 3: 30 failed ALREADY_EXIST");
 }
 
 #[test]
 fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started()
 {
-    // Tickets are in no order, so not once only.
+    // Tickets are random, so try several times.
     for with in 2..12 {
         let mut roster = after(Limits::default(), "start 1 7\n ready 1\n silent 1");
         let with_env = with_variables(&["MARK=kept"]);
@@ -421,8 +417,8 @@ fn a_host_has_so_many_workers_whether_it_waits_for_them_or_is_there() {
 
 #[test]
 fn a_host_that_came_as_it_was_given_up_has_a_place_from_then_on() {
-    // A place is free when the host never came, or its worker is gone. The last worker had let the
-    // host in before it heard that the host was given up.
+    // A slot is free when the host never arrived, or its worker has ended. The last worker accepted
+    // the host before the cancellation reached it.
     plays_within(
         9,
         1,
@@ -474,9 +470,8 @@ fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_the
     play(&mut roster, "start 9000 8 -> spawn 2 as 8 for 9000");
     let told = texts(roster.ready(1, ([127, 0, 0, 1], 5000).into()));
     let told = told.iter().filter(|text| text.starts_with("worker 1: expect")).count();
-    // There is one message before them.
     assert!(told == MOST_WAITING && told + 1 < BACKLOG);
-    // Those who wanted to join a worker that died wait for the next one, up to the same number.
+    // Hosts that joined a dead worker wait for the next worker, up to the same limit.
     let more = 5;
     for host in 0..MOST_WAITING as HostKey + more {
         roster.start(host, 2, wish(7), KNOWN);

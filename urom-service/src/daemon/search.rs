@@ -1,4 +1,4 @@
-//! The search for plugins: one look at the plugin path serves all hosts that wait for one.
+//! The search for plugins: one search serves all waiting hosts.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Has `look` called once, and again as hosts ask for it, on a thread that may wait for files
-    /// and directories. It is there before any host comes, when there may be no thread.
+    /// Starts a thread that calls `look` once, and again for each request.
     pub(crate) fn begin(
         look: impl FnMut() -> Vec<Found> + Send + 'static,
     ) -> Result<Search, String> {
@@ -45,13 +44,13 @@ fn serve(
 ) {
     let mut waiting: Vec<Asker> = Vec::new();
     loop {
-        // After a panic, which is reported, the tasks that wait notice that the thread is gone.
+        // If `look` panics, waiting tasks notice the closed channel.
         let found = Arc::<[Found]>::from(look());
         latest.send_replace(Some(Arc::clone(&found)));
         for answer in waiting.drain(..) {
             let _ = answer.send(Arc::clone(&found));
         }
-        // A task that came during a look may have missed something, and waits for the next.
+        // A search may miss changes for tasks that came during it, so they wait for the next.
         if asked.blocking_recv_many(&mut waiting, usize::MAX) == 0 {
             return;
         }

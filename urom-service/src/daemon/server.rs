@@ -1,4 +1,4 @@
-//! The daemon's one loop: it owns the roster, and everything else tells it what happened.
+//! The daemon's loop: it owns the registry and handles all events.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -99,7 +99,7 @@ async fn run(
             () = &mut stop => break,
             Some(event) = happened.recv() => {
                 server.handle(event);
-                // Hundreds may wait: heartbeats go on in between.
+                // Between hundreds of events, heartbeats must go on.
                 yield_now().await;
             }
             Some(_) = server.supervisors.join_next() => {}
@@ -205,8 +205,7 @@ impl Server {
         }
     }
 
-    /// Starts a worker. Looking at its plugins' files and starting a process may take long, so a
-    /// thread does it.
+    /// Starts a worker on a thread: checking its plugins and starting a process may take long.
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
         let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
@@ -261,7 +260,7 @@ impl Server {
 
     fn tell_worker(&mut self, serial: Serial, message: DaemonToWorker) {
         let Some(link) = self.workers.get(&serial) else { return };
-        // One whose stream has ended is about to be reported gone, with the cause.
+        // The end of a closed stream is reported separately, with its cause.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(message) {
             warn!(
                 "worker {} does not read the messages of the daemon, which closes its connection",
@@ -279,10 +278,8 @@ impl Server {
                 "host {} does not read the messages of the daemon, which closes its connection",
                 host.peer
             );
-            // Its stream may have ended by itself.
             let _ = host.give_up.send(());
-            // Not only when its stream has ended: until then a worker would be started for it, and
-            // without its plugins.
+            // Not at the stream's end: until then, a worker might be started for this host.
             let actions = self.roster.host_gone(key);
             self.act(actions);
         }

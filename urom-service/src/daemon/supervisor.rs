@@ -1,4 +1,4 @@
-//! One worker from its start to its end, as the daemon sees it.
+//! Supervises one worker from its start to its end.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -22,8 +22,7 @@ use crate::aside::result_of;
 
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait for the cause of a death before reporting it without, and for the last words
-/// of a worker that has ended.
+/// How long to wait for the cause of a death, and for the last messages of an ended worker.
 const CAUSE: Duration = Duration::from_millis(300);
 
 pub(crate) async fn supervise(
@@ -47,18 +46,17 @@ pub(crate) async fn supervise(
     };
     let over = async {
         body.ended().await;
-        // A process that a plugin started may hold the stream open.
+        // A child of a plugin may keep the stream open.
         sleep(CAUSE).await;
     };
     let end = tokio::select! {
-        // The last message of a worker that has ended counts, however late this task runs.
+        // The last message of an ended worker counts, even if this task runs late.
         biased;
         end = talk(serial, stream, first_word, outgoing, &events, patience) => end,
         () = over => None,
     };
     if matches!(end, Some(StreamError::Silent(_))) {
-        // Its hosts hear nothing either, and are about to notice. If it were killed before, it
-        // would look to them like a crash. The receiver is gone when the daemon ends.
+        // Its hosts time out soon, too. Killed earlier, the worker would look crashed to them.
         let _ = events.send(Event::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }
@@ -95,16 +93,15 @@ async fn talk(
     if let Err(error) =
         greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, patience).await
     {
-        // A worker that dies before it greets just closes the stream.
         return Some(error);
     }
     relay::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
         .await
 }
 
-/// Removes the file of a worker's socket, which a worker that was killed has left behind.
+/// Removes the socket file of a worker that was killed.
 pub(crate) async fn remove_socket(file: PathBuf) {
-    // It is usually not there: either no host asked for it, or the worker removed it.
+    // Usually missing: no host requested it, or the worker removed it.
     let removed = result_of("urom-socket", move || match std::fs::remove_file(&file) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(format!("{}: {error}", file.display()))

@@ -1,4 +1,4 @@
-//! Tickets: random numbers by which a worker recognizes the hosts that the daemon sent.
+//! Tickets: random numbers that identify the daemon's hosts to a worker.
 
 use urom_abi::DocaError;
 
@@ -53,7 +53,6 @@ mod tests {
         assert!(is_failure(first, (1, 10)) && is_failure(second, (2, 20)), "{actions:?}");
         assert!(matches!(leave, Action::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
         assert!(matches!(abandon, Action::Abandon(1)), "{actions:?}");
-        // Its id is free.
         assert!(matches!(&*roster.start(3, 30, wish(7), 1), [Action::Spawn { serial: 2, .. }]));
     }
 

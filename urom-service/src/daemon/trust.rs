@@ -1,10 +1,10 @@
-//! Whether anybody but root and the service's user could replace a plugin.
+//! Checks that only root and the service's user can replace a plugin.
 //!
-//! Every directory on the way counts, also of symbolic links. A directory with the sticky bit may
-//! be on the way, but may not hold plugins. The user's private group counts as the user, but not
-//! root's, and not where an access control list names others. The owners of this program's file and
-//! of the directories above it count as the user: they can replace the program. In a user namespace
-//! that does not map root, root's files have the number of all unmapped users: that counts as root.
+//! Every directory on the path counts, also of symbolic links. Sticky directories may be on the
+//! path, but may not contain plugins. The user's private group counts as the user, except for root,
+//! and except where an access control list names others. The owners of this program's file and its
+//! parent directories count as the user: they can replace the program. In a user namespace without
+//! root, root's files have the number of all unmapped users; it counts as root.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -19,10 +19,9 @@ const MAX_LINKS: usize = 40;
 
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
-/// The kernel's name for a list of users and groups with rights of their own. Where there is one,
-/// the group's bits are the most that any of them may do.
+/// Attribute of an access control list; the group's bits limit its users and groups.
 const ACCESS_LIST: &str = "system.posix_acl_access";
-/// In a directory with this bit only a file's owner may remove or rename it.
+/// In a directory with this bit, only a file's owner may remove or rename the file.
 const STICKY: u32 = 0o1000;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +34,7 @@ pub(crate) enum Distrust {
     Owner { path: PathBuf, whose: String, user: u32, remedy: String },
 }
 
-/// What to do about a place that others may write to. One with the sticky bit is theirs, as `/tmp`.
+/// Returns the remedy for a path that others can write. A sticky directory, like `/tmp`, is shared.
 fn remedy_of(mode: u32) -> &'static str {
     match mode & STICKY {
         0 => {
@@ -51,7 +50,7 @@ struct Truster {
     user: u32,
     group: u32,
     owners: Vec<u32>,
-    /// The number of users that this user namespace does not map, unless that number is a user's.
+    /// The number of unmapped users in this namespace, unless it is a real user's.
     unmapped: Option<u32>,
 }
 
@@ -71,9 +70,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Distrust> {
     truster.walk(&std::path::absolute(path)?, true, &mut 0)
 }
 
-/// The owners of a file and of the directories on the way to it, a path without links.
-///
-/// In a user namespace all owners without a number there have one number, which identifies no user.
+/// The owners of a file and its parents, without links, except the number of unmapped users.
 fn owners(program: &Path) -> Vec<u32> {
     let (parts, unmapped) = (program.ancestors(), unmapped());
     let owners = parts.filter_map(|part| Some(fs::symlink_metadata(part).ok()?.uid()));
@@ -85,20 +82,18 @@ fn unmapped() -> u32 {
     number.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_534)
 }
 
-/// Whether a map of users (a line has the first number inside, outside, and how many follow) has
-/// the outer root.
+/// Returns whether a user map (first inner and outer numbers, count) contains the outer root.
 fn maps_root(map: &str) -> bool {
     map.lines().any(|line| line.split_whitespace().nth(1) == Some("0"))
 }
 
-/// Whether a map of users has all of them, under their own numbers.
+/// Returns whether a user map is the identity for all users.
 fn maps_all(map: &str) -> bool {
     map.lines().any(|line| line.split_whitespace().eq(["0", "0", "4294967295"]))
 }
 
 impl Truster {
-    /// Judges a place, or (`is_last` false) what is on the way to one, and all directories and
-    /// links on the way there.
+    /// Checks a path, or (`is_last` false) a part of one, with all its directories and links.
     fn walk(&self, path: &Path, is_last: bool, links: &mut usize) -> Result<(), Distrust> {
         for (above, step) in path.ancestors().enumerate().collect::<Vec<_>>().into_iter().rev() {
             let is_last = is_last && above == 0;
@@ -118,7 +113,7 @@ impl Truster {
         Ok(())
     }
 
-    /// Judges the place itself, or (`is_last` false) a directory on the way to it.
+    /// Checks the file itself, or (`is_last` false) a directory on the path.
     fn judge(&self, path: &Path, metadata: &Metadata, is_last: bool) -> Result<(), Distrust> {
         self.judge_owner(path, metadata)?;
         let mode = metadata.mode() & 0o7777;
@@ -159,7 +154,7 @@ impl Truster {
 fn has_access_list(path: &Path) -> io::Result<bool> {
     match lgetxattr(path, ACCESS_LIST, &mut [0_u8; 0][..]) {
         Ok(_) => Ok(true),
-        // No list, or a file system without any.
+        // The file lacks a list, or the file system does not support lists.
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! Places from which plugins are loaded, and those from which they are not.
+//! Trusted and untrusted paths of plugins.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -7,7 +7,6 @@ use rustix::fs::XattrFlags;
 
 use super::*;
 
-/// A directory of the test's user, below which modes and owners change.
 struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -16,7 +15,7 @@ impl Tree {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        // The place of temporary files may itself be behind a link.
+        // The temporary directory may be behind a link.
         self.0.path().canonicalize().unwrap().join(name)
     }
 
@@ -52,7 +51,7 @@ fn a_mode_that_lets_others_write_refuses_what_it_holds() {
     for (changed, mode, is_directory_good, is_file_good) in [
         ("up", 0o755, true, true),
         ("up", 0o777, false, false),
-        // The sticky bit makes a directory passable, and no place for plugins.
+        // A sticky directory may be on the path, but may not contain plugins.
         ("up", 0o1777, true, true),
         ("up/below", 0o1777, false, true),
         ("up/below", 0o777, false, false),
@@ -97,8 +96,7 @@ fn a_group_that_may_write_is_the_users_own_and_not_root_s() {
 
 #[test]
 fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
-    /// As the kernel takes it: version 2; tag, rights and number of the owner, of another user, of
-    /// the group, of the most that these may do, and of everybody else.
+    /// The kernel's format: version 2; tag, rights and id for owner, user, group, mask, others.
     const LIST: [(u16, u16, u32); 5] = [
         (1, 7, u32::MAX),
         (2, 7, 54321),
@@ -108,7 +106,7 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
     ];
     let tree = Tree::new();
     let path = tree.directory("listed", 0o775);
-    // Root's own group counts as any other, so root takes one for this test.
+    // Root's own group gets no special treatment, so root takes another group for this test.
     let own = chown(&path, None, Some(12345)).map(|()| 12345);
     let group = own.unwrap_or_else(|_| fs::metadata(&path).unwrap().gid());
     let judge = truster(group, group, Vec::new());
@@ -125,7 +123,6 @@ fn a_user_whom_an_access_list_lets_write_is_not_the_users_own_group() {
         return;
     }
     assert!(do_others_write());
-    // What the message asks for.
     tree.set("listed", 0o755);
     assert!(!do_others_write());
 }
@@ -150,12 +147,11 @@ fn links_count_as_what_they_lead_through() {
     check(&tree.path("link/file.so")).unwrap();
     check(&inside).unwrap();
     for (path, part) in [
-        // A good place by way of a link that others may replace, and the other way round.
+        // A good path through a link that others may replace, and the reverse.
         ("open/link/file.so", "open"),
         ("good/link", "open"),
-        // By way of one and out of it again.
         ("open/../good/file.so", "open"),
-        // Up to what was only on the way.
+        // Through a link to a directory that may only be on the path.
         ("sticky/inside/up", "sticky"),
         ("round", "Too many levels"),
         ("dangling", "No such file"),
@@ -176,7 +172,6 @@ fn what_belongs_to_somebody_else_is_refused_unless_that_user_can_replace_the_pro
     judge(owners(&program)).unwrap();
     let text = judge(vec![user]).unwrap_err().to_string();
     assert!(text.contains(&format!("`--user {owner}`")) && text.contains(&user.to_string()));
-    // Only root can give things away.
     if chown(&path, Some(12345), None).is_ok() {
         let text = refused(&path);
         assert!(text.contains("--user 12345") && text.contains("(0)"), "{text}");

@@ -1,5 +1,4 @@
-//! Measures the turns of the daemon's loop: each poll of one of its futures is one. A turn that
-//! takes long keeps the loop from its heartbeats.
+//! Measures the daemon loop's turns, which are polls of its futures. A long turn delays heartbeats.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +14,7 @@ pub(crate) fn measured<F: Future>(
     what: &'static str,
     future: F,
 ) -> impl Future<Output = F::Output> {
-    // An async function would hold the future twice: as its argument, and in the box.
+    // An async function would store the future twice: as its argument, and in the box.
     let mut future = Box::pin(future);
     poll_fn(move |cx| {
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The process in which a plugin is examined. It writes one [`Step`] for each that it has done.
+//! The process that examines a plugin. It writes one [`Step`] for each completed step.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -29,9 +29,9 @@ pub(crate) fn run(file: &Path) -> Result<()> {
     }
 }
 
-/// Makes this process end with the process that asked for it, which holds the other end of standard
-/// input. That one may be no parent: a launcher may stand between. A thread waits for as long as
-/// this process lives, because a sibling between fork and exec holds that end for a moment.
+/// Makes this process end with its requester (not always the parent), which holds the other end of
+/// standard input. A thread keeps polling, as a sibling between fork and exec holds that end
+/// briefly.
 fn end_with_parent() -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let pipe = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -43,7 +43,7 @@ fn end_with_parent() -> Result<()> {
         while poll(&mut pipe, None) == Err(Errno::INTR) {}
         let _ = kill_process(getpid(), Signal::KILL);
     })?;
-    // The start of a thread takes a lock of the loader, which holds it while a plugin is loaded.
+    // Wait for the thread: its start takes the loader lock, which is held while a plugin is loaded.
     Ok(running.recv()?)
 }
 
@@ -54,8 +54,7 @@ fn lower(resource: Resource, most: u64) -> Result<()> {
 }
 
 fn ask(file: &Path, out: &mut File) -> Result<()> {
-    // SAFETY: this process exists to find out what the file does. Its limits and its end with the
-    // parent keep a bad one from others.
+    // SAFETY: this process only runs this file; its limits and its end protect other processes.
     let loaded = unsafe { Loaded::load(file) }?;
     tell(out, &Step::Loaded)?;
     tell(out, &Step::Version(loaded.version()?))?;

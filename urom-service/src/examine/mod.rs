@@ -1,7 +1,7 @@
-//! Examines a plugin's file: a process of its own loads it and calls its two functions.
+//! Examines a plugin file: a separate process loads it and calls its two functions.
 //!
-//! A plugin may do anything as it is loaded: abort, exit, hang, print without end. Only the process
-//! that loads it suffers. It is this same program, as `uromd examine FILE`.
+//! A plugin may abort, exit, hang or print endlessly during loading. Only the process that loads it
+//! suffers. That process is this program, started as `uromd examine FILE`.
 
 mod child;
 
@@ -26,32 +26,32 @@ use crate::plugin_file::PluginFileError;
 
 pub(crate) use child::run as run_child;
 
-/// The argument by which the program knows that it is to examine a file.
+/// The argument that makes the program examine a file.
 pub(crate) const EXAMINE: &str = "examine";
 
-/// How long a plugin may take for all of it, as a rule.
+/// Default time limit for the whole examination.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How a process ended that somebody else killed, or the kernel.
+/// End of a process that the kernel or another process killed.
 pub(crate) const KILLED: &str = "signal: 9 (SIGKILL)";
 
 const SAID: usize = 400;
 
 const READ: u64 = 1 << 16;
 
-/// How many bytes it may write to one file: what it prints is kept in memory.
+/// File size limit in bytes for the process: its output is kept in memory.
 const MOST: u64 = 16 << 20;
 
-/// What a plugin was asked.
+/// A stage of the examination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It was loaded: its constructors ran.
+    /// Loading the file: its constructors run.
     Load,
-    /// `urom_plugin_get_version` was called.
+    /// Calling `urom_plugin_get_version`.
     Version,
-    /// `urom_plugin_get_iface` was called.
+    /// Calling `urom_plugin_get_iface`.
     Iface,
-    /// Everything had been answered, and its process ended: its destructors ran.
+    /// Ending the process after all answers: its destructors run.
     Exit,
 }
 
@@ -66,28 +66,28 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What went wrong.
+/// The cause of a failed examination.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    /// The loader, or a function of the plugin, said so.
+    /// The loader or a function of the plugin returned an error.
     #[error(transparent)]
     Refused(#[from] PluginFileError),
-    /// It did not come back in time.
+    /// The plugin did not return in time.
     #[error("it did not come back within {} s {stage}: the service examines it again when the file changes", .limit.as_secs())]
     Hang {
-        /// Where.
+        /// The stage that hung.
         stage: Stage,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// It ended its process.
+    /// The plugin ended its process.
     #[error("it ended its process ({how}) {stage}{}", said_so(.said.as_deref()))]
     Crash {
-        /// Where.
+        /// The stage of its end.
         stage: Stage,
         /// A signal or an exit code.
         how: String,
-        /// What it printed before.
+        /// The plugin's output before that.
         said: Option<String>,
     },
 }
@@ -96,7 +96,7 @@ fn said_so(said: Option<&str>) -> String {
     said.map_or_else(String::new, |said| format!(", and printed: {said}"))
 }
 
-/// What a plugin answered, as far as it did.
+/// The answers of a plugin, as far as it got.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Examined {
     /// The plugin's version.
@@ -105,18 +105,18 @@ pub struct Examined {
     pub api_version: Option<u64>,
     /// The methods that are NULL.
     pub missing: Vec<&'static str>,
-    /// What kept it from answering all of it, or from ending in order.
+    /// The error that stopped the examination, or its orderly end.
     pub trouble: Option<Trouble>,
 }
 
 impl Examined {
-    /// The version and the version word of a plugin that can be served.
+    /// Returns the version and the version word of a plugin that can be served.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why the plugin cannot be served.
     pub fn servable(&self) -> Result<(u64, u64), Trouble> {
         match &self.trouble {
-            // The daemon does not care how a process ends that has answered.
+            // The daemon ignores a bad end of the process after all answers.
             None
             | Some(
                 Trouble::Hang { stage: Stage::Exit, .. }
@@ -145,8 +145,8 @@ enum Step {
     Refused(PluginFileError),
 }
 
-/// This same program, however it was started, and whatever has become of its file. Its arguments
-/// begin with `words`, which lead it to `uromd::main_of`.
+/// Returns a command that starts this program, even if its file was replaced. Its arguments begin
+/// with `words`, which lead to `uromd::main_of`.
 ///
 /// # Errors
 /// `/proc` is not mounted.
@@ -158,26 +158,25 @@ pub fn this_program(words: &[OsString]) -> io::Result<Command> {
     })?;
     let mut command = Command::new(THIS);
     let own = std::env::current_exe().ok().filter(|_| !words.is_empty());
-    // The name that `ps` shows: `uromd`, or the program that contains it.
+    // Shown by `ps`.
     let name = own.as_deref().and_then(Path::file_name);
     command.arg0(name.unwrap_or("uromd".as_ref())).args(words);
     Ok(command)
 }
 
-/// Examines a file. `command` starts this program; blocks until its process has ended, or `limit`
-/// has passed.
+/// Examines a file with `command`, which starts this program. Blocks for at most `limit`.
 ///
 /// # Errors
-/// There can be no such process, or it may not write what it prints (`ulimit -f`).
+/// The process cannot be started, or `ulimit -f` is too low for its output.
 pub fn examine(mut command: Command, file: &Path, limit: Duration) -> io::Result<Examined> {
-    // The loader looks for a bare name elsewhere.
+    // The loader searches elsewhere for a bare name.
     let file = std::path::absolute(file)?;
     urom_memory::require_file_size(MOST)?;
     let (mut told, mut said) = (memory("told")?, memory("said")?);
     let mut child = command
         .arg(EXAMINE)
         .arg(file)
-        // It closes with this process, which the child notices.
+        // It closes when this process ends; the child watches it.
         .stdin(Stdio::piped())
         .stdout(told.try_clone()?)
         .stderr(said.try_clone()?)
@@ -198,13 +197,12 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Waits for the end, which is forced when time is over; then there is no status.
+/// Waits for the process to end, and kills it at the limit; then the status is `None`.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let group = Pid::from_child(child);
     let ended = has_ended(group, limit);
-    // The group is there for as long as anybody of it is; the child itself is not waited for yet.
+    // The group id stays valid: the child is not reaped yet.
     let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    // The plugin may have left the group.
     let _ = child.kill();
     let status = child.wait()?;
     Ok(ended?.then_some(status))
@@ -273,7 +271,7 @@ mod tests {
         let parents = rustix::process::getpgrp();
         let mut command = Command::new("sh");
         command.args(["-c", "exec sleep 60"]);
-        // SAFETY: one system call, which allocates nothing and takes no lock.
+        // SAFETY: a single system call, which does not allocate or lock.
         unsafe {
             command.pre_exec(move || Ok(rustix::process::setpgid(None, Some(parents))?));
         }

@@ -1,4 +1,4 @@
-//! Cargo's lists of sources: `libNAME.d` beside a library, and `NAME.d` beside a copy of it.
+//! Cargo's lists of sources: `libNAME.d` beside a library, `NAME.d` beside its copy.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use urom_os::named_file;
 
-/// The most bytes of a list: one names some hundred files.
+/// Size limit of a list in bytes.
 pub(super) const MOST: usize = 16 << 20;
 
-/// The contents of a file `NAME.d` beside the copy `NAME.so` of a library: cargo's list of sources,
-/// for the copy. `None` where cargo wrote no list.
+/// Returns the contents of `NAME.d` for the copy `NAME.so` of a library: cargo's list of sources,
+/// rewritten for the copy. `None` without a list from cargo.
 ///
-/// Give the copy the library's time of modification: a source may have been changed between the
-/// two.
+/// Give the copy the library's modification time: a source may change between the two.
 pub fn list_of_copy(library: &Path, copy: &Path) -> Option<Vec<u8>> {
     let library = library.canonicalize().ok()?;
     let list = named_file::read(&library.with_extension("d"), MOST).ok()?;
@@ -36,8 +35,7 @@ fn escaped(path: &Path) -> Vec<u8> {
     })
 }
 
-/// The files that a list names for a library: a rule of make, in which spaces within names are
-/// escaped.
+/// Returns the source files of a library from a list: a make rule with escaped spaces.
 pub(super) fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
     let rule = list.split(|byte| *byte == b'\n').next()?;
     let mut names = vec![Vec::new()];
@@ -59,10 +57,10 @@ pub(super) fn sources(list: &[u8], library: &Path) -> Option<Vec<PathBuf>> {
     Some(names.map(OsString::from_vec).map(|name| base.join(name)).collect())
 }
 
-/// The directory by which the names of a list for `target` are meant, if that is the list of
-/// `library`: cargo writes them without the directory that `build.dep-info-basedir` names.
+/// Returns the base directory of the names in a list for `target`, if the list belongs to
+/// `library`: cargo leaves out the directory in `build.dep-info-basedir`.
 fn base_of<'a>(target: &Path, library: &'a Path) -> Option<&'a Path> {
-    // One list is for all kinds of the library, and names one of them, such as `libNAME.rlib`.
+    // One list covers all kinds of the library and names one, such as `libNAME.rlib`.
     let is_library = |target: &Path| target.with_extension("") == library.with_extension("");
     if target.is_absolute() {
         return is_library(&target.canonicalize().ok()?).then_some(library.parent()?);

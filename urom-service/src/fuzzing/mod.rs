@@ -10,7 +10,7 @@ pub use crate::worker::control_thread::fuzzing::worker_control;
 pub use crate::worker::data::fuzzing::worker_frames;
 pub use crate::worker::memory::remote::fuzzing::memory_answers;
 
-/// Every target of this crate, and its body.
+/// Every target of this crate, with its body.
 pub const ALL: [(&str, Body); 4] = [
     ("daemon", daemon),
     ("memory_answers", memory_answers),

@@ -1,11 +1,11 @@
-//! Real messages, and programs with them, as first inputs of the targets.
+//! Real messages, and programs of them, as first inputs of the targets.
 
 use urom_wire::control::*;
 use urom_wire::domain::{Member, Participant};
 use urom_wire::fuzzing::corpus::{Seeds, strange};
 use urom_wire::fuzzing::frames;
 
-/// One step of a program: what it does, to whom, and a message.
+/// One step of a program: kind, peer and message.
 fn step<T: serde::Serialize>(kind: u8, whom: u8, message: &T) -> Vec<u8> {
     let bytes = postcard::to_extend(message, Vec::new()).unwrap();
     [&[kind + 8 * whom, bytes.len() as u8], &bytes[..]].concat()
@@ -113,7 +113,7 @@ pub(super) fn of_worker_control() -> Seeds {
     ]
 }
 
-/// Steps of the hosts: coming in, commands as slot, kind and byte, a turn, any bytes.
+/// Steps of the hosts: connect, commands (slot, kind, byte), a turn, arbitrary bytes.
 pub(super) fn of_worker_frames() -> Seeds {
     let came = |attach: Attach| {
         let bytes = postcard::to_extend(&attach, Vec::new()).unwrap();
@@ -134,10 +134,10 @@ pub(super) fn of_worker_frames() -> Seeds {
     let leaves = vec![0, 3, 3, 0, 1, 1, 1, 1, 1, 2, 1, 1, 3, 1, 1, 7, 2, 15, 0, 15];
     let long = vec![0, 3, 1, 0, 0xf4, 0, 1, 0x84, 0, 7];
     let back_at_once = vec![0, 3, 1, 0, 0, 0, 0, 0, 0, 33, 0, 0, 7, 7];
-    // A frame's slot, its kind and what it is filled with: see the plugin.
+    // A frame's slot, kind and fill byte: see the plugin.
     let called: Vec<u8> =
         (0..8).flat_map(|kind| [3, 0, kind, 4, kind << 4 | 1, 7]).collect::<Vec<u8>>();
-    // Held back, with deadlines and without, and cancelled: what is there, and what is not.
+    // Delayed commands, with and without deadlines, cancelled with valid and invalid ids.
     let cancelled = vec![
         0, 3, 3, 0, 2, 1, 1, 0x22, 9, 1, 2, 0x24, 0xff, 0x51, 3, 0x11, 7, 3, 3, 0, 0x10, 1, 0x12,
         2, 0x1f, 8, 0x11, 7, 2, 7,
@@ -156,7 +156,6 @@ pub(super) fn of_worker_frames() -> Seeds {
         ("long".to_owned(), long),
         ("bytes".to_owned(), bytes),
         ("strange".to_owned(), [vec![0, 8], strange(), vec![3, 0, 4, 0, 0, 7]].concat()),
-        // A host, and what others send by its channel.
         (
             "of-others".to_owned(),
             vec![

@@ -1,4 +1,4 @@
-//! How much is logged: a limit on DOCA's scale, as users give it on a command line.
+//! The log level of the command line, on DOCA's scale.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,18 +7,15 @@ use tracing::level_filters::LevelFilter;
 use urom_abi::log::{DISABLE, Level};
 use urom_log::filter_of;
 
-/// A level of DOCA's scale (`enum doca_log_level`), 10 to 70.
+/// A level on DOCA's scale (`enum doca_log_level`), 10 to 70.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LogLevel(u8);
 
 impl LogLevel {
-    /// Nothing (10).
     pub(crate) const DISABLE: LogLevel = LogLevel(DISABLE as u8);
-    /// Warnings (40).
     pub(crate) const WARNING: LogLevel = LogLevel::of(Level::Warning);
-    /// What happens (50): the default.
+    /// The default (50).
     pub(crate) const INFO: LogLevel = LogLevel::of(Level::Info);
-    /// Details (60).
     pub(crate) const DEBUG: LogLevel = LogLevel::of(Level::Debug);
 
     pub(crate) const fn of(level: Level) -> LogLevel {
@@ -37,7 +34,7 @@ impl LogLevel {
         Level::ALL.into_iter().rev().find(|level| self.allows(*level))
     }
 
-    /// The same level in UCX's words, for `UCX_LOG_LEVEL`.
+    /// Returns UCX's name of the level, for `UCX_LOG_LEVEL`.
     pub(crate) fn ucx_name(self) -> &'static str {
         match self.most() {
             None | Some(Level::Crit) => "fatal",

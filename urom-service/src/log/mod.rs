@@ -1,12 +1,11 @@
-//! The log of daemon and workers: one line an event, in DOCA's format, on standard error.
+//! The log of daemon and workers: one line per event, in DOCA's format, on standard error.
 //!
-//! Code logs with [`tracing`]; this is the subscriber. Levels are DOCA's numbers. Events of this
-//! crate and lines of plugins are held to the program's level, events of other crates to the SDK
-//! level. Events name their place in the code when details are logged (60), lines of plugins
-//! always.
+//! Code logs with [`tracing`]; this is the subscriber. Levels are DOCA's numbers. The program level
+//! limits events of this crate and plugin lines, the SDK level limits events of other crates.
+//! Events show their source location at level 60 and above, plugin lines always.
 
-/// Logs a line of a kind that others can cause at any rate. Each place that says so has a
-/// [`LineBudget`](urom_log::LineBudget) of its own in a process.
+/// Logs a line of a kind that peers can cause at any rate. Each call site has its own
+/// [`LineBudget`](urom_log::LineBudget) in a process.
 macro_rules! limited {
     ($level:ident, $($text:tt)+) => {{
         static BUDGET: $crate::log::Budget = $crate::log::Budget::new(std::sync::Mutex::default);
@@ -51,14 +50,12 @@ const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
 static PROCESS: OnceLock<Log> = OnceLock::new();
 
 impl Log {
-    /// A log whose lines carry `name`; events of this crate and lines of plugins up to `program`,
-    /// events of other crates up to `sdk`.
+    /// `program` limits events of this crate and plugin lines, `sdk` events of other crates.
     pub(crate) fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
         Log { name: name.into(), program, plugins: program, sdk }
     }
 
-    /// The log of an embedded service: only warnings of the service, and lines of plugins down to
-    /// `INFO`.
+    /// The log of an embedded service: its warnings, and plugin lines down to `INFO`.
     pub(crate) fn embedded() -> Log {
         Log {
             plugins: LogLevel::INFO,
@@ -70,17 +67,15 @@ impl Log {
         Log { name: name.into(), ..self.clone() }
     }
 
-    /// Makes this the log of the whole process, and of the plugins in it that log through
-    /// `doca_log`. The first call wins.
+    /// Makes this the log of the process and of its plugins' `doca_log`. The first call wins.
     pub(crate) fn install(self) {
-        // A second log in one process is no reason to fail: the first one goes on.
+        // A second log in the process is not an error: the first log stays.
         let log = PROCESS.get_or_init(|| self);
         urom_log::set_process_log(log);
         let _ = dispatcher::set_global_default(Dispatch::new(log.clone()));
     }
 
-    /// Makes this the log of the current thread for as long as the guard lives, unless the program
-    /// has a subscriber of its own.
+    /// Makes this the current thread's log while the guard lives, unless a subscriber is set.
     pub(crate) fn install_if_none(self) -> Option<dispatcher::DefaultGuard> {
         let none = dispatcher::get_default(|current| current.is::<NoSubscriber>());
         none.then(|| dispatcher::set_default(&Dispatch::new(self)))
@@ -90,7 +85,7 @@ impl Log {
         PROCESS.get()
     }
 
-    /// Waits until what was logged is written, but not long: for a process that is about to end.
+    /// Waits a short time until logged lines are written; call before the process ends.
     pub(crate) fn flush() {
         writer::flush();
     }
@@ -131,8 +126,7 @@ impl Subscriber for Log {
 
     fn event(&self, event: &Event<'_>) {
         let origin = origin_of(event.metadata());
-        // A place in the kit's code helps only when debugging the kit. Beside a line about a plugin
-        // it looks like the plugin's.
+        // The kit's source location only helps to debug the kit, and looks like the plugin's.
         let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
         self.write(&Origin { file, ..origin }, &text_of(event));
     }

@@ -1,8 +1,9 @@
-//! Writes lines without waiting for their reader, or for another thread that writes.
+//! Writes lines without waiting for the reader or for another writing thread.
 //!
-//! A line is written at once if the kernel takes it without waiting: the last line before a crash
-//! arrives. Others go through a bounded queue to a thread: a pipe may be full, a terminal stopped,
-//! a file system slow. Lines that do not fit are dropped and counted, and the thread logs how many.
+//! A line is written at once if the kernel takes it without waiting, so the last line before a
+//! crash arrives. Other lines go through a bounded queue to a thread: a pipe may be full, a
+//! terminal stopped, a file system slow. Lines that do not fit are dropped, and the thread logs
+//! their number.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -25,15 +26,15 @@ const ROOM: usize = 256 << 10;
 
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Lines for a descriptor whose reader may be slow or gone, and those that wait for it.
+/// Lines for a descriptor whose reader may be slow or gone, and the queue of waiting lines.
 #[derive(Debug)]
 pub(crate) struct Lines {
     out: Option<File>,
-    /// Held while bytes are written. A thread that logs only tries to take it.
+    /// Held while bytes are written. Logging threads only try to lock it.
     turn: Mutex<()>,
     queue: Sender<Vec<u8>>,
     queued: Mutex<Option<Receiver<Vec<u8>>>>,
-    /// How many bytes are in the queue or are being written by the thread.
+    /// Bytes in the queue or being written by the thread.
     waiting: AtomicUsize,
     dropped: AtomicU64,
     started: AtomicBool,
@@ -72,7 +73,7 @@ impl Lines {
     pub(crate) fn write(self: &Arc<Self>, line: String) {
         let Some(out) = &self.out else { return };
         let mut line = line.into_bytes();
-        // Kept until the rest of a line is in the queue, so that no other line comes between.
+        // Held until the rest of the line is queued, so that lines do not mix.
         let turn = self.turn.try_lock();
         if turn.is_ok() && self.is_done() {
             line.drain(..write_at_once(out, &line));
@@ -89,7 +90,7 @@ impl Lines {
     fn enqueue(self: &Arc<Self>, line: Vec<u8>) {
         let length = line.len();
         let before = self.waiting.fetch_add(length, SeqCst);
-        // One line has room in any case.
+        // The queue takes at least one line of any length.
         if (before > 0 && before + length > ROOM) || self.queue.send(line).is_err() {
             self.waiting.fetch_sub(length, SeqCst);
             self.dropped.fetch_add(1, SeqCst);
@@ -107,7 +108,7 @@ impl Lines {
         let mut is_full = false;
         loop {
             let mut bytes = Vec::new();
-            // On a full disk, lines about lost lines wait for the next one.
+            // On a full disk, wait for the next line before reporting dropped lines.
             if is_full || self.dropped.load(SeqCst) == 0 {
                 let Ok(line) = queued.recv() else { return };
                 bytes = line;
@@ -119,13 +120,13 @@ impl Lines {
                 bytes.extend(dropped_line(dropped).into_bytes());
             }
             let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            // Standard error that is closed can be reported nowhere.
+            // An error of a closed standard error cannot be reported.
             let result = write_all(out, &bytes);
             is_full =
                 matches!(&result, Err((error, _)) if error.kind() == io::ErrorKind::StorageFull);
             if is_full && let Err((_, rest)) = result {
                 let lines = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
-                // The line about those that were dropped is the last.
+                // The last of these lines reports dropped lines.
                 self.dropped.fetch_add(lines - u64::from(dropped != 0) + dropped, SeqCst);
             }
             drop(turn);
@@ -139,7 +140,7 @@ impl Lines {
         let (lock, written) = &self.written;
         let lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = |_: &mut ()| self.waiting.load(SeqCst) != 0;
-        // Later bytes of a reader that is too slow are lost.
+        // Lines that the reader did not take by then are lost.
         drop(written.wait_timeout_while(lock, LAST_LINES, waits));
     }
 }
@@ -154,7 +155,7 @@ fn dropped_line(dropped: u64) -> String {
     )
 }
 
-/// Waits for the reader, also where whoever shares the file has made it non-blocking.
+/// Waits for the reader, even if another process has made the shared file non-blocking.
 fn write_all<'a>(mut out: &File, mut bytes: &'a [u8]) -> Result<(), (io::Error, &'a [u8])> {
     while !bytes.is_empty() {
         match out.write(bytes) {
@@ -172,8 +173,8 @@ fn write_all<'a>(mut out: &File, mut bytes: &'a [u8]) -> Result<(), (io::Error, 
     Ok(())
 }
 
-/// How many bytes the kernel takes without waiting. None where it cannot be asked that: terminals,
-/// and pipes before Linux 6.4.
+/// Returns the number of bytes that the kernel takes without waiting. 0 where it cannot tell:
+/// terminals, and pipes before Linux 6.4.
 fn write_at_once(out: &File, line: &[u8]) -> usize {
     const HERE: u64 = u64::MAX;
     pwritev2(out, &[IoSlice::new(line)], HERE, ReadWriteFlags::NOWAIT).unwrap_or(0)
@@ -185,7 +186,6 @@ mod tests {
 
     use super::*;
 
-    /// A writer into a pipe, and the pipe's other end.
     fn piped() -> (Arc<Lines>, PipeReader) {
         let (read, write) = std::io::pipe().unwrap();
         (Lines::to(write), read)
@@ -237,7 +237,6 @@ mod tests {
                 });
             }
         });
-        // Not one of them waits for the next.
         reader.join().unwrap();
     }
 
@@ -273,7 +272,6 @@ mod tests {
             dropped > LINES / 2 && whole * line.len() >= ROOM / 2,
             "{whole} came, {dropped} did not"
         );
-        // It works again.
         writer.write("at last\n".to_owned());
         assert_eq!(read_line(), "at last\n");
     }
@@ -284,7 +282,7 @@ mod tests {
         rustix::io::ioctl_fionbio(&write, true).unwrap();
         let writer = Lines::to(write);
         let line = format!("{}\n", "z".repeat(999));
-        // More than a pipe holds, and less than what may wait beside it.
+        // More than the pipe's buffer, less than the queue's limit.
         const LINES: usize = 200;
         for _ in 0..LINES {
             writer.write(line.clone());

@@ -1,4 +1,4 @@
-//! The configuration of a worker: arguments of its process, or of a call when it is a thread.
+//! A worker's configuration: process arguments, or parameters of a thread.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -15,10 +15,9 @@ use urom_wire::patience::Patience;
 use crate::log::LogLevel;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
-/// UCX's settings for the loopback device. UCX sends over it in pieces of 8 KiB, which makes bulk
-/// four times slower than over any other device; with these segments it is about as fast. No piece
-/// may be larger than 64 KiB: a peer with UCX's own settings has room for no more, and UCX compares
-/// nothing.
+/// UCX's settings for the loopback device. Its default pieces of 8 KiB make bulk transfers four
+/// times slower than over other devices. A send segment must not exceed 64 KiB: a peer with default
+/// settings cannot receive more, and UCX does not compare settings.
 pub(crate) const LOOPBACK: &[(&str, &str)] =
     &[("NET_DEVICES", "lo"), ("TCP_TX_SEG_SIZE", "64K"), ("TCP_RX_SEG_SIZE", "512K")];
 
@@ -26,36 +25,33 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// The role of a worker process: the first argument. Its standard input is the stream to the
-/// daemon.
+/// A worker process's first argument. Its standard input is the stream to the daemon.
 pub(crate) const WORKER: &str = "worker";
 
-/// A worker's configuration. As arguments it follows the role `worker`.
+/// Follows `worker` when written as arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WorkerConfig {
     pub id: WorkerId,
     pub gid: u32,
-    /// The daemon's message limit in bytes.
+    /// In bytes.
     pub max_message: usize,
-    /// How many bytes of answers one host may leave unread.
+    /// Limit in bytes of answers that one host leaves unread.
     pub max_unread: usize,
-    /// The most hosts that it lets in at a time.
     pub max_hosts: usize,
-    /// How long daemon and hosts may be silent.
+    /// Timeout for daemon and hosts.
     pub patience: Patience,
-    /// How many seconds a plugin may take to return from a call before the worker ends; for ever if
-    /// not given.
+    /// Limit in seconds for a plugin call, after which the worker ends.
     pub plugin_timeout: Option<u32>,
-    /// Whether it uses nothing of its plugins but DOCA's interface.
+    /// Use only DOCA's interface of plugins.
     pub plain_doca: bool,
     pub listen: IpAddr,
-    /// The file of the socket where hosts hand memory over; an abstract name if not given.
+    /// Socket file for handovers; an abstract name by default.
     pub socket: Option<PathBuf>,
-    /// The CPUs it may use; those that do not exist are passed over.
+    /// CPUs that do not exist are ignored.
     pub cpus: Option<CpuSet>,
     pub log_level: LogLevel,
     pub sdk_log_level: LogLevel,
-    /// The plugins, each as `so_path:id`.
+    /// As arguments: `so_path:id`.
     pub plugins: Vec<PluginItem>,
 }
 
@@ -66,7 +62,6 @@ pub(crate) struct PluginItem {
 }
 
 impl WorkerConfig {
-    /// A worker without plugins and limits.
     pub(crate) fn unlimited() -> WorkerConfig {
         WorkerConfig {
             id: WorkerId(1),
@@ -168,8 +163,7 @@ impl PluginItem {
         text
     }
 
-    /// The name a host knows the plugin by, as the daemon has it, and the fingerprint of its
-    /// description. The file states them.
+    /// Returns the plugin's name for hosts, as in the daemon, and the fingerprint in the file.
     pub(crate) fn stated(&self) -> (String, Option<u64>) {
         let looked = plugin_elf::look(&self.path).ok();
         let stated = looked.as_ref().and_then(PluginElf::stated_name);

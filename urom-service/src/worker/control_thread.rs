@@ -1,5 +1,4 @@
-//! What the control thread knows and does: the stream to the daemon, the streams of hosts, and who
-//! may come in.
+//! State and event handlers of the control thread: the streams of daemon and hosts, and admission.
 
 #[cfg(test)]
 mod door_tests;
@@ -43,7 +42,6 @@ use urom_wire::stream::StreamError;
 
 const ADMISSION: Duration = Duration::from_secs(2);
 
-/// What a host is told that shows no ticket, or none that the daemon announced.
 const UNEXPECTED_HOST: &str =
     "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
 
@@ -57,7 +55,7 @@ impl ControlHandle {
     }
 
     pub(crate) fn send(&self, message: ToControl) {
-        // A control thread that is gone has told the data thread to stop.
+        // The control thread stopped the data thread before it ended.
         let _ = self.0.send(message);
     }
 }
@@ -72,13 +70,12 @@ pub(super) enum ControlEvent {
         outbox: mpsc::Sender<WorkerToHost>,
         unproven: Unproven,
     },
-    /// The host's next message waits until `turn`, if there is one, is dropped.
+    /// The host's next message waits until `turn`, if present, is dropped.
     Host {
         link: LinkKey,
         message: HostToWorker,
         turn: Option<OwnedSemaphorePermit>,
     },
-    /// A host hands its ring or memory over.
     AtDoor(Handover),
     HostGone {
         link: LinkKey,
@@ -91,19 +88,19 @@ pub(super) enum ControlEvent {
 
 struct Link {
     peer: SocketAddr,
-    /// What log lines call it: the address, and what it says of its program once it was let in.
+    /// For log lines: the address and, once admitted, the host's program.
     name: String,
     outbox: mpsc::Sender<WorkerToHost>,
     unproven: Option<Unproven>,
     intake: Option<Intake>,
     ticket: Option<u128>,
-    /// What it handed over at the door and has not offered yet.
+    /// Handed over through the socket, but not yet offered.
     handed: HashMap<u64, Handed>,
-    /// Whether it has handed memory over. It has the lease then, and gets no other.
+    /// Whether it handed over memory. Then it has its lease, and cannot get another.
     has_handed: bool,
-    /// Whether it has handed a ring over, or given its address of UCX.
+    /// Whether it has handed over a ring or sent its UCX address.
     is_reached: bool,
-    /// For how many looks at the data thread that has not let it in, if it has not.
+    /// Number of polls the data thread has kept this host waiting, if it has.
     waits: Option<u32>,
 }
 
@@ -117,23 +114,23 @@ struct Control {
     config: WorkerConfig,
     mailbox: Arc<Mailbox<ToData>>,
     observer: Observer,
-    /// Hosts can be let in: the plugins are open.
+    /// The plugins are open, so hosts can be admitted.
     ready: bool,
     inbox: TableInbox,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
-    /// The places of those who were thrown out without having been let in, and still read why.
+    /// Slots of refused hosts that have not yet read the reason.
     lingering: HashMap<LinkKey, Unproven>,
     strangers: LineBudget,
     events: mpsc::Sender<ControlEvent>,
     streams: JoinSet<()>,
-    /// Apart from the streams, because nobody waits for these to end.
+    /// Separate from the streams: the worker's end does not wait for timers.
     timers: JoinSet<()>,
-    /// The door, once it was opened for a host. Its address is empty when it cannot be opened.
+    /// Set when the socket is first needed; empty if it cannot be opened.
     door_address: Option<DoorAddress>,
-    /// What hosts must know; nothing before the daemon has said it, and nobody is let in before.
+    /// The hosts' secret. Hosts are not admitted before the daemon has sent it.
     door: Option<Option<Secret>>,
     stopping: bool,
 }
@@ -198,7 +195,7 @@ impl Control {
                 let events = self.events.clone();
                 self.timers.spawn(async move {
                     sleep(ADMISSION).await;
-                    // Nobody listens when the worker ends.
+                    // Fails when the worker ends.
                     let _ = events.send(ControlEvent::Late { link }).await;
                 });
             }
@@ -213,8 +210,8 @@ impl Control {
         }
     }
 
-    /// Tells the hosts that the daemon is gone. Now, and not when the plugins are closed: their
-    /// tasks' answers, which could not say why, would be there first.
+    /// Notifies the hosts of the daemon's loss, before the plugins are closed: otherwise the tasks'
+    /// answers, without the cause, would arrive first.
     fn abandon(&mut self, error: &StreamError) {
         let id = self.config.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
@@ -304,7 +301,7 @@ impl Control {
                  with a larger --max-hosts",
                 Quantity(max_hosts, "host")
             );
-            // Its ticket runs out, as that of a host that never came.
+            // Its ticket expires, like the ticket of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
         if let Some(stuck) = self.observer.stuck().filter(|stuck| stuck.seconds >= LONG) {
@@ -327,9 +324,8 @@ impl Control {
         self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
     }
 
-    /// Refuses a host because a plugin does not return. The data thread, which cannot read its
-    /// mail, is not told of the host. The ticket is used up, so that a worker whose hosts have left
-    /// does not wait for this one.
+    /// Refuses a host because a plugin does not return. The blocked data thread is not notified.
+    /// The ticket is used up, so that the worker does not wait for this host.
     fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
         self.throw_out(key, takes_no_host(&self.config, stuck));
         self.expected.remove(&ticket);
@@ -363,7 +359,6 @@ impl Control {
 
     fn send_away(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.remove(&key) else { return };
-        // A host that reads nothing does not learn why.
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
         if let Some(unproven) = link.unproven {
@@ -380,17 +375,16 @@ impl Control {
         }
     }
 
-    /// Whether the end of a link is worth a line: always that of a host that was let in.
+    /// Returns whether to log the end of a link: always for admitted hosts.
     fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
         if is_in { Some(LeftOut::default()) } else { self.strangers.line() }
     }
 
-    /// Has the data thread forget a host that was let in, and tells the daemon.
+    /// Removes an admitted host from the data thread, and notifies the daemon.
     fn part(&mut self, key: LinkKey, link: &Link) {
         if let Some(ticket) = link.ticket {
             self.mailbox.post(ToData::Detach { link: key });
-            // A daemon that is gone need not hear it; to fail to tell it would stop the worker
-            // before all hosts know why.
+            // A failed send to a lost daemon would stop the worker before its hosts get the reason.
             if !self.daemon.is_closed() {
                 self.tell_daemon(WorkerToDaemon::Departed { ticket });
             }
@@ -414,7 +408,6 @@ impl Control {
                     WorkerToHost::Attached { door, ucx_address, channel, max_message, plugins };
                 if let Some(link) = self.links.get_mut(&link) {
                     link.waits = None;
-                    // A host that reads nothing is soon given up.
                     let _ = link.outbox.try_send(answer);
                 }
             }
@@ -435,7 +428,7 @@ impl Control {
     fn tell_daemon(&mut self, message: WorkerToDaemon) {
         match self.daemon.try_send(message) {
             Err(error) if !self.stopping => {
-                // Of a daemon that is gone there is another line.
+                // The loss of the daemon is logged elsewhere.
                 if matches!(error, TrySendError::Full(_)) {
                     warn!("worker {} ends: the daemon does not read its messages", self.config.id);
                 }

@@ -1,4 +1,4 @@
-//! Commands to plugins, and their answers to the hosts.
+//! Passes commands to plugins, and their answers to hosts.
 
 use std::os::fd::RawFd;
 use std::rc::Rc;
@@ -17,11 +17,11 @@ use super::hosts::{Answer, Draft, Host, Hosts, Token};
 use super::instance::{Handled, Instance};
 use super::rounds::{ROUND, Rounds};
 
-/// The longest command for which there is memory in advance, in bytes. Longer ones are not called:
-/// a plugin copies a command that it is called with.
+/// Longest command in bytes with memory allocated in advance. Longer commands skip `call`, because
+/// the plugin copies a command passed to it.
 const LONGEST_ROOM: usize = 4096;
 
-/// The most frames that one turn takes from a host: the other hosts and the plugins get their turn.
+/// Limit of frames from one host per turn, in fairness to other hosts and plugins.
 const MOST_FRAMES: usize = 64;
 
 const NO_PLUGIN: u8 = u8::MAX;
@@ -29,11 +29,10 @@ const NO_PLUGIN: u8 = u8::MAX;
 #[derive(Debug)]
 pub(crate) struct Core {
     plugins: Vec<Instance>,
-    /// The place in `plugins` of each bit, and [`NO_PLUGIN`] for the other bytes.
+    /// Index in `plugins` of each bit; [`NO_PLUGIN`] for other bytes.
     by_bit: [u8; 256],
     rounds: Rounds,
-    /// Memory for the next command, if that is as long as the last one: it is allocated while no
-    /// command waits.
+    /// Memory for a next command of the same length, allocated while commands are not waiting.
     room: Option<CommandRoom>,
     usual: usize,
     draft: Draft,
@@ -59,21 +58,19 @@ impl Core {
         }
     }
 
-    /// Whether something is to be looked for that wakes nobody: plugins owe answers, or frames wait
-    /// for room at their hosts.
+    /// Returns whether work is pending that does not wake the worker.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.hosts.is_waiting() || self.rounds.any_owes() || self.hosts.memories.is_busy()
     }
 
-    /// Whether the next turn begins after one look for commands: something else is at work.
+    /// Returns whether the next turn begins after one poll for commands.
     #[inline]
     pub(crate) fn is_at_work(&self) -> bool {
         self.owes() || self.rounds.any_moves()
     }
 
-    /// Asks the plugins for the descriptors that end the worker's sleep. Returns whether all are
-    /// idle.
+    /// Collects the plugins' wake descriptors. Returns whether all plugins are idle.
     pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
         self.plugins.iter().all(|plugin| plugin.arm(wake))
     }
@@ -104,13 +101,12 @@ impl Core {
         })
     }
 
-    /// Handles a message with commands that came over UCX.
     pub(crate) fn receive_message(&mut self, message: &[u8]) {
         let Some((Envelope { pass, channel }, message)) = Envelope::split(message) else {
             return limited!(warn, "a message was dropped: it is shorter than its envelope");
         };
         let Some(host) = self.hosts.by_channel(channel) else {
-            // A host that was lost or thrown out a moment ago may have had commands under way.
+            // A host that just left may have commands under way.
             return limited!(debug, "dropped a message for channel {channel}, where no host is");
         };
         if host.pass != pass {
@@ -149,7 +145,7 @@ impl Core {
             let ids = (host.dest_id, token.pack());
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
                 Handled::Answered(DocaError::SUCCESS, len) => {
-                    // First: the host waits for it.
+                    // First, because the host waits for it.
                     self.hosts.succeed(host, slot, self.draft.payload(len));
                     self.rounds.answered(usize::from(place));
                     return host.free(slot);
@@ -168,7 +164,6 @@ impl Core {
         self.list(host, token, payload, place);
     }
 
-    /// Puts a command into its plugin's list.
     #[inline]
     fn list(&mut self, host: &Host, token: Token, payload: &[u8], place: u8) {
         let Some(plugin) = self.plugins.get_mut(usize::from(place)) else { return };
@@ -191,13 +186,13 @@ impl Core {
         }
     }
 
-    /// Handles a frame whose byte is not the bit of a plugin of this worker.
+    /// Handles a frame whose bit does not belong to a plugin of this worker.
     #[cold]
     fn unusual(&mut self, host: &Host, command: &Command<'_>) {
         let slot = command.slot;
         match command.unusual() {
             Some(Unusual::Cancel(reason)) => {
-                // A host may send any number. Plugins get one of two reasons.
+                // A host may send any number; plugins get one of two reasons.
                 let is_late = reason == CancelReason::TIMED_OUT.0;
                 let reason =
                     if is_late { CancelReason::TIMED_OUT } else { CancelReason::CANCELLED };
@@ -210,7 +205,7 @@ impl Core {
             }
             None => {
                 self.hosts.count_command(host);
-                // It may have had a deadline.
+                // Clears a possible deadline.
                 host.free(slot);
                 let (status, why) = match self.closed {
                     true => (DocaError::SHUTDOWN, "the worker stops"),
@@ -221,11 +216,11 @@ impl Core {
         }
     }
 
-    /// Cancels the command in a slot, if there is one: its answer may have crossed the cancel.
+    /// Cancels a slot's command, if present: its answer may have crossed the cancel.
     fn cancel(&mut self, host: &Host, slot: u16, reason: CancelReason) {
         let Some((_, place)) = host.at(slot) else { return };
         if self.plugins.get(usize::from(place)).is_some_and(Instance::has_commands) {
-            // The command may be among them.
+            // The command may still be in the list.
             self.run_plugin(place.into());
         }
         if let Some((token, place)) = host.at(slot)
@@ -235,13 +230,12 @@ impl Core {
         }
     }
 
-    /// One turn: commands to the plugins, notifications from them, messages out. Returns whether
-    /// anything happened. Plugins that rest are polled at the rate that [`Rounds::due`] finds for
-    /// so many `looks` for commands.
+    /// Runs one turn of commands, notifications and messages. Returns whether anything happened.
+    /// Idle plugins are polled at the rate of [`Rounds::due`] for `looks`.
     #[inline]
     pub(crate) fn turn(&mut self, looks: u32) -> bool {
         let mut worked = false;
-        // After a sleep, too: there may be connections that hosts have closed.
+        // Also after a sleep: hosts may have closed connections.
         if self.hosts.memories.is_busy() || looks == ROUND {
             worked |= self.hosts.memories.turn();
         }
@@ -260,7 +254,6 @@ impl Core {
         worked | self.hosts.turn()
     }
 
-    /// Reports the ends of connections to the plugins.
     #[cold]
     fn report_departed(&self) {
         let at = |place: usize| self.plugins.get(place).into_iter();
@@ -310,7 +303,6 @@ impl Core {
     }
 }
 
-/// Sends a plugin's notification to the host of its command.
 #[inline(always)]
 fn notify(
     hosts: &Hosts,
@@ -350,7 +342,6 @@ fn notify(
     }
 }
 
-/// The reason that a plugin gave for the failure of a command.
 #[cold]
 fn failure_of(plugin: &Instance, host: &Host, token: Token, status: DocaError) -> String {
     if status.0 > MAX_STATUS {
@@ -366,7 +357,6 @@ fn failure_of(plugin: &Instance, host: &Host, token: Token, status: DocaError) -
     host.reason(token)
 }
 
-/// Refuses the commands that a plugin did not take.
 #[cold]
 fn give_up(hosts: &Hosts, draft: &mut Draft, plugin: &mut Instance, place: usize, code: DocaError) {
     while let Some(command) = plugin.take_back() {
@@ -378,7 +368,6 @@ fn give_up(hosts: &Hosts, draft: &mut Draft, plugin: &mut Instance, place: usize
     }
 }
 
-/// Handles a notification without a command in flight.
 #[cold]
 fn unasked(hosts: &Hosts, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
     if hosts.departed.borrow_mut().end(context, dest_id, place) {

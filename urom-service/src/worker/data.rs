@@ -1,4 +1,4 @@
-//! The data thread: hosts' rings, UCX, the plugins, and the loop that runs them.
+//! The data thread: hosts' rings, UCX, plugins, and their loop.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -41,21 +41,20 @@ use super::watch::Watch;
 
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How often an idle turn looks for commands: the rest of a turn takes longer than a look.
+/// Polls for commands in an idle turn: the rest of a turn takes longer than a poll.
 const LOOKS: u32 = 32;
 
-/// After so many busy turns, hosts that went to sleep are woken.
+/// Number of busy turns after which sleeping hosts are woken.
 const ANNOUNCED: u32 = 16;
 
-/// After so many sleeps in a row that plugins ended for nothing, the next sleep is without their
-/// descriptors.
+/// Consecutive sleeps ended by plugins without work, after which a sleep ignores plugins.
 const IN_VAIN: u32 = 4;
 
 pub(crate) struct Data {
     worker: Worker,
     core: Rc<RefCell<Core>>,
     hosts: Rc<Hosts>,
-    /// The numbers of hosts whose endpoints UCX has lost.
+    /// Hosts whose endpoints UCX has lost, by `dest_id`.
     failed: Rc<RefCell<Vec<(u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
@@ -65,9 +64,9 @@ pub(crate) struct Data {
     address: WorkerAddress,
     wakes: Vec<RawFd>,
     turns: u32,
-    /// Whether a plugin ended the last sleep, or kept the worker from it.
+    /// Whether a plugin ended or prevented the last sleep.
     woken_by_plugin: bool,
-    /// How often in a row that was for nothing.
+    /// Number of consecutive such wakes without work.
     in_vain: u32,
 }
 
@@ -120,17 +119,17 @@ impl Data {
         })
     }
 
-    /// Serves until told to stop; closes the plugins, answers what is in flight, and says so.
+    /// Serves until stopped; then closes plugins, answers commands in flight, reports its end.
     pub(crate) fn run(mut self, place: Place) {
         let mut idle = Idle::default();
-        // Whether the last thing before this turn was a sleep, and whether something ended it.
+        // Whether a sleep preceded this turn, and whether an event ended that sleep.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
             // A plugin that serves peers may get their next message soon.
             let owing = !worked && self.core.borrow().is_at_work();
             let pause = idle.after(worked, owing, Instant::now);
             match pause {
-                // No pause instruction: it takes longer than a whole turn.
+                // Without a pause instruction, which takes longer than a whole turn.
                 Pause::Spin => {}
                 Pause::Yield => {
                     let began = Instant::now();
@@ -141,9 +140,8 @@ impl Data {
                     let in_vain = slept && self.woken_by_plugin;
                     self.in_vain = if in_vain { self.in_vain + 1 } else { 0 };
                     if slept && woken {
-                        // For nothing: a thread of UCX's own may have its part to do first, and
-                        // wait for this CPU. Only then: whoever yields to a busy process waits for
-                        // the rest of its time slice.
+                        // Woken without work: a UCX thread may first need this CPU. Other
+                        // yields could cost a busy process's whole time slice.
                         rustix::thread::sched_yield();
                     }
                     woken = self.sleep(longest);
@@ -154,13 +152,12 @@ impl Data {
         self.end();
         self.control.send(ToControl::Ended);
         if place == Place::Process {
-            // With a host that died, UCX may keep a message for ever, and taking it down would wait
-            // for that. The process is about to end.
+            // UCX may keep a message to a dead host for ever, which would block cleanup.
             std::mem::forget(self.worker.clone());
         }
     }
 
-    /// One turn of the loop. Whether anything happened; `None` when it is time to stop.
+    /// Runs one turn. Returns whether anything happened; `None` to stop.
     #[inline]
     fn turn(&mut self, slept: bool) -> Option<bool> {
         self.watch.next_turn();
@@ -254,7 +251,6 @@ impl Data {
         Ok(())
     }
 
-    /// Connects a host by the ring that it handed over.
     fn connect_ring(&self, link: LinkKey, ring: Ring, bell: EventFd) {
         let Some(host) = self.hosts.by_link(link) else { return };
         if let Err(error) = self.hosts.connect_ring(&host, ring, bell) {
@@ -263,18 +259,17 @@ impl Data {
         }
     }
 
-    /// Connects a host over UCX.
     fn reach(&self, link: LinkKey, Reach { ucx_address, channel }: &Reach) {
         let Some(host) = self.hosts.by_link(link) else { return };
         let (failed, dest_id) = (Rc::clone(&self.failed), host.dest_id);
         let hook = move |status| failed.borrow_mut().push((dest_id, status));
-        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
-        // uses: the guide's page on security says so.
+        // SAFETY: the address is from an admitted host, which is trusted with the memory of its
+        // workers: see the guide's page on security.
         let address = unsafe { WorkerAddress::from_bytes(ucx_address) };
         let connect = |address| self.worker.endpoint().on_error(hook).connect(&address);
         match address.and_then(connect) {
             Ok(endpoint) => {
-                // If it cannot be sent, the endpoint fails, or the host misses it and gives up.
+                // If sending fails, the endpoint fails, or the host times out.
                 let greeting = channel.to_le_bytes();
                 endpoint.am_send_with(AM_GREET, &greeting, (), AmFlags::EAGER).detach();
                 self.hosts.connect_ucx(&host, endpoint, *channel);
@@ -306,7 +301,7 @@ impl Data {
         }
     }
 
-    /// Sleeps until a host, UCX or the control thread wakes it, but not long. Whether it was woken.
+    /// Sleeps until a host, UCX or the control thread wakes it. Returns whether one did.
     fn sleep(&mut self, longest: Duration) -> bool {
         self.woken_by_plugin = false;
         let woken = !self.hosts.sleep() || self.sleep_armed(longest);
@@ -314,7 +309,6 @@ impl Data {
         woken
     }
 
-    /// Sleeps, when hosts wake the worker.
     fn sleep_armed(&mut self, longest: Duration) -> bool {
         let ucx = self.hosts.uses_ucx();
         match if ucx { self.worker.arm() } else { Ok(true) } {
@@ -322,13 +316,13 @@ impl Data {
             Ok(false) => return true,
             Err(problem) => {
                 limited!(error, "{problem}");
-                // UCX wakes nobody now, so there is no event to wait for: look again soon.
+                // UCX cannot wake the worker now, so retry soon.
                 std::thread::sleep(longest.min(Duration::from_millis(1)));
                 return false;
             }
         }
         self.wakes.clear();
-        // A plugin whose descriptor stays readable is polled at a falling rate.
+        // A plugin whose descriptor stays readable is polled with a backoff.
         if self.in_vain < IN_VAIN && !self.core.borrow().arm(&mut self.wakes) {
             self.woken_by_plugin = true;
             return true;
@@ -340,8 +334,9 @@ impl Data {
         }
         let own = fds.len();
         for wake in &self.wakes {
-            // SAFETY: it stays open until the plugin's next call, by the contract of `arm`. That
-            // of a plugin that breaks it is somebody else's: the sleep ends early, or not.
+            // SAFETY: by the contract of `arm`, it stays open until the plugin's next call. If a
+            // plugin breaks it, another descriptor is polled, which only affects this sleep's
+            // length.
             let wake = unsafe { BorrowedFd::borrow_raw(*wake) };
             fds.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
         }
@@ -372,8 +367,8 @@ impl Data {
     }
 }
 
-/// UCX listens on every device that it uses and asks nobody who they are, so it uses the loopback
-/// device alone where the worker listens nowhere else, unless the environment names devices.
+/// UCX listens on all its devices without authentication. So it only uses the loopback device if
+/// the worker listens only there, unless the environment names devices.
 fn ucx_config(listen: IpAddr) -> Config {
     match is_loopback(listen) && std::env::var_os("UCX_NET_DEVICES").is_none() {
         true => LOOPBACK,
@@ -381,7 +376,6 @@ fn ucx_config(listen: IpAddr) -> Config {
     }
 }
 
-/// A UCX worker that gives commands to `core`.
 fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<Worker> {
     let mut context = context().name("urom-worker");
     for (name, value) in config {

@@ -1,7 +1,7 @@
-//! The domains a worker is in: the tables that hosts sent, and what look-ups find in them.
+//! A worker's domains: the hosts' tables, and look-ups in them.
 //!
-//! Addresses and buffers belong to a domain, but look-ups name a member by its id alone. When
-//! several domains have a member of one id, look-ups find the member of the newest of them.
+//! Addresses and buffers belong to a domain, but look-ups name a member by id alone. If several
+//! domains have a member with this id, look-ups use the newest domain.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,11 +16,11 @@ use super::store::{CAPACITY, Store, Stored};
 
 const MOST_DOMAINS: usize = 4096;
 
-/// The most members, addresses of plugins and buffers in all domains of a worker; buffers count
-/// once for each process and domain.
+/// Limit of members, plugin addresses and buffers in all domains of a worker. Buffers count once
+/// per process and domain.
 const MOST_ENTRIES: usize = 4 << 20;
 
-/// A domain: the host's stream, and the host's number for it.
+/// A domain: the host's link, and the host's number for it.
 pub(crate) type Key = (LinkKey, u64);
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Domains {
 
 #[derive(Debug)]
 struct Member {
-    /// The number of its domain. The members of an id are in the order of these.
+    /// The domain's number. Members with the same id are sorted by it.
     domain: u64,
     addresses: Vec<(Stored, Stored)>,
     segments: Arc<[Segment]>,
@@ -77,10 +77,10 @@ impl Domains {
         Domains { names: RwLock::default(), registry: Mutex::new(registry) }
     }
 
-    /// Starts a domain: from now on plugins find its members.
+    /// Starts a domain, so that plugins find its members.
     ///
     /// # Errors
-    /// That of the table; `FULL` when the worker keeps as much as it may. Nothing has changed then.
+    /// The table's error; `FULL` at the worker's limit. Nothing has changed then.
     pub(crate) fn start(&self, key: Key, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,8 +143,8 @@ impl Domains {
         look(names.get(&id)?.last()?)
     }
 
-    /// Where a plugin is reached at a member: bytes that stay until this value is dropped, whatever
-    /// domains start and end. So do all below.
+    /// Returns a plugin's address at a member. As with the functions below, the bytes live as long
+    /// as `self`, even if domains end.
     pub(crate) fn address(&self, id: u64, plugin: &str) -> Option<*const [u8]> {
         self.find(id, |member| {
             let (_, address) =
@@ -167,7 +167,7 @@ impl Domains {
     }
 }
 
-/// Bytes of no length are none: there is nothing a plugin could do with them.
+/// Empty bytes count as missing: plugins cannot use them.
 fn some_bytes(bytes: &Stored) -> Option<*const [u8]> {
     (!bytes.is_empty()).then_some(Arc::as_ptr(bytes))
 }

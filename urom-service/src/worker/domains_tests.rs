@@ -1,4 +1,4 @@
-//! Tests of [`super`]: what the tests through the function table do not reach.
+//! Tests of [`super`] that the function table cannot reach.
 
 use urom_wire::domain::{Member as Worker, Segment as Buffer};
 
@@ -12,7 +12,6 @@ fn table(ids: &[u64], key: &[u8]) -> Vec<u8> {
     Participant { members: members.collect(), segments }.encode()
 }
 
-/// The bytes that a look-up gave.
 fn bytes(found: Option<*const [u8]>) -> Option<Vec<u8>> {
     // SAFETY: the tests keep the domains.
     found.map(|found| unsafe { &*found }.to_vec())
@@ -47,7 +46,7 @@ fn look_ups_find_the_member_of_the_newest_domain_and_old_answers_stay() {
         assert_eq!(key(1).as_deref(), Some(&name[..]));
         (domains.mkey(1, 0), name)
     });
-    // Not the newest, then the newest, then the last.
+    // An older domain, the newest, the last.
     for (ends, left) in [(b't', Some(&b"six"[..])), (b's', Some(b"one")), (b'o', None)] {
         domains.end((1, ends.into()));
         assert_eq!(key(1).as_deref(), left);
@@ -136,14 +135,13 @@ fn only_a_plugin_of_the_same_name_finds_an_address() {
     }
 }
 
-/// A process with these buffers, which are numbered.
 fn process(ids: impl Iterator<Item = u64>, addresses: &[Address<'_>], buffers: u64) -> Vec<u8> {
     let members = ids.map(|id| Worker { id, addresses: addresses.to_vec() });
     let segments = (1..=buffers).map(|va| Buffer { va, len: 1, memh: b"", mkey: b"" });
     Participant { members: members.collect(), segments: segments.collect() }.encode()
 }
 
-/// For each member on its own, the buffers would take all the memory there is.
+/// Separate buffers for each member would not fit in memory.
 #[test]
 fn members_of_one_process_share_their_buffers() {
     let domains = Domains::new();

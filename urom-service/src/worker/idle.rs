@@ -1,31 +1,31 @@
-//! When to spin, when to yield, and how long to sleep.
+//! When to spin, yield and sleep.
 //!
-//! A worker polls for a moment after the last work, then sleeps until a host, UCX or its control
-//! thread wakes it. Plugins finish work without waking the worker, so it polls them between sleeps:
-//! with a backoff to 1 ms while one owes answers, otherwise to 50 ms.
+//! A worker polls briefly after the last work, then sleeps until a host, UCX or its control thread
+//! wakes it. Plugins finish work without waking the worker, so it polls them between sleeps: with a
+//! backoff to 1 ms while one owes answers, otherwise to 50 ms.
 
 use std::{
     mem,
     time::{Duration, Instant},
 };
 
-/// How long to poll after the last work, and four times as long while plugins owe answers.
+/// Polling time after the last work; four times as long while plugins owe answers.
 const POLL: Duration = Duration::from_micros(50);
 const SHORTEST: Duration = Duration::from_micros(20);
-/// The longest sleep. While plugins owe answers, it is a fiftieth.
+/// The longest sleep; a fiftieth of it while plugins owe answers.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// The clock takes longer than a turn, so a worker that polls looks at it every so many turns.
+/// Turns between two reads of the clock: a read takes longer than a turn.
 const TURNS: u32 = 16;
 
-/// A process that keeps the core for this time of a yield shares it with the worker.
+/// A process that keeps the core this long during a yield shares it with the worker.
 const LONG_YIELD: Duration = Duration::from_micros(500);
-/// A yield up to this is one among processes that yield too.
+/// A yield up to this long is normal among processes that yield, too.
 const SHORT_YIELD: Duration = Duration::from_micros(20);
 
-/// After two long yields with no short one between, the worker does not yield for ten times as long
-/// as the second took. The time doubles with each further long yield, up to this. Processes that all
-/// poll and yield have a long yield now and then, between short ones.
+/// After two long yields without a short one between, the worker stops yielding for ten times the
+/// second's duration. That time doubles with each further long yield, up to this limit. Processes
+/// that all poll and yield have occasional long yields between short ones.
 const LONGEST_CALM: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,20 +37,20 @@ pub(crate) enum Pause {
 
 #[derive(Debug, Default)]
 pub(crate) struct Idle {
-    /// The first turn without work; `None` while there is work, so that a busy turn reads no clock.
+    /// Start of the idle period; `None` during work, so that busy turns do not read the clock.
     since: Option<Instant>,
-    /// How many turns there are before the next look at the clock.
+    /// Turns left before the next clock read.
     spins: u32,
-    /// Until when a process that does not yield is taken to share the core.
+    /// Until then, a process that does not yield is assumed to share the core.
     crowded: Option<Instant>,
-    /// For how long it was taken to share it, the last time.
+    /// Duration of the last such assumption.
     calm: Duration,
-    /// Whether there was a long yield and no short one since.
+    /// Whether there was a long yield, and no short one since.
     was_long: bool,
 }
 
 impl Idle {
-    /// After a turn: whether it did anything, and whether plugins owe answers.
+    /// Chooses the pause after a turn, by its work and by whether plugins owe answers.
     #[inline]
     pub(crate) fn after(
         &mut self,
@@ -86,7 +86,7 @@ impl Idle {
             return Pause::Yield;
         }
         let longest = if owing { LONGEST / 50 } else { LONGEST };
-        // Work that ends during a sleep waits an eighth of its own time at most.
+        // Work that ends during a sleep waits at most an eighth of its own duration.
         Pause::Sleep((idle / 8).clamp(SHORTEST, longest))
     }
 
@@ -180,10 +180,9 @@ mod tests {
         };
         assert_eq!(after_work(&mut idle, Duration::ZERO), Pause::Yield);
         let millis = Duration::from_millis;
-        // Each yield takes 3 ms.
         idle.yielded(start, start + millis(3));
         let mut at = millis(3);
-        // Those of a moment change nothing.
+        // Yields of medium length change nothing.
         idle.yielded(start + at, start + at + POLL);
         for crowded in [30, 60, 120, 240, 480, 960, 1000, 1000].map(millis) {
             assert_eq!(after_work(&mut idle, at), Pause::Yield, "at {at:?}");

@@ -1,5 +1,4 @@
-//! A plugin in a worker: opened, given commands, progressed, closed. The watch knows of each call
-//! before it is made.
+//! A plugin in a worker: opened, called, polled, closed. The watch records each call first.
 
 use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
@@ -22,33 +21,31 @@ use crate::identity::Identity;
 use crate::plugin_file::PluginFile;
 use urom_log::LineBudget;
 
-/// The longest address a plugin may have, in bytes: those of all plugins fit one control message.
-/// Real ones have some hundred.
+/// Longest plugin address in bytes, so that all plugins' addresses fit one control message.
 const LONGEST_ADDRESS: usize = 15 << 10;
 
-/// What a plugin made of a command that it was called with.
+/// A plugin's response to `call`.
 #[derive(Debug)]
 pub(crate) enum Handled {
-    /// It wrote an answer of so many bytes to its place.
+    /// It wrote an answer of so many bytes.
     Answered(DocaError, usize),
     /// It will answer by `progress`.
     Pending,
     Declined,
 }
 
-/// A plugin that is open. Dropping it closes it.
+/// An open plugin; dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) id: u64,
     pub(crate) name: String,
     build: PluginBuild,
     outstanding: usize,
-    /// Told of each call before it is made.
     calls: Calls,
     plugin: ManuallyDrop<OpenPlugin>,
-    /// Given back when the plugin is closed; the plugin may keep this address.
+    /// Freed when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
-    /// The last notification that was packed: it is freed after the message with it is on its way.
+    /// The last packed notification; freed after its message was sent.
     spent: Option<NotificationDesc>,
     address: Vec<u8>,
     failed_commands: LineBudget,
@@ -63,12 +60,11 @@ impl Instance {
     ) -> Result<Instance, Failure> {
         let before = Identity::of(&item.path).ok();
         let (name, fingerprint) = item.stated();
-        // A plugin that crashes in its constructors, or when it is opened, leaves this line behind.
+        // The last line if the plugin crashes in its constructors or in `open`.
         info!("loading {}", item.path.display());
         let calls = watch.plugin(&name);
         calls.begin(Method::Load);
-        // SAFETY: the owner of the service vouches for the files of its plugin path, which the
-        // daemon examined.
+        // SAFETY: the service's owner vouches for its plugin path, whose files the daemon examined.
         let file = unsafe { PluginFile::open(&item.path) }.map_err(|error| {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
@@ -94,10 +90,10 @@ impl Instance {
         let extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
         let ctx = PluginCtx::leak(file.iface, name.clone(), supply);
         calls.begin(Method::Attach);
-        // SAFETY: context and services are of `leak`, and `drop` frees them after `close`.
+        // SAFETY: context and services are from `leak`, and `drop` frees them after `close`.
         unsafe { driver::attach(&extension, ctx, PluginCtx::services(ctx)) };
         calls.begin(Method::Open);
-        // SAFETY: `PluginFile` has methods and extension of one file. `drop` frees the context
+        // SAFETY: methods and extension in `PluginFile` are from one file. `drop` frees the context
         // after `close`, and an `Instance` stays on its thread.
         let plugin = match unsafe { OpenPlugin::open(file.methods, extension, ctx) } {
             Ok(plugin) => ManuallyDrop::new(plugin),
@@ -134,7 +130,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// The two-call protocol: first the length, then the bytes.
     fn ask_address(&self) -> Result<Vec<u8>, Failure> {
         let failed =
             |code| Failure::new(code, format!("plugin `{}` gave no address: {code}", self.name));
@@ -191,8 +186,8 @@ impl Instance {
         Some(command)
     }
 
-    /// Runs a command through the plugin, which may write its answer to `place`. A plugin without
-    /// `call`, or with commands in its list, declines it.
+    /// Passes a command to the plugin, which may write its answer to `place`. A plugin without
+    /// `call`, or with queued commands, declines it.
     #[inline]
     pub(crate) fn call(
         &mut self,
@@ -239,8 +234,6 @@ impl Instance {
         self.calls.over();
     }
 
-    /// Asks the plugin what ends the worker's sleep, and adds the descriptors. Whether the plugin
-    /// has nothing to do now.
     pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
         self.calls.begin(Method::Arm);
         let is_idle = self.plugin.arm(wake);
@@ -258,7 +251,7 @@ impl Instance {
         self.outstanding = self.outstanding.saturating_sub(1);
     }
 
-    /// Notes that its calls have returned, so that it is not named for what takes long elsewhere.
+    /// Marks its calls as returned, so that it is not blamed for other delays.
     #[inline]
     pub(crate) fn rest(&self) {
         self.calls.over();
@@ -289,13 +282,11 @@ impl Instance {
         self.plugin.notification()
     }
 
-    /// Lets the plugin write a notification, its 32-byte header first, into `place`. How many bytes
-    /// it wrote behind the header.
+    /// Lets the plugin write a notification into `place`. Returns the length after the header.
     ///
     /// # Errors
-    /// The plugin's code, or the numbers when what it says it wrote cannot be: less than the
-    /// header, or more than header and notification. The bytes behind those are an earlier
-    /// message's, and perhaps another host's.
+    /// The plugin's code, or an impossible length: less than the header, or more than header and
+    /// notification. Bytes beyond may belong to another host's earlier message.
     #[inline]
     pub(crate) fn pack(
         &mut self,
@@ -304,11 +295,11 @@ impl Instance {
     ) -> Result<usize, Failure> {
         self.calls.begin(Method::NotifPack);
         let Packed { code, len: packed, notification } = self.plugin.pack(notification, place);
-        // The plugin may have set the length just now.
+        // The plugin may have just set the length.
         let len = notification.header().len;
         self.spent = Some(notification);
         let payload = packed.wrapping_sub(NOTIFICATION_HEADER);
-        // A length below the header's has wrapped round to more than any place has.
+        // A length below the header's has wrapped around, and exceeds any buffer.
         if code == DocaError::SUCCESS
             && packed <= place.len()
             && payload as u64 <= len

@@ -1,5 +1,4 @@
-//! One host's domains as they come in: tables in pieces, one after the other; and the thread that
-//! reads the tables of all hosts.
+//! One host's incoming domains, with tables in pieces; and the thread that reads all hosts' tables.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,11 +16,10 @@ use super::messages::LinkKey;
 
 const ROOM: usize = 256 << 20;
 
-/// How often a host's table is looked at that is not whole.
+/// Interval between checks of a host's incomplete table.
 pub(super) const TABLE_LOOK: Duration = Duration::from_secs(4);
 
-/// How many such looks a table may take to come in: a megabyte a second is enough for the longest.
-/// Until then it has its part of the room.
+/// Limit of such checks for one table: enough for the longest at 1 MB/s.
 const WHOLE_WITHIN: u32 = 16;
 
 #[derive(Debug)]
@@ -31,13 +29,13 @@ pub(crate) enum Job {
         word: DomainStep,
         answer: Answer,
     },
-    /// A host is gone, and all its domains with it.
+    /// A host left, and its domains end.
     Over(LinkKey),
 }
 
 #[derive(Debug)]
 pub(crate) enum DomainStep {
-    /// Nothing where there was no room for the table.
+    /// `None` if there was not enough capacity for the table.
     Start(Option<Table>),
     End,
 }
@@ -45,13 +43,13 @@ pub(crate) enum DomainStep {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     bytes: Vec<u8>,
-    /// Its part of the [`ROOM`]; nothing before there are any bytes.
+    /// Its share of [`ROOM`]; `None` without bytes.
     room: Option<OwnedSemaphorePermit>,
 }
 
 impl Table {
     fn with(mut self, bytes: &[u8], room: &Arc<Semaphore>) -> Option<Table> {
-        // No message has more bytes than such a number tells.
+        // A message's length fits this type.
         let more = Arc::clone(room).try_acquire_many_owned(bytes.len() as u32).ok()?;
         match &mut self.room {
             Some(room) => room.merge(more),
@@ -62,7 +60,7 @@ impl Table {
     }
 }
 
-/// Where tables are handed in: the jobs of [`read_tables`], and the room for what it has not read.
+/// Submits tables: as jobs of [`read_tables`], with capacity for unread tables.
 #[derive(Clone, Debug)]
 pub(crate) struct TableInbox {
     jobs: Sender<Job>,
@@ -76,17 +74,15 @@ impl TableInbox {
     }
 }
 
-/// Whom to tell when a job is done.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Weak: the stream of a host that must go does not wait for its table.
     pub(crate) outbox: WeakSender<WorkerToHost>,
-    /// The host's further words wait for this.
+    /// Delays the host's further messages.
     pub(crate) turn: Option<OwnedSemaphorePermit>,
 }
 
-/// Does the jobs, one after the other, on a thread of its own: to read a long table takes seconds,
-/// and the heartbeats must go on meanwhile.
+/// Runs the jobs in order on its own thread: a long table takes seconds, heartbeats must go on.
 pub(crate) fn read_tables(domains: &Domains, jobs: &Receiver<Job>) {
     for job in jobs {
         work(domains, job);
@@ -114,7 +110,6 @@ pub(crate) fn work(domains: &Domains, job: Job) {
         }
     };
     if let Some(outbox) = outbox.upgrade() {
-        // A host that reads nothing is soon given up.
         let _ = outbox.try_send(said);
     }
     drop(turn);
@@ -132,7 +127,6 @@ fn without_room() -> Failure {
 pub(crate) struct Intake {
     link: LinkKey,
     inbox: TableInbox,
-    /// The table that is under way.
     table: Option<Partial>,
 }
 
@@ -149,8 +143,7 @@ impl Intake {
         Intake { link, inbox, table: None }
     }
 
-    /// Takes what the host says. What has to be done for that is a job of [`read_tables`], which
-    /// answers.
+    /// Handles a host's message. Any resulting work is a job of [`read_tables`], which answers.
     pub(crate) fn hear(
         &mut self,
         domain: u64,
@@ -170,7 +163,7 @@ impl Intake {
                 DomainStep::End
             }
         };
-        // The thread that reads them stays until the worker ends.
+        // The thread runs until the worker ends.
         let _ = self.inbox.jobs.send(Job::Turn { key: (self.link, domain), word, answer });
         Ok(())
     }
@@ -191,8 +184,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Counts one [`TABLE_LOOK`]. Why the host must go: its table does not become whole, and keeps
-    /// room that others need.
+    /// Counts one [`TABLE_LOOK`]. Returns a failure if an incomplete table keeps capacity too long.
     pub(crate) fn round(&mut self) -> Option<Failure> {
         let table = self.table.as_mut()?;
         table.rounds += 1;
@@ -217,7 +209,7 @@ impl Intake {
                 format!("a piece of {} bytes belongs to no table of domain {domain}", bytes.len());
             return Err(Failure::new(DocaError::BAD_STATE, text));
         };
-        // Room and memory are taken as bytes come, not for a length that is only claimed.
+        // Received bytes take capacity and memory; a claimed length does not.
         partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.inbox.room));
         partial.missing -= bytes.len();
         let whole = self.table.take_if(|partial| partial.missing == 0);
@@ -227,7 +219,7 @@ impl Intake {
 
 impl Drop for Intake {
     fn drop(&mut self) {
-        // Without the thread that reads them the worker ends, and its domains do.
+        // Without the thread, the worker and its domains end.
         let _ = self.inbox.jobs.send(Job::Over(self.link));
     }
 }
@@ -244,7 +236,6 @@ mod tests {
         Participant { members: (0..members).map(member).collect(), segments: Vec::new() }.encode()
     }
 
-    /// A host, and what the thread that reads tables knows and is asked for.
     struct Scene {
         intake: Intake,
         outbox: mpsc::Sender<WorkerToHost>,
@@ -298,7 +289,7 @@ mod tests {
         assert!(started(scene.told.try_recv()));
         assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { domain: 3 })));
         assert!(started(scene.told.try_recv()));
-        // A host that is gone takes a domain that has not started yet with it.
+        // A host that leaves also removes a domain that has not started.
         scene.says(DomainWord::End).unwrap();
         scene.sends(&blob(3));
         let Scene { intake, outbox, domains, jobs, .. } = scene;
@@ -331,7 +322,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert_eq!(scene.domains.count(None), 0);
-        // A host that leaves gives its room back, and so does a table that was read.
+        // A host that leaves frees its capacity, and so does reading a table.
         for _ in 0..2 {
             holders.pop();
             scene.sends(&blob(100));

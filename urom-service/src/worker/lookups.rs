@@ -1,9 +1,7 @@
-//! A plugin's context, and the domain look-ups, which it may call from any thread between `open`
-//! and `close`.
+//! A plugin's context, and domain look-ups: callable from any thread between `open` and `close`.
 //!
-//! A plugin has nothing but the address of its `WorkerCtx`. It is the first member of a
-//! [`PluginCtx`], which has the rest: what the worker knows of domains, which plugin asks, and the
-//! services that the plugin was attached to.
+//! A plugin only has the address of its `WorkerCtx`. It is the first member of a [`PluginCtx`],
+//! which also has the worker's domains, the plugin's name, and its services.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -23,7 +21,7 @@ pub(crate) struct Supply {
     pub(crate) domains: Arc<Domains>,
     pub(crate) services: WorkerServices,
     pub(crate) hosts: Rc<Hosts>,
-    /// Nothing but DOCA's interface is used.
+    /// Use only DOCA's interface.
     pub(crate) plain_doca: bool,
 }
 
@@ -45,7 +43,7 @@ const LOOKUPS: DomainLookups = DomainLookups {
 };
 
 impl PluginCtx {
-    /// The context for a plugin; it stays where it is until [`free`](PluginCtx::free).
+    /// Allocates a plugin's context, which stays in place until [`free`](PluginCtx::free).
     pub(crate) fn leak(iface: PluginIface, plugin: String, supply: &Supply) -> NonNull<WorkerCtx> {
         let whole = PluginCtx {
             ctx: WorkerCtx { iface, domain_iface: LOOKUPS, plugin_ctx: std::ptr::null_mut() },
@@ -57,46 +55,40 @@ impl PluginCtx {
         NonNull::from(Box::leak(Box::new(whole))).cast()
     }
 
-    /// The services of a context, which stay where they are until it is freed.
+    /// Returns a context's services, which stay in place until it is freed.
     pub(crate) fn services(ctx: NonNull<WorkerCtx>) -> *const WorkerServices {
-        // SAFETY: an address of the box from `leak`, whose first member `ctx` is.
+        // SAFETY: `ctx` is the first member of the box from `leak`.
         unsafe { &raw const (*ctx.cast::<PluginCtx>().as_ptr()).services }
     }
 
-    /// The worker's hosts behind a context; NULL without one. It stays until the context is freed.
+    /// Returns the worker's hosts, valid until the context is freed; NULL without a context.
     ///
     /// # Safety
-    /// `ctx` is NULL or the address that the plugin got, before the end of its `close`.
+    /// `ctx` is NULL or the plugin's context, before the end of its `close`.
     pub(crate) unsafe fn hosts(ctx: *mut WorkerCtx) -> *const Hosts {
         if ctx.is_null() {
             return std::ptr::null();
         }
-        // SAFETY: the caller's promise, and a plugin's context is the first member of a
-        // `PluginCtx`.
+        // SAFETY: the caller's promise; a plugin's context is the first member of a `PluginCtx`.
         let hosts = unsafe { &raw const (*ctx.cast::<PluginCtx>()).hosts };
-        // SAFETY: nobody writes to this member until the context is freed.
+        // SAFETY: this member is not written until the context is freed.
         Rc::as_ptr(unsafe { &*hosts })
     }
 
-    /// Frees a context.
-    ///
     /// # Safety
-    ///
-    /// `ctx` is from [`leak`](PluginCtx::leak) and was not freed, and nobody uses it any more: the
-    /// plugin's `close` has returned.
+    /// `ctx` is from [`leak`](PluginCtx::leak), was not freed, and is no longer used: the plugin's
+    /// `close` has returned.
     pub(crate) unsafe fn free(ctx: NonNull<WorkerCtx>) {
-        // SAFETY: from the box in `leak`, whose first member it points to, and with the caller's
-        // promise.
+        // SAFETY: the caller's promise; `ctx` points to the first member of the box from `leak`.
         drop(unsafe { Box::from_raw(ctx.cast::<PluginCtx>().as_ptr()) });
     }
 }
 
-/// Writes what `look` finds for the plugin that asks to its place; NULL is bad input.
+/// Writes the result of `look` for the calling plugin to `place`; NULL is an error.
 ///
 /// # Safety
-///
-/// `ctx` is NULL or the address that the plugin got in `open`, before the end of its `close`, and
-/// `place` is NULL or one that the plugin may write to.
+/// `ctx` is NULL or the plugin's context, before the end of its `close`. `place` is NULL or
+/// writable by the plugin.
 unsafe fn answer<T>(
     ctx: *mut WorkerCtx,
     place: *mut T,
@@ -106,13 +98,12 @@ unsafe fn answer<T>(
         return Err(DocaError::INVALID_VALUE);
     }
     let whole = ctx.cast::<PluginCtx>();
-    // No reference to the whole: the plugin may be writing to its part.
-    // SAFETY: the caller's promise, and a plugin's context is the first member of a `PluginCtx`.
+    // Without a reference to the whole context: the plugin may be writing to its part.
+    // SAFETY: the caller's promise; a plugin's context is the first member of a `PluginCtx`.
     let domains = unsafe { &raw const (*whole).domains };
-    // SAFETY: as above.
+    // SAFETY: see above.
     let plugin = unsafe { &raw const (*whole).plugin };
-    // SAFETY: as above; nobody writes to this member until the context is freed, and it may be read
-    // from any thread.
+    // SAFETY: see above; until the context is freed, this member is only read, by any thread.
     let domains = unsafe { &*domains };
     // SAFETY: as for `domains`.
     let plugin = unsafe { &*plugin };
@@ -157,11 +148,10 @@ unsafe extern "C" fn mkey(
     guard(|| unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(id, seg)) })
 }
 
-/// Writes the handle that `find` finds of a segment, and its length, to the plugin's places.
+/// Writes a segment's handle from `find`, and its length, to the plugin's pointers.
 ///
 /// # Safety
-///
-/// As for [`answer`]; `len` is NULL or a place that the plugin may write to.
+/// See [`answer`]; `len` is NULL or writable by the plugin.
 unsafe fn handle(
     ctx: *mut WorkerCtx,
     seg: c_int,
@@ -175,7 +165,7 @@ unsafe fn handle(
     }
     let look = |domains: &Domains, _: &str| {
         let found = find(domains, seg)?;
-        // SAFETY: the plugin's place.
+        // SAFETY: the plugin's pointer.
         unsafe { len.write(found.len()) };
         Some(found.cast_mut().cast())
     };

@@ -1,4 +1,4 @@
-//! What a worker's two threads tell each other.
+//! Messages between a worker's two threads.
 
 use std::os::fd::OwnedFd;
 
@@ -12,25 +12,25 @@ use super::memory::HandedOffer;
 
 pub(crate) type LinkKey = u64;
 
-/// The next message of a host waits until this is dropped.
+/// A host's next message waits until this is dropped.
 pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 
 #[derive(Debug)]
 pub(crate) enum ToData {
-    /// Let a host in, whose messages begin with this pass; `host` is what log lines call it.
+    /// Admit a host, with the pass of its messages; log lines use `host`.
     Attach {
         link: LinkKey,
         host: String,
         attach: Attach,
         pass: Pass,
     },
-    /// The host handed a ring over: its frames take that way. The bell ends the worker's sleep.
+    /// The host handed over a ring for its frames. The doorbell ends the worker's sleep.
     Ring {
         link: LinkKey,
         ring: Ring,
         bell: EventFd,
     },
-    /// The host's frames take UCX.
+    /// The host's frames use UCX.
     Reach {
         link: LinkKey,
         reach: Reach,
@@ -38,7 +38,7 @@ pub(crate) enum ToData {
     Detach {
         link: LinkKey,
     },
-    /// Keep this as long as memory of the host is used.
+    /// Keep this while memory of the host is used.
     Lease {
         link: LinkKey,
         lease: OwnedFd,
@@ -53,14 +53,14 @@ pub(crate) enum ToData {
         end: EndOfShare,
         turn: Turn,
     },
-    /// End all that a host shares: it is about to leave.
+    /// End all shares of the host, which is about to leave.
     Leave {
         link: LinkKey,
     },
     Stop,
 }
 
-/// A share that ends when so many commands of its host have come.
+/// A share that ends after so many commands of its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndOfShare {
     pub(crate) memory: u64,

@@ -1,8 +1,7 @@
-//! The worker: it loads plugins and runs commands of hosts through them.
+//! The worker: loads plugins and runs hosts' commands through them.
 //!
-//! Two threads. The *control* thread has the streams: to the daemon, and one from each host. The
-//! *data* thread has the hosts' rings, UCX and the plugins; it never waits for anything but work.
-//! They leave each other messages.
+//! The *control* thread has the streams to the daemon and the hosts. The *data* thread has the
+//! hosts' rings, UCX and the plugins; it waits only for work. They exchange messages.
 
 mod config;
 pub(crate) mod control_thread;
@@ -45,17 +44,16 @@ pub(crate) enum Place {
     Thread,
 }
 
-/// Runs a worker on this thread until the daemon, at the other end of `daemon`, lets it go or is
-/// gone. When a plugin then does not return from a call, a process exits all the same; a thread is
-/// left behind.
+/// Runs a worker on this thread until the daemon dismisses it or ends. If a plugin call does not
+/// return then, a process exits anyway; a thread is left behind.
 pub(crate) fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
     if place == Place::Process {
-        // First of all, so that every thread started from here on inherits it.
+        // First, so that all threads inherit it.
         confine(&config);
     }
     let id = config.id;
     if let Err(problem) = start(config, daemon, place) {
-        // The daemon sees its stream close.
+        // The daemon detects the closed stream.
         error!("worker {id} could not start: {problem}");
     }
 }

@@ -1,26 +1,24 @@
-//! Which plugins have their turn.
+//! Chooses the plugins to poll in a turn.
 //!
-//! A plugin that owes answers is polled every turn. One that owes nothing may still serve others,
-//! so it is polled every turn for a moment, then once in [`ROUND`] steps, and after every sleep: a
-//! hand goes round as in a clock, one place for each look for commands and each command. A turn
-//! after one look and one command polls two at most. One that moves something of its own, such as
-//! messages of its own UCX, is polled every turn for longer, and turns are short then.
+//! A plugin that owes answers is polled every turn. Other plugins may serve peers, so they are
+//! polled every turn for a moment, then once in [`ROUND`] steps, and after every sleep. A hand goes
+//! round like a clock's, one position for each poll for commands and each command; a turn after one
+//! poll and one command polls at most two. A plugin that moves other data, such as its own UCX
+//! messages, is polled every turn for longer; turns are short then.
 
-/// How many looks and commands it takes the hand to go round: as many as there are plugins at most.
+/// Steps in one round of the hand: the largest number of plugins.
 pub(crate) const ROUND: u32 = u64::BITS;
 
-/// For how many steps a plugin that moved something of its own is taken to go on: longer than a
-/// message and its answer take.
+/// Steps awake after a plugin moved other data: more than a message and its answer take.
 const MOVING: u32 = 16 * ROUND;
 
 #[derive(Debug)]
 pub(crate) struct Rounds {
     all: u64,
     owing: u64,
-    /// Those that are polled every turn: they owe answers, or did so when the hand last passed
-    /// them, or since.
+    /// Polled every turn: they owe answers, or owed some when the hand last passed them, or since.
     awake: u64,
-    /// Those that moved something of their own, and for how many more steps they are awake.
+    /// Plugins that moved other data, and their remaining steps.
     moving: u64,
     moves: u32,
     commands: u32,
@@ -40,27 +38,25 @@ impl Rounds {
         self.commands += 1;
     }
 
-    /// The plugin at this place has answered a command as it came.
+    /// Records a command that was answered at once.
     #[inline]
     pub(crate) fn answered(&mut self, place: usize) {
         self.awake |= bit(place);
         self.commands += 1;
     }
 
-    /// The plugin at this place moved something of its own, and may have more to do.
+    /// Records that the plugin moved other data, and may have more to do.
     #[inline]
     pub(crate) fn moved(&mut self, place: usize) {
         self.moving |= bit(place);
         self.moves = MOVING;
     }
 
-    /// Whether a plugin moved something of its own a moment ago.
     #[inline]
     pub(crate) fn any_moves(&self) -> bool {
         self.moving != 0
     }
 
-    /// The plugin at this place has answered its last command.
     #[inline]
     pub(crate) fn settled(&mut self, place: usize) {
         self.owing &= !bit(place);
@@ -71,7 +67,7 @@ impl Rounds {
         self.owing != 0
     }
 
-    /// The plugins that are to be polled in this turn, after so many `looks` for commands.
+    /// Returns the plugins to poll in this turn, after `looks` polls for commands.
     #[inline]
     pub(crate) fn due(&mut self, looks: u32) -> Due {
         let steps = looks.saturating_add(std::mem::take(&mut self.commands));
@@ -80,7 +76,7 @@ impl Rounds {
             self.moving = 0;
         }
         if self.owing == self.all {
-            // None rests, so it does not matter where the hand is.
+            // All are awake, so the hand's position does not matter.
             self.awake = self.all;
             return Due(self.all);
         }
@@ -118,7 +114,7 @@ impl Iterator for Due {
 mod tests {
     use super::*;
 
-    /// How often each of some plugins is polled in so many turns of a step each.
+    /// Counts the polls of each plugin in `turns` turns of one step each.
     fn polls(rounds: &mut Rounds, turns: usize) -> Vec<usize> {
         let mut polls = vec![0; rounds.all.count_ones() as usize];
         (0..turns).for_each(|_| rounds.due(1).for_each(|place| polls[place] += 1));
@@ -132,7 +128,6 @@ mod tests {
         rounds.moved(1);
         let polled = polls(&mut rounds, MOVING as usize);
         assert_eq!(polled, [16, MOVING as usize, 16]);
-        // It rests when the hand has passed it.
         polls(&mut rounds, ROUND as usize);
         assert!(!rounds.any_moves());
         assert_eq!(polls(&mut rounds, ROUND as usize), [1, 1, 1]);
@@ -163,7 +158,7 @@ mod tests {
             assert!(!rounds.any_owes());
             let awake = (0..1000).take_while(|_| polls(&mut rounds, 1) == [1]).count();
             assert!(awake <= ROUND as usize, "{awake}");
-            // One turn without was the end of the count.
+            // The count ended with a turn without a poll.
             assert_eq!(polls(&mut rounds, 62), [0]);
             assert_eq!(polls(&mut rounds, 1), [1]);
         }

@@ -1,4 +1,4 @@
-//! The worker's services for plugins: what `attach` of a plugin's extension gives it.
+//! The worker's services for plugins, which `attach` of a plugin's extension receives.
 
 use std::ffi::c_char;
 use std::thread;
@@ -40,7 +40,7 @@ impl Site for Hosts {
     }
 }
 
-/// The answer of the worker's hosts, or zero where a plugin calls on another thread.
+/// Asks the worker's hosts; returns zero if a plugin calls on another thread.
 ///
 /// # Safety
 /// `ctx` is NULL or the context of an open plugin.
@@ -52,12 +52,12 @@ unsafe fn with_hosts<T: Default>(ctx: *mut WorkerCtx, ask: impl FnOnce(&Hosts) -
     }
     // SAFETY: it lives as long as the context, and this member never changes.
     let thread = unsafe { &raw const (*hosts).thread };
-    // SAFETY: as above.
+    // SAFETY: see above.
     if unsafe { *thread } != thread::current().id() {
         limited!(error, "a plugin called one of the worker's services on a thread of its own");
         return T::default();
     }
-    // SAFETY: as above, and this is the thread of the hosts.
+    // SAFETY: see above; this is the hosts' thread.
     ask(unsafe { &*hosts })
 }
 
@@ -91,11 +91,11 @@ unsafe extern "C" fn explain(
         if text.is_null() {
             return;
         }
-        // SAFETY: the plugin says that so many bytes are there.
+        // SAFETY: the plugin vouches for so many bytes.
         let bytes =
             unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len.min(LONGEST_FAILURE)) };
         let text = String::from_utf8_lossy(bytes);
-        // A character that was cut in two became another.
+        // Replaced a character that was cut in two.
         let text = if len > LONGEST_FAILURE { text.trim_end_matches('\u{fffd}') } else { &text };
         let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let explain = |hosts: &Hosts| {

@@ -1,16 +1,16 @@
-//! The byte strings that look-ups answer with: plugin addresses, memory handles and keys.
+//! The byte strings for look-ups: plugin addresses, memory handles and keys.
 //!
-//! A plugin may keep the pointer that a look-up gave it, and nothing tells a plugin that a domain
-//! is over. So a string that was stored stays until the worker is done with its plugins. Equal
-//! strings are stored once: the same domains, started over and over, take no more memory.
+//! A plugin may keep a look-up's pointer, and is not notified of a domain's end. So stored strings
+//! live until the worker has closed its plugins. Equal strings are stored once, so restarted
+//! domains take no more memory.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How many bytes are kept, with [`OVERHEAD`] for each string: 256 MiB.
+/// Limit in bytes, with [`OVERHEAD`] for each string: 256 MiB.
 pub(crate) const CAPACITY: usize = 256 << 20;
 
-/// What a string costs besides its bytes, about.
+/// Approximate overhead of a string in bytes.
 const OVERHEAD: usize = 64;
 
 pub(crate) type Stored = Arc<[u8]>;
@@ -42,7 +42,7 @@ impl Store {
         true
     }
 
-    /// The stored string that equals this one. Ask [`has_room`](Store::has_room) before.
+    /// Returns the stored copy of this string. Check [`has_room`](Store::has_room) first.
     pub(crate) fn keep(&mut self, string: &[u8]) -> Stored {
         if let Some(there) = self.strings.get(string) {
             return Arc::clone(there);

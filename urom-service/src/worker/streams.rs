@@ -1,5 +1,4 @@
-//! The control streams of a worker: greeted, then carried until they end. What comes in is an
-//! [`ControlEvent`].
+//! A worker's control streams, from the handshake to their end. Messages become [`ControlEvent`]s.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use super::control_thread::ControlEvent;
 use super::messages::LinkKey;
 use crate::unproven::Unproven;
 
-/// For messages to a host that it has not read. All its memories may end at once.
+/// Capacity for unread messages to a host; all its memories may end at once.
 const ROOM: usize = BACKLOG + 2 * MOST_OF_HOST;
 
 pub(super) async fn daemon_stream(
@@ -66,8 +65,7 @@ pub(super) async fn host_stream(
     let _ = events.send(ControlEvent::HostGone { link, end }).await;
 }
 
-/// Passes on the events of a host's stream until it ends, each message when the one before is
-/// dealt with: a table that takes long to read delays the host that sent it, and nobody else.
+/// Forwards a host's events one at a time, so that a slow table delays only its own host.
 pub(super) async fn pass_on(
     mut heard: mpsc::Receiver<ControlEvent>,
     events: mpsc::Sender<ControlEvent>,

@@ -1,8 +1,7 @@
-//! Whether the data thread goes on: it counts its turns and notes which plugin it calls, and the
-//! control thread looks once a second.
+//! Detects a blocked data thread: it counts its turns and records the called plugin, and the
+//! control thread polls once a second.
 //!
-//! The data thread only stores words that nobody else writes, and never asks for the time: this is
-//! its fast path.
+//! The data thread is the only writer, and never reads the clock: this is its fast path.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +11,13 @@ use urom_wire::control::{Method, Stuck};
 
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
-/// How many seconds a call may take before everybody is told.
+/// Seconds after which a call is reported as stuck.
 pub(crate) const LONG: u32 = 5;
 
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     turn: AtomicU64,
-    /// The call that the data thread is in, as [`Calls`] writes it; 0 outside of plugins.
+    /// The data thread's current call, as [`Calls`] writes it; 0 outside of plugins.
     call: AtomicU32,
     names: Mutex<Vec<String>>,
 }
@@ -26,11 +25,11 @@ pub(crate) struct Watch {
 impl Watch {
     #[inline]
     pub(crate) fn next_turn(&self) {
-        // Nobody else writes it, so this needs no atomic addition.
+        // Single writer, so an atomic addition is not needed.
         self.turn.store(self.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Makes a plugin known, and counts a turn: each plugin has its own time to open.
+    /// Registers a plugin and counts a turn: each plugin has its own time to open.
     pub(crate) fn plugin(self: &Arc<Watch>, name: &str) -> Calls {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.push(name.to_owned());
@@ -45,11 +44,11 @@ impl Watch {
     }
 }
 
-/// One plugin's way to say what it is called for.
+/// Records the calls of one plugin.
 #[derive(Debug, Clone)]
 pub(crate) struct Calls {
     watch: Arc<Watch>,
-    /// Its place and one, above the byte of the method.
+    /// Its index plus one, above the byte of the method.
     plugin: u32,
 }
 
@@ -59,7 +58,6 @@ impl Calls {
         self.watch.call.store(self.plugin | method as u32, Ordering::Relaxed);
     }
 
-    /// The plugin has returned, for the time being.
     #[inline]
     pub(crate) fn over(&self) {
         self.watch.call.store(0, Ordering::Relaxed);
@@ -71,14 +69,13 @@ pub(crate) struct Observer {
     watch: Arc<Watch>,
     turn: u64,
     call: u32,
-    /// For how many looks the turn has been the same, and inside a plugin. A pause of this process
-    /// is one look.
+    /// Polls that found the same turn inside a plugin; a pause of this process counts once.
     seconds: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// A plugin has kept the data thread for [`LONG`] seconds now.
+    /// A plugin has now blocked the data thread for [`LONG`] seconds.
     Stuck(Stuck),
     Returned(Stuck),
 }
@@ -101,7 +98,7 @@ impl Observer {
         before.map(News::Returned)
     }
 
-    /// The call that keeps the data thread, if it has for a second or longer.
+    /// Returns the call that has blocked the data thread for at least a second.
     pub(crate) fn stuck(&self) -> Option<Stuck> {
         let (plugin, method) = self.watch.read(self.call).filter(|_| self.seconds > 0)?;
         Some(Stuck { plugin, method, seconds: self.seconds })
@@ -164,7 +161,7 @@ mod tests {
         for _ in 0..3 * LONG {
             assert_eq!((observer.look(), observer.stuck()), (None, None));
         }
-        // It is woken between two looks, which is a new turn.
+        // It wakes between two polls, which is a new turn.
         watch.next_turn();
         calls.begin(Method::WorkerCmd);
         assert_eq!((observer.look(), observer.stuck()), (None, None));

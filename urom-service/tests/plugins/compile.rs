@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The directory of this file. The tests of `libdoca-host` compile these plugins, too.
+/// This file's directory, also for the tests of `libdoca-host`.
 fn sources() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut places = package.ancestors().map(|place| place.join("urom-service/tests/plugins"));
     places.find(|place| place.is_dir()).expect("the plugins' sources")
 }
 
-/// Makes `NAME.so` in `directory`. The compiler's warnings are errors.
 pub(crate) fn compile(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> PathBuf {
     let (here, output) = (sources(), directory.join(format!("{name}.so")));
     let mut cc = Command::new("cc");
@@ -24,20 +23,17 @@ pub(crate) fn compile(directory: &Path, name: &str, source: &Path, flags: &[&str
     output
 }
 
-/// The operations of `obedient.c`: the first word of a command.
+/// Operations of `obedient.c`: the first word of a command.
 #[allow(dead_code, reason = "no test uses all of them")]
 pub(crate) mod op {
-    /// Answer with the command's own bytes.
     pub(crate) const ECHO: u64 = 0;
-    /// Answer with as many bytes as the second word says.
+    /// Answer with as many bytes as the second word.
     pub(crate) const BIG: u64 = 1;
-    /// Answer when told to.
+    /// Answer at `RELEASE`.
     pub(crate) const HOLD: u64 = 2;
-    /// Answer everything that is held, then this.
+    /// Answer all held commands, then this.
     pub(crate) const RELEASE: u64 = 3;
-    /// Answer, and answer again.
     pub(crate) const TWICE: u64 = 4;
-    /// Take the command, answer it, and return an error.
     pub(crate) const FAIL_TAKEN: u64 = 5;
     /// Leave the command on the list, and return an error.
     pub(crate) const FAIL_LEFT: u64 = 6;
@@ -45,9 +41,8 @@ pub(crate) mod op {
     pub(crate) const STATUS: u64 = 7;
     pub(crate) const PACK_FAILS: u64 = 8;
     pub(crate) const FORGE: u64 = 9;
-    /// Answer with the value of the variable named behind the first word.
+    /// Answer with the value of the variable named after the first word.
     pub(crate) const GETENV: u64 = 10;
-    /// Answer with the process id.
     pub(crate) const PID: u64 = 11;
     pub(crate) const LOOKUPS: u64 = 12;
     pub(crate) const SLACK: u64 = 13;
@@ -58,7 +53,7 @@ pub(crate) mod op {
     pub(crate) const WRONG_CONTEXT: u64 = 18;
     pub(crate) const WRONG_DESTINATION: u64 = 19;
     pub(crate) const POLLS: u64 = 20;
-    /// Do what sanitizers report, each its own.
+    /// Trigger an error for each sanitizer.
     pub(crate) const FAULT: u64 = 21;
     pub(crate) const FORK: u64 = 22;
 }

@@ -1,5 +1,4 @@
-/* A plugin that does what the first word of a command says, so that a test can ask for every kind
- * of misbehaviour. */
+/* A test plugin. A command's first word selects its behaviour, including misbehaviour. */
 #include "plugin.h"
 
 #ifndef VERSION
@@ -49,7 +48,7 @@ static void trace(const char *what)
 }
 
 #ifdef LOADING_HANGS
-/* In processes with this variable. */
+/* Hangs in processes with this variable. */
 __attribute__((constructor)) static void load(void)
 {
 	while (getenv("UROM_LOADING_HANGS"))
@@ -61,7 +60,7 @@ static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 {
 	trace("open");
 #ifdef OPEN_FAILS
-	/* Who fails is not closed, so it may keep nothing. */
+	/* A plugin that fails to open is not closed, so it must not keep anything. */
 	return OPEN_FAILS;
 #endif
 	struct state *state = calloc(1, sizeof(*state));
@@ -131,7 +130,7 @@ static char *block;
 
 static void *overwrite(void *unused)
 {
-	/* Volatile, so that it is the C library's, which sanitizers replace. */
+	/* Volatile, to call the C library's memset, which sanitizers replace. */
 	volatile size_t len = BLOCK + 1;
 	memset(block, 0, len);
 	return unused;
@@ -208,7 +207,7 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state,
 		n->dest_id = 10000;
 		break;
 	case GETENV: {
-		/* The worker leaves zeros behind a command. */
+		/* The worker appends zeros to a command. */
 		const char *value = getenv((const char *)cmd->worker_cmd.plugin_cmd + 8);
 		n = answer(cmd, value ? value : "", value ? strlen(value) : 0);
 		break;
@@ -238,8 +237,7 @@ static doca_error_t run(struct urom_worker_ctx *ctx, struct state *state,
 	case CRASH:
 		abort();
 	case FAULT: {
-		/* One byte too many, and two writers of all of it: without a sanitizer neither does
-		 * any harm. */
+		/* One byte too many, and two concurrent writers: harmless without a sanitizer. */
 		pthread_t writers[2];
 		block = malloc(BLOCK);
 		for (int i = 0; i < 2; i++)
@@ -316,7 +314,7 @@ static doca_error_t plugin_pack(struct urom_worker_notify *notif, size_t *len, v
 		*len = 8;
 		return DOCA_SUCCESS;
 	}
-	/* Like the C samples, this believes that there is room. */
+	/* Like the C samples, this assumes sufficient capacity. */
 	memcpy(packed, notif, sizeof(*notif) + notif->len);
 	*len = sizeof(*notif) + notif->len;
 	return DOCA_SUCCESS;

@@ -1,4 +1,4 @@
-/* What the plugins of these tests include. */
+/* Common header of the test plugins. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,4 @@
-/* A plugin that looks up what a command asks for, also from threads of its own, and says what it
- * found. */
+/* A test plugin that runs a command's look-ups, also on its own threads, and returns their results. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "plugin.h"
@@ -38,7 +37,7 @@ static doca_error_t plugin_open(struct urom_worker_ctx *ctx)
 	void *p;
 	ucs_list_head_init(&state->ready);
 	ctx->plugin_ctx = state;
-	/* Nothing runs yet, and a look-up may be made already. */
+	/* Look-ups are valid already in open. */
 	return ctx->domain_iface.addr_lookup(ctx, 0, &p) == DOCA_ERROR_NOT_FOUND
 		       ? DOCA_SUCCESS
 		       : DOCA_ERROR_DRIVER;
@@ -57,7 +56,7 @@ static void plugin_close(struct urom_worker_ctx *ctx)
 
 static size_t own_address(struct urom_worker_ctx *ctx, char *text, size_t size)
 {
-	/* Unlike that of any other plugin in any other worker. */
+	/* Different for each plugin and worker. */
 	return snprintf(text, size, "%s in process %ld at %p", NAME, (long)getpid(), (void *)ctx) +
 	       1;
 }

@@ -1,4 +1,4 @@
-//! The file in which a daemon leaves its address: what it holds, for how long, and whose it is.
+//! The daemon's address file: its contents, lifetime and owner.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -27,7 +27,6 @@ fn started(file: &Path) -> Uromd {
     Uromd::start_with(&[], &["--address-file", text(file)])
 }
 
-/// What a daemon says that does not start.
 fn refused(file: &Path) -> String {
     let arguments = ["--listen", "127.0.0.1:0", "--address-file", text(file)];
     let output = command().args(arguments).output().unwrap();
@@ -51,7 +50,7 @@ fn the_file_holds_address_and_process_until_the_daemon_is_told_to_end() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o111, 0);
     let host = Client::connect(uromd.address).attach(any(), 1);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
-    // As Slurm cancels a step: both signals to each of its processes.
+    // Slurm cancels a step like this: both signals to each process.
     let worker = Pid::from_raw(host.pid().try_into().unwrap()).unwrap();
     for signal in [Signal::CONT, Signal::TERM] {
         uromd.signal(signal);
@@ -84,12 +83,11 @@ fn a_second_daemon_with_the_file_does_not_start_and_names_the_first() {
     for part in [&process, &first.address.to_string(), text(&file), "--address-file"] {
         assert!(error.contains(part), "{part} in {error}");
     }
-    // A fixed port is not tried, so the error is the same.
+    // The daemon does not try its fixed port, so the error is the same.
     let port = first.address.to_string();
     let arguments = ["--listen", &port, "--address-file", text(&file)];
     let output = command().args(arguments).output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), error);
-    // The first one has noticed nothing.
     assert_eq!(first_line(&file), first.address.to_string());
     first.signal(Signal::TERM);
     assert!(first.wait().success() && !file.exists());
@@ -102,7 +100,6 @@ fn of_many_daemons_that_start_at_once_one_has_the_file() {
     command.args(["--listen", "127.0.0.1:0", "--address-file", text(&file)]);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut all: Vec<_> = (0..8).map(|_| command.spawn().unwrap()).collect();
-    // All but one end by themselves.
     while all.len() > 1 {
         all.retain_mut(|one| one.try_wait().unwrap().is_none_or(|status| status.success()));
         std::thread::yield_now();
@@ -155,7 +152,7 @@ fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
         (&below, "Not a directory"),
         (&pipe, "not a regular file"),
         (Path::new("/dev/null"), "not a regular file"),
-        // Not even root may write there.
+        // Not even root can write there.
         (Path::new("/proc/version"), "--address-file"),
         (&file, "is not an address file and stays"),
         (&notes, "is not an address file and stays"),

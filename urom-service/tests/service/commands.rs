@@ -1,4 +1,4 @@
-//! Commands and notifications through a real daemon, a real worker process and a C plugin.
+//! Commands and notifications through a real daemon, worker process and C plugin.
 
 use urom_abi::DocaError;
 use urom_wire::control::StartWorker;
@@ -22,21 +22,19 @@ fn words(op: u64, word: u64) -> Vec<u8> {
     [op.to_le_bytes(), word.to_le_bytes()].concat()
 }
 
-/// A daemon with the obedient plugin, and a host at a worker of it over UCX.
+/// A host with the obedient plugin over UCX.
 fn afar(max_inflight: u32) -> (Uromd, Client, Connection) {
     let (uromd, mut client) = served();
     let host = client.attach_from_afar(any(), max_inflight);
     (uromd, client, host)
 }
 
-/// Several commands in one message.
 fn send_together(host: &Connection, commands: &[(u16, u64, u64)]) {
     let frames: Vec<_> =
         commands.iter().map(|(slot, op, word)| host.frame(*slot, 0, &words(*op, *word))).collect();
     host.send_bytes(frames.concat());
 }
 
-/// The worker still serves.
 fn assert_alive(host: &Connection) {
     assert_eq!(host.call(op::ECHO, 99), ok(0, &words(op::ECHO, 99)));
 }
@@ -131,7 +129,7 @@ fn commands_behind_one_that_fails_are_delivered_all_the_same() {
 
 #[test]
 fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
-    // Over UCX they come together.
+    // Over UCX they arrive together.
     let (_uromd, _client, host) = afar(8);
     send_together(&host, &[(0, op::ECHO, 1), (1, op::FAIL_LEFT, 1), (2, op::ECHO, 1)]);
     let mut notes = [host.note(), host.note(), host.note()];
@@ -146,7 +144,7 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
 #[test]
 fn a_plugin_that_is_not_loaded_is_not_found() {
     let (_uromd, _client, host) = attached(2);
-    // 65 and 127 say that a deadline comes before the bytes, with room for it or without.
+    // 65 and 127 announce a deadline before the bytes, which may be too short for it.
     for (bit, bytes) in [(1, "whatever"), (61, ""), (63, "x"), (65, "whatever"), (127, "short")] {
         host.send_bytes(host.frame(1, bit, bytes.as_bytes()));
         assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND), "{bit}");
@@ -282,9 +280,8 @@ fn a_host_that_uses_a_busy_slot_or_none_of_its_own_is_thrown_out_and_others_are_
     let refusal = bad.refusal();
     assert_eq!(refusal.code(), DocaError::BAD_STATE);
     assert!(refusal.text.contains("slot 1 already has a command in flight"), "{refusal}");
-    // What is still held for the host that is gone is dropped.
     assert_eq!(good.call(op::RELEASE, 0), ok(0, &words(op::RELEASE, 0)));
-    // Nor may a slot be used that was not asked for.
+    // A slot beyond the requested number is forbidden, too.
     good.ask(2, op::ECHO, 0);
     assert!(good.refusal().text.contains("slot 2 is beyond the 2"));
 }
@@ -312,8 +309,7 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
             let frames = slots.flat_map(|slot| host.frame(slot as u16, 0, &words(op::HOLD, 0)));
             host.send_bytes(frames.collect());
         }
-        // What comes behind them is in a slot that is taken, so the worker has got them all when it
-        // throws the host out.
+        // The next command uses an occupied slot: its refusal shows that all have arrived.
         host.ask(0, op::ECHO, 0);
         assert_eq!(host.refusal().code(), DocaError::BAD_STATE);
     }
@@ -377,7 +373,7 @@ fn a_plugin_that_owes_nothing_is_polled_beside_a_busy_one() {
         host.send_bytes((0..64).flat_map(|slot| host.frame(slot, busy, &echo)).collect());
         (0..64).for_each(|_| assert_eq!(host.note().status, DocaError::SUCCESS));
     }
-    // Each of 6,400 commands takes the hand that polls resting plugins one of 64 places further.
+    // Each of 6,400 commands advances the hand for idle plugins by one of 64 positions.
     let polled = polls() - before;
     assert!(polled >= 100, "{polled}");
 }
@@ -389,8 +385,7 @@ fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
     }
     let (_uromd, mut client) = served();
     let host = client.attach_from_afar(any(), 64);
-    // What 64 slots hold is more than the socket takes. A worker that went on counting it would
-    // throw the host out.
+    // The answers exceed the socket's buffer. A worker that kept counting would refuse the host.
     let bytes = host.max_message - 64;
     for _ in 0..8 {
         host.send_bytes(

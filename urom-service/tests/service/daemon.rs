@@ -1,4 +1,4 @@
-//! The daemon as a process: its command line, its port, its end, and hosts that are none.
+//! The daemon as a process: its command line, port and end, and peers that are not hosts.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -129,8 +129,7 @@ fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
     kill_process(worker, Signal::STOP).unwrap();
     uromd.signal(Signal::KILL);
     assert!(!uromd.wait().success());
-    // The kernel does the same, unless somebody of the session is left who could; then it may have
-    // ended already.
+    // Like the kernel, unless the session has another process; the worker may have ended already.
     for signal in [Signal::HUP, Signal::CONT] {
         let _ = kill_process(worker, signal);
     }
@@ -190,7 +189,6 @@ fn hosts_may_leave_a_few_messages_unread_at_least() {
     let output = run(&["-m", "1048576", "--max-unread", "4000000"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && said.contains("--max-unread has to be at least"), "{said}");
-    // More than four messages of 1 MiB are enough.
     Uromd::start_with(&[], &["-m", "1048576", "--max-unread", "5000000"]);
 }
 
@@ -220,7 +218,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
         stream.write_all(bytes).unwrap();
         streams.push(stream);
     }
-    // Greets well, then sends a message that is none.
+    // A valid handshake, then a malformed message.
     let mut stream = TcpStream::connect(uromd.address).unwrap();
     stream.write_all(Hello::new(Role::Host).as_bytes()).unwrap();
     stream.write_all(&[0; OPENING_LEN]).unwrap();
@@ -229,7 +227,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
     let mut client = Client::connect(uromd.address);
     assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
     for mut stream in streams {
-        // Ends, in whichever way; the worst is the silence of one that never says enough.
+        // Each stream ends, even an incomplete one.
         let _ = stream.read_to_end(&mut Vec::new());
     }
     uromd.logged(&["greeting of a host"]);

@@ -1,4 +1,4 @@
-//! Which files of the plugin path are served, and what is said of the others.
+//! Files in the plugin path: served files, and messages about the others.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -13,7 +13,7 @@ use crate::support::client::{Client, any, serving};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
-/// A plugin whose two functions do what a text says.
+/// A plugin whose two functions have these bodies.
 pub(crate) fn source(version: &str, iface: &str) -> String {
     format!(
         "#include \"plugin.h\"\n\
@@ -145,7 +145,6 @@ fn a_plugin_keeps_its_id_while_others_come_and_go() {
     assert_eq!(seen(), [entry("a", 4, 1), entry("m", 1, 1), entry("n", 2, 3)]);
 }
 
-/// Puts a new file in the place of a plugin, as an installation does.
 pub(crate) fn replace(plugins: &Plugins, name: &str, text: &str) {
     let fresh = Plugins::new();
     let file = fresh.add_source(name, text);
@@ -155,11 +154,9 @@ pub(crate) fn replace(plugins: &Plugins, name: &str, text: &str) {
     fs::rename(beside, place).unwrap();
 }
 
-/// What nobody survives who loads it.
 const CRASH: &str =
     "#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n";
 
-/// A file's bytes as if it were for another machine.
 fn foreign(file: &Path) -> Vec<u8> {
     let mut bytes = fs::read(file).unwrap();
     bytes[18] = 243;
@@ -226,7 +223,7 @@ fn a_table_that_is_all_hole_takes_no_memory() {
     let plugins = Plugins::obedient();
     let file = plugins.path().join("obedient.so");
     let mut bytes = fs::read(&file).unwrap();
-    // Every section has a terabyte; only a hole can have that.
+    // Every section has a terabyte; only a hole can be that large.
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     let (headers, count) =
         (word(0x28), usize::from(u16::from_le_bytes([bytes[0x3c], bytes[0x3d]])));
@@ -289,11 +286,11 @@ fn a_host_gets_the_fingerprint_and_on_request_the_description_of_a_file() {
     }
 }
 
-/// Whether such a plugin lays out messages as a host does, nobody could tell.
+/// Hosts could not check whether message layouts agree.
 #[test]
 fn a_plugin_whose_description_cannot_be_read_is_not_served() {
     let (plugins, text) = (Plugins::new(), source("*version = 1; return 0;", "return 0;"));
-    // Another beginning, and another layout's number behind the eight bytes of it.
+    // A wrong start, and a wrong layout number after the start's eight bytes.
     let damaged = described("damaged").replace("{117,", "{118,");
     let layout = format!(",115,99,{},0,0,0,", section::FORMAT);
     let foreign = described("foreign").replace(&layout, ",115,99,99,0,0,0,");
@@ -305,8 +302,7 @@ fn a_plugin_whose_description_cannot_be_read_is_not_served() {
     uromd.logged(&["foreign.so is not served", "layout 99", "one release of the kit"]);
 }
 
-/// Plugins find each other by name, across workers of services that may have the file under other
-/// names.
+/// Plugins find each other by name, across workers whose services may use other file names.
 #[test]
 fn a_worker_calls_a_plugin_as_its_daemon_does() {
     let (plugins, text) =
@@ -318,7 +314,6 @@ fn a_worker_calls_a_plugin_as_its_daemon_does() {
     assert!(failure.text.contains("plugin `as-stated` did not open"), "{failure}");
 }
 
-/// C code for the description of a plugin of some name.
 pub(crate) fn described(name: &'static str) -> String {
     let tag = Type::Int { bytes: 8, signed: false };
     let none =

@@ -1,4 +1,4 @@
-//! Domains on the wire: hosts that do not keep to the order of things, and what a worker answers.
+//! Domains on the wire: a worker's answers to hosts that break the protocol's order.
 
 use urom_abi::DocaError;
 use urom_wire::control::{DomainWord, Failure, HostToWorker, WorkerToHost};
@@ -6,7 +6,6 @@ use urom_wire::domain::{MAX_TABLE, Member, Participant};
 
 use crate::support::client::{Client, Connection, any, attached};
 
-/// A worker, one host of it, and a table of one member.
 fn with_host(body: impl FnOnce(&mut Client, Connection, Vec<u8>)) {
     let (_uromd, mut client, host) = attached(4);
     let members = vec![Member { id: 1, addresses: Vec::new() }];
@@ -25,7 +24,6 @@ fn piece(host: &Connection, domain: u64, bytes: &[u8]) {
     say(host, domain, DomainWord::Piece(bytes.to_vec()));
 }
 
-/// What the worker says of a domain next.
 fn hear(host: &Connection) -> (u64, Option<Result<(), Failure>>) {
     loop {
         match host.link.receive().unwrap() {
@@ -43,7 +41,7 @@ fn tables_come_in_pieces_of_any_size_and_end_at_any_point() {
         start(&host, 1, table.len());
         table.iter().for_each(|byte| piece(&host, 1, &[*byte]));
         assert_eq!(hear(&host), (1, Some(Ok(()))));
-        // One that is given up half-way, and one that nobody knows.
+        // An incomplete domain, and an unknown one.
         start(&host, 2, table.len());
         piece(&host, 2, &table[1..]);
         for domain in [2, 99] {
@@ -53,7 +51,7 @@ fn tables_come_in_pieces_of_any_size_and_end_at_any_point() {
         start(&host, 3, table.len());
         piece(&host, 3, &table);
         assert_eq!(hear(&host), (3, Some(Ok(()))));
-        // What is no table harms nobody.
+        // A malformed table is harmless.
         start(&host, 4, 5);
         piece(&host, 4, &[0xff; 5]);
         let (domain, result) = hear(&host);

@@ -1,4 +1,4 @@
-//! The embedded service: the same, on threads of this process.
+//! The embedded service: the same code on threads of this process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -77,7 +77,7 @@ fn one_plugin_path_shares_one_service() {
     assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&first, &other));
     let address = first.address();
     drop((first, again));
-    // A process that another test starts has copies of all descriptors until it runs its program.
+    // A child of another test has copies of all descriptors until its exec.
     let begin = Instant::now();
     while std::net::TcpStream::connect(address).is_ok() {
         assert!(begin.elapsed() < PATIENCE, "not stopped with its last user");
@@ -124,10 +124,10 @@ fn a_plugin_that_was_replaced_is_listed_but_not_loaded_in_the_place_of_the_old_o
 fn a_program_whose_service_finds_a_plugin_that_hangs() {
     let plugins = Plugins::new();
     plugins.add_source("hang", &hanging());
-    // SAFETY: the signal ends this process, whose parent waits for its end.
+    // SAFETY: the signal only ends this process, and its parent waits for that.
     unsafe { libc::alarm(20) };
     let service = start(&plugins);
-    // The loader's lock is taken, so this program may wait for ever from here on.
+    // A plugin holds the loader's lock, so this program may block for ever from here on.
     let client = Client::connect_with(service.address(), Some(service.key())).unwrap();
     assert!(client.plugins.is_empty());
     loop {

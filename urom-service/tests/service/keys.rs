@@ -1,5 +1,4 @@
-//! Who may connect: where the daemon listens without a key and where not, and what a host without
-//! the right one hears.
+//! Keys: addresses that need one, and refusals of hosts without the right one.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -24,7 +23,6 @@ use crate::support::link::Link;
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
-/// A directory with key files.
 struct Keys(tempfile::TempDir);
 
 impl Keys {
@@ -39,7 +37,7 @@ impl Keys {
         path
     }
 
-    /// A good key, as a text that can be looked for.
+    /// Creates a valid key as a text that a test can search for.
     fn good(&self, name: &str) -> (PathBuf, Key) {
         let path = self.file(
             name,
@@ -56,7 +54,6 @@ fn keyed(listen: &str, plugins: &Plugins, key: &Path) -> Uromd {
     Uromd::start_at(listen, &[plugins.path().to_str().unwrap()], &args)
 }
 
-/// How a daemon ends that does not start.
 fn refused(args: &[&str]) -> String {
     let output = command().env_remove("UROM_KEY_FILE").args(args).output().unwrap();
     assert!(!output.status.success() && output.stdout.is_empty(), "{args:?}");
@@ -111,7 +108,7 @@ fn a_key_file_that_others_may_read_or_that_is_none_keeps_it_from_starting() {
         ("missing", "cannot be read"),
     ] {
         let file = keys.0.path().join(name);
-        // A bad key is no key, on a loopback address too.
+        // A bad key is an error, even on a loopback address.
         for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
             let text = refused(&["--listen", listen, "--key-file", file.to_str().unwrap()]);
             assert!(text.contains("the key file ") && text.contains(reason), "{name}: {text}");
@@ -181,13 +178,12 @@ fn a_host_with_a_key_does_not_talk_to_a_daemon_without() {
     uromd.logged(&["refused host", "this service has none", "--key-file"]);
 }
 
-/// What a stranger hears who says something and waits for the end.
+/// Sends bytes without a key, and returns the answer until the end of the stream.
 fn heard(address: SocketAddr, said: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(said).unwrap();
     let mut heard = Vec::new();
-    // However it ends: the daemon may have reset the connection by now, because it left something
-    // unread.
+    // Any end is fine: the daemon may have reset the connection because of unread bytes.
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.read_to_end(&mut heard);
     heard
@@ -205,14 +201,14 @@ fn a_host_without_the_key_cannot_tell_whether_there_are_plugins() {
             let said = [hello.as_bytes(), opening.as_bytes(), &vec![5; proof]].concat();
             for daemon in &daemons {
                 let heard = heard(daemon.address, &said);
-                // To a proof that is wrong it says so.
+                // The daemon only refuses a wrong proof explicitly.
                 let refused = if keyed == 1 && proof >= PROOF_LEN { PROOF_LEN } else { 0 };
                 assert!(
                     heard.len() == HELLO_LEN + OPENING_LEN
                         || heard.len() == HELLO_LEN + OPENING_LEN + refused
                 );
                 assert!(heard[HELLO_LEN + OPENING_LEN..].iter().all(|byte| *byte == 0));
-                // All but the challenge is the same.
+                // Everything except the challenge is constant.
                 assert_eq!(heard[..HELLO_LEN], *Hello::new(Role::Daemon).as_bytes());
                 assert_eq!(heard[HELLO_LEN], 1);
             }
@@ -230,7 +226,7 @@ fn a_worker_asks_for_the_key_too_and_a_ticket_alone_opens_nothing() {
     for (secret, expected) in [
         (None, KeyError::Missing(Role::Worker)),
         (Some(other.worker_secret(5)), KeyError::NotTaken(Role::Worker)),
-        // Of another worker, and of the daemon.
+        // Keys for another worker, and for the daemon.
         (Some(key.worker_secret(6)), KeyError::NotTaken(Role::Worker)),
         (Some(key.daemon_secret()), KeyError::NotTaken(Role::Worker)),
     ] {
@@ -239,7 +235,7 @@ fn a_worker_asks_for_the_key_too_and_a_ticket_alone_opens_nothing() {
             Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping);
         assert!(matches!(link.err(), Some(StreamError::Key(error)) if error == expected));
     }
-    // The ticket was not used up by any of them.
+    // These attempts did not use up the ticket.
     assert_eq!(client.enter(started, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
@@ -250,7 +246,7 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let uromd = keyed("127.0.0.1:0", &plugins, &file);
     let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
     let host = client.attach_from_afar(any(), 16);
-    // Who has no key does not get as far as this address, but ports can be found.
+    // Without a key, a peer cannot get this address, but it can find ports.
     let stranger = context().build().unwrap().worker().unwrap();
     // SAFETY: from a worker that this test started.
     let address = unsafe { WorkerAddress::from_bytes(&host.address) }.unwrap();
@@ -259,8 +255,7 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let said = "without the pass of its host";
     for (pass, lines) in [(wrong, 2), (Pass::default(), 4)] {
         let envelope = Envelope { pass, ..host.envelope };
-        // In a slot that is free, and in one that there is not, for which a host would be thrown
-        // out.
+        // A free slot, and an invalid one, which would end a host's connection.
         for slot in [9, 99] {
             let echo = [op::ECHO.to_le_bytes(), 666u64.to_le_bytes()].concat();
             let message = bytes_of::message(envelope, &host.frame(slot, 0, &echo));
@@ -272,7 +267,7 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     }
 }
 
-/// How bytes may be spelled in a text: as they are, and in hex.
+/// Spellings of bytes in a text: raw, and in hex.
 fn spellings(bytes: &[u8]) -> [Vec<u8>; 3] {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     [bytes.to_vec(), hex.to_uppercase().into_bytes(), hex.into_bytes()]
@@ -286,7 +281,7 @@ fn the_key_stands_in_no_command_line_and_no_environment() {
     let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
     let host = client.attach(any(), 1);
     let worker = host.pid();
-    // The worker has been let in with the first of these. They are written as their bytes alone.
+    // The host joined the worker with the first. Both are written as plain bytes.
     let secrets = [key.worker_secret(host.started.id), key.daemon_secret()]
         .map(|secret| postcard::to_stdvec(&secret).unwrap());
     assert!(secrets.iter().all(|secret| secret.len() == 32));
@@ -306,7 +301,7 @@ fn the_key_stands_in_no_command_line_and_no_environment() {
                     "{whose} in {what} of {process}"
                 );
             }
-            // The daemon was told where the key is.
+            // Only the daemon got the key's path.
             if process == worker {
                 assert!(!has(b"key-file") && !has(file.to_str().unwrap().as_bytes()), "{what}");
             }

@@ -1,4 +1,4 @@
-//! What a daemon takes, and what is too much: connections, hosts, workers, lengths, time.
+//! Limits of a daemon: connections, hosts, workers, lengths, time.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -19,22 +19,20 @@ use crate::support::client::{Client, Connection, any, attached, first_message, o
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
-/// How many connections may have proven nothing.
+/// Limit of connections that have not completed their handshake.
 const UNPROVEN: usize = 256;
 
-/// How many descriptors a process has open.
 fn descriptors(pid: impl std::fmt::Display) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
 }
 
-/// How many a process may have open: its soft limit.
 fn descriptor_limit(pid: impl std::fmt::Display) -> usize {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Opens connections from another address than hosts have, and keeps the last few hundred of them.
+/// Opens connections from a foreign address, and keeps the last few hundred open.
 fn flood(to: SocketAddr, count: usize, mut meanwhile: impl FnMut(usize)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut open = VecDeque::new();
@@ -79,7 +77,7 @@ fn ten_thousand_connections_keep_no_host_out() {
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
-/// Sends what is as long as a greeting, and waits until it is hung up on.
+/// Sends bytes of a handshake's length, and waits until the connection closes.
 fn greet_with(to: SocketAddr, hello: &[u8]) {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -98,7 +96,7 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
         for _ in 0..100 {
             greet_with(to, &[b'x'; HELLO_LEN]);
         }
-        // Somebody for whom there is something to do, and whose line comes last.
+        // A refused host, whose log line has its own limit, comes last.
         greet_with(to, Hello::new(Role::Worker).as_bytes());
         uromd.logged(&[who, "refused host"]);
         let lines = uromd.lines_with("greeting of a host") - before;
@@ -106,7 +104,7 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
         assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
         before += lines;
     }
-    // Those who greet as hosts do, and have no ticket.
+    // Peers with a valid handshake, but without a ticket.
     let begin = Instant::now();
     for _ in 0..100 {
         let mut stream = greeted(host.started.address);
@@ -116,10 +114,10 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
     let (lines, more) =
         (uromd.lines_with("lost the connection to host"), begin.elapsed().as_secs() as usize / 10);
     assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
-    // What becomes of a host that was let in is always told.
+    // The end of an admitted host is always logged.
     drop(host);
     uromd.logged(&["[worker ", " disconnected"]);
-    // Those for whom there is no place.
+    // Hosts above the limit.
     let uromd = Uromd::start_with(&[], &["--max-hosts", "1"]);
     let _first = Client::connect(uromd.address);
     let begin = Instant::now();
@@ -141,7 +139,7 @@ fn daemon_and_workers_may_open_what_their_limits_ask_for() {
     for limit in [descriptor_limit(uromd.pid()), descriptor_limit(pid)] {
         assert!((500..1000).contains(&limit), "{limit}");
     }
-    // One that has more keeps it, and one that cannot have it says so.
+    // A higher limit stays; a hard limit that is too low is logged.
     let uromd = Uromd::start_limited("-n 1000", &[], &sizes);
     assert_eq!(descriptor_limit(uromd.pid()), 1000);
     let uromd = Uromd::start_limited("-n 200", &[], &sizes);
@@ -214,7 +212,7 @@ fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
     let mut silent = TcpStream::connect(uromd.address).unwrap();
     let mut drips = TcpStream::connect(uromd.address).unwrap();
     let mut dripped = 0;
-    // As a host's hello begins, so that no byte of it is wrong.
+    // The start of a valid handshake, byte by byte.
     let hello = Hello::new(Role::Host);
     for byte in hello.as_bytes() {
         if drips.write_all(&[*byte]).is_err() {
@@ -271,7 +269,7 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
     let mut hosts: Vec<_> = started.into_iter().map(|worker| client.enter(worker, 1)).collect();
     let again = client.start(StartWorker { id: hosts[0].started.id, ..any() }).err().unwrap();
     assert_eq!(again.code(), DocaError::FULL);
-    // Another host has its own, until there are as many as may be.
+    // Another host has its own limit, up to the common one.
     let mut other = Client::connect(uromd.address);
     let _third = other.attach(any(), 1);
     let failure = other.start(any()).err().unwrap();
@@ -279,7 +277,7 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
     assert!(failure.text.ends_with("--max-workers"), "{failure}");
     let joined = other.attach(StartWorker { id: hosts[0].started.id, ..any() }, 1);
     assert_eq!(joined.call(op::ECHO, 1).status, DocaError::SUCCESS);
-    // Who leaves a worker may go to one again.
+    // A host that leaves a worker may use another.
     drop((hosts.pop(), joined));
     let deadline = Instant::now() + PATIENCE;
     while client.start(any()).is_err() {
@@ -293,7 +291,7 @@ fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
     let first = client.attach(any(), 1);
     let worker = StartWorker { id: first.started.id, ..any() };
     let second = client.attach(worker.clone(), 1);
-    // What the daemon counts for a connection is forgotten with it.
+    // The daemon's count ends with the connection.
     drop(client);
     let mut client = Client::connect(uromd.address);
     let failure = Connection::attach(client.start(worker.clone()).unwrap(), 1).err().unwrap();
@@ -304,14 +302,14 @@ fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
         assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
     }
     drop(first);
-    // The worker hears of it in its own time, and each try costs a ticket until then.
+    // The worker detects the end later; until then each attempt uses up a ticket.
     let deadline = Instant::now() + PATIENCE;
     while Connection::attach(client.start(worker.clone()).unwrap(), 1).is_err() {
         assert!(Instant::now() < deadline, "its place does not become free");
     }
 }
 
-/// A host's stream on which anything may follow.
+/// Returns a host's stream after the handshake.
 fn greeted(to: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -328,7 +326,7 @@ fn a_message_over_the_limit_ends_its_stream_and_no_other() {
         for len in [(1 << 20) + 1, 1 << 31, u32::MAX] {
             let mut stream = greeted(to);
             stream.write_all(&u32::to_le_bytes(len)).unwrap();
-            // Whatever was said before, it ends.
+            // The stream ends after any messages.
             let _ = stream.read_to_end(&mut Vec::new());
             uromd.logged(&["lost the connection to host", &format!("a message of {len} bytes")]);
         }

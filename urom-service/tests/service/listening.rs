@@ -1,5 +1,4 @@
-//! What a worker's process gets from the daemon's surroundings: where it listens, and its
-//! environment.
+//! A worker process's inheritance from the daemon: listening addresses and environment.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,7 +12,6 @@ use crate::support::is_reached_over_tcp;
 use crate::support::uromd::Uromd;
 use urom_os::test_daemon::TOOLS;
 
-/// What a process has open.
 fn open_of(pid: u64) -> HashSet<String> {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     links
@@ -23,7 +21,6 @@ fn open_of(pid: u64) -> HashSet<String> {
         .collect()
 }
 
-/// The addresses on which a process listens for TCP.
 fn listens(pid: u64) -> Vec<IpAddr> {
     let sockets = open_of(pid);
     let mut found = Vec::new();
@@ -40,7 +37,7 @@ fn listens(pid: u64) -> Vec<IpAddr> {
     found
 }
 
-/// An address as the kernel prints it: words of 32 bits in this machine's order.
+/// Parses the kernel's format: words of 32 bits in native byte order.
 fn address(hex: &str) -> IpAddr {
     let word = |at: usize| u32::from_str_radix(&hex[at..at + 8], 16).unwrap().to_ne_bytes();
     match hex.len() {
@@ -61,7 +58,7 @@ fn names(pid: impl std::fmt::Display) -> Vec<String> {
 #[test]
 fn nothing_of_a_loopback_service_listens_anywhere_else() {
     let (uromd, mut client, host) = attached(1);
-    // A host from afar, which UCX reaches over TCP.
+    // A remote host, which UCX reaches over TCP.
     let same = StartWorker { id: host.started.id, ..any() };
     let afar = is_reached_over_tcp().then(|| client.attach_from_afar(same, 1));
     if let Some(afar) = &afar {
@@ -103,7 +100,7 @@ fn a_worker_finds_what_it_needs_and_what_was_asked_for_and_nothing_else() {
     for name in ["GIVEN", "UROM_ASKED", "PATH", "UCX_NET_DEVICES"] {
         assert!(names.iter().any(|there| there == name), "no {name} in {names:?}");
     }
-    // The daemon has more than that.
+    // The daemon has more variables.
     let daemons = self::names(uromd_pid(&uromd));
     assert!(daemons.iter().any(|name| name == "UROM_PLUGIN_PATH"), "{daemons:?}");
 }
@@ -134,7 +131,7 @@ fn a_host_cannot_have_its_worker_listen_on_other_devices() {
     let failure = client.start(StartWorker { env, ..any() }).err().unwrap();
     assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");
     assert!(failure.text.contains("UCX_NET_DEVICES"), "{failure}");
-    // Without that one it gets its worker.
+    // Without the forbidden variable, the worker starts.
     let env = Some(vec!["UCX_LOG_LEVEL=warn".to_owned(), "UCX_TLS=posix,tcp,self".to_owned()]);
     let host = client.attach(StartWorker { env, ..any() }, 1);
     let name = [&op::GETENV.to_le_bytes()[..], b"UCX_TLS\0"].concat();

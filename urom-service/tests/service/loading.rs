@@ -1,4 +1,4 @@
-//! What a file may do as it is loaded, and who may write to it.
+//! Plugin files that misbehave during loading, and their permissions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -31,12 +31,12 @@ fn a_plugin_that_hangs_as_it_is_loaded_is_left_out_and_keeps_nobody_from_the_oth
     assert!(uromd.wait().success());
 }
 
-/// C code of a plugin that never lets go of who loads it.
+/// C code of a plugin that blocks its loader for ever.
 pub(crate) fn hanging() -> String {
     as_loaded("for (;;) pause();")
 }
 
-/// C code of a plugin that does something as it is loaded.
+/// C code of a plugin that runs a statement during loading.
 fn as_loaded(what: &str) -> String {
     let text = source("*version = 1; return 0;", "return 0;");
     let head =
@@ -61,7 +61,7 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
         "while it was loaded, and printed: farewell",
     ]);
     uromd.logged(&["exits.so is not served", "exit status: 0", "while it was loaded"]);
-    // A look waits for two seconds, and that may take longer.
+    // A search waits two seconds, and this may take longer.
     let begin = Instant::now();
     while uromd.lines_with_all(&["prints.so is not served", "it wrote 16 MiB"]) == 0 {
         assert!(begin.elapsed() < PATIENCE, "it is not told");
@@ -78,7 +78,7 @@ fn no_plugin_is_examined_any_more_once_the_daemon_was_killed() {
     for spinning in 0..4 {
         plugins.add_source(&format!("spins{spinning}"), &as_loaded("for (;;) {}"));
     }
-    // As these are started, and at any time from then on.
+    // Kills the daemon while the others start, or at any later time.
     plugins.add_source("kills", &as_loaded("kill(getppid(), SIGKILL);"));
     let mut uromd = Uromd::start(&plugins);
     uromd.wait();
@@ -98,7 +98,7 @@ fn no_plugin_is_examined_any_more_once_the_daemon_was_killed() {
 fn a_plugin_that_misses_docas_libraries_is_told_where_they_are() {
     let (plugins, absent) = (Plugins::new(), Plugins::new());
     let library = absent.add_source("libdoca_common", "int doca_log;\n");
-    // Linked with a library that is gone when the plugin is loaded.
+    // Linked with a library that is missing when the plugin is loaded.
     let uses = "extern int doca_log; int *place(void) { return &doca_log; }\n";
     let text = format!("{}{uses}", source("*version = 1; return 0;", "return 0;"));
     plugins.add_linked("orphan", &text, &library);
@@ -120,7 +120,7 @@ fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
     set(open.path(), 0o777);
     set(sticky.path(), 0o1777);
     set(&good.path().join("d.so"), 0o666);
-    // The file itself, in a directory that others may write to, and by a link that leads there.
+    // The file itself, in a directory that others may write to, and through a link.
     let file = open.path().join("a.so");
     std::os::unix::fs::symlink(&file, good.path().join("e.so")).unwrap();
     let entries =
@@ -138,10 +138,9 @@ fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
     ] {
         uromd.logged(&parts);
     }
-    // Nothing of it was loaded.
     uromd.logged(&["found the plugin", "c.so"]);
     assert_eq!(uromd.lines_with("found the plugin"), 1);
-    // What is put right is found by the next host.
+    // The next host finds repaired files.
     set(open.path(), 0o755);
     let names: Vec<_> =
         Client::connect(uromd.address).plugins.into_iter().map(|entry| entry.name).collect();
@@ -160,7 +159,7 @@ fn a_plugin_that_others_came_to_write_to_is_not_loaded_for_a_host_that_was_told_
     for part in ["obedient.so is not loaded any more", "mode 0666", "chmod go-w"] {
         assert!(failure.text.contains(part), "{failure}");
     }
-    // What is put right is loaded.
+    // A repaired file is loaded.
     set(0o755);
     let host = client.attach(any(), 1);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);

@@ -1,4 +1,4 @@
-//! The service from outside: `uromd` as a process, its workers, C plugins, and a raw client.
+//! Tests of the service from outside: `uromd`, its workers, C plugins, and a raw client.
 
 mod address_file;
 mod commands;

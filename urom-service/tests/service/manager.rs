@@ -1,4 +1,4 @@
-//! What a service manager hears of the daemon that it started.
+//! Messages of the daemon to the service manager that started it.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::linux::net::SocketAddrExt;
@@ -12,7 +12,6 @@ use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command, full_pipe, wait};
 
-/// The socket of a service manager.
 struct Manager {
     socket: UnixDatagram,
     name: String,
@@ -33,7 +32,7 @@ impl Manager {
         Manager { socket: UnixDatagram::bind_addr(&address).unwrap(), name: format!("@{name}") }
     }
 
-    /// The variables that systemd sets, for a daemon that shows life every `usec / 2` microseconds.
+    /// systemd's variables for a daemon that reports every `usec / 2` microseconds.
     fn watches(&self, usec: u32) -> [(&str, String); 2] {
         [("NOTIFY_SOCKET", self.name.clone()), ("WATCHDOG_USEC", usec.to_string())]
     }
@@ -93,7 +92,6 @@ fn a_manager_that_does_not_read_keeps_nobody_waiting() {
     uromd.logged(&["does not learn yet that this service is ready"]);
     let host = Client::connect(uromd.address).attach(any(), 1);
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
-    // Once it reads, it learns.
     while manager.hears() != "READY=1" {}
     uromd.signal(Signal::TERM);
     assert!(uromd.wait().success());

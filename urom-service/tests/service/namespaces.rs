@@ -1,4 +1,4 @@
-//! `uromd` in namespaces of its own, as in a container.
+//! `uromd` in its own namespaces, as in a container.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
-/// The words that run a program in namespaces of its own, as process 1.
+/// A command that runs a program in its own namespaces, as process 1.
 fn apart() -> Vec<&'static str> {
     let mut words = vec!["unshare", "--mount-proc", "--pid", "--fork", "--kill-child"];
     if !rustix::process::geteuid().is_root() {
@@ -21,14 +21,13 @@ fn apart() -> Vec<&'static str> {
     words
 }
 
-/// One line of a process's status, without its name.
 fn status(pid: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     line.map(|line| line.trim().to_owned())
 }
 
-/// The processes that there are, zombies among them.
+/// All processes, including zombies.
 fn all() -> impl Iterator<Item = String> {
     let names = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name());
     names.filter_map(|name| name.into_string().ok()).filter(|name| name.parse::<u32>().is_ok())
@@ -39,7 +38,7 @@ fn child_of(parent: &str) -> Pid {
     Pid::from_raw(child.parse().unwrap()).unwrap()
 }
 
-/// The number here of a process that has the number `inside` in the namespace of `member`.
+/// The local number of a process that has the number `inside` in the namespace of `member`.
 fn here(inside: u64, member: Pid) -> Pid {
     let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
     let wanted = namespace(&member.to_string());
@@ -61,7 +60,7 @@ fn a_daemon_that_is_process_1_reaps_the_orphans_of_plugins_and_ends_in_order() {
     let host = client.attach(any(), 1);
     let forked = host.call(op::FORK, 0).payload.unwrap();
     let orphan = here(u64::from_le_bytes(forked.try_into().unwrap()), first);
-    // Together with its parent, by the daemon.
+    // The daemon kills the orphan together with its parent.
     kill_process(here(host.pid(), first), Signal::KILL).unwrap();
     uromd.logged(&["signal: 9"]);
     let begin = Instant::now();
@@ -70,14 +69,13 @@ fn a_daemon_that_is_process_1_reaps_the_orphans_of_plugins_and_ends_in_order() {
         assert!(begin.elapsed() < PATIENCE, "the orphan is still there: {state:?}");
         std::thread::yield_now();
     }
-    // The daemon has learnt how its own child ended, and goes on.
+    // The daemon noticed its own child's end, and continues.
     client.attach(any(), 1);
     kill_process(first, Signal::TERM).unwrap();
     uromd.logged(&["received SIGTERM"]);
     assert!(uromd.wait().success());
 }
 
-/// The exit code and the output of a `uromd` that cannot start, run by these words.
 fn refused(words: &[&str], arguments: &[&str]) -> (Option<i32>, String) {
     let mut program = Command::new(words[0]);
     program.args(&words[1..]).arg(command().get_program()).args(arguments);

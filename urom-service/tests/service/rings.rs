@@ -1,5 +1,4 @@
-//! Hosts that do with their ring as they like: their own connection ends or waits, and the other
-//! hosts of the worker are served as before.
+//! Hosts that misuse their ring: only their own connection ends or waits.
 
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,15 +11,14 @@ use urom_wire::control::StartWorker;
 use crate::support::client::{Client, Connection, any, op, served};
 use crate::support::uromd::Uromd;
 
-/// The words of a cell, and the cells before the first one of the direction to the worker.
+/// Words of a cell, and cells before the first cell of the direction to the worker.
 const WORDS: usize = 8;
 const BEFORE: usize = 2;
 
-/// The bits of a cell's first word: the cell is written, and a frame begins there.
+/// Bits of a cell's first word: the cell is written, and a frame starts there.
 const WRITTEN: u64 = 1 << 63;
 const FIRST: u64 = 1 << 62;
 
-/// Two hosts of one worker.
 fn two() -> (Uromd, Client, Connection, Connection) {
     let (uromd, mut client) = served();
     let rude = client.attach(any(), 8);
@@ -34,7 +32,6 @@ fn is_served(good: &Connection) {
     }
 }
 
-/// The words of a ring's memory.
 struct Words(MmapRaw);
 
 impl Words {
@@ -50,7 +47,7 @@ impl Words {
     }
 }
 
-/// A header of a frame for a slot, with the plugin's bit 0 and so many bytes.
+/// Header of a frame for a slot and plugin bit 0, with `len` bytes.
 fn header(slot: u64, len: u64) -> u64 {
     slot | len << 24
 }
@@ -76,7 +73,7 @@ fn a_host_that_writes_garbage_into_its_ring_is_thrown_out() {
 #[test]
 fn random_words_in_a_ring_hurt_its_own_host_alone() {
     let (_uromd, mut client, _, good) = two();
-    // A linear congruential generator, so that a failure comes again.
+    // A linear congruential generator, for reproducible failures.
     let mut seed = 0x1234_5678_9abc_def0_u64;
     let mut random = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -85,11 +82,11 @@ fn random_words_in_a_ring_hurt_its_own_host_alone() {
     for round in 0..50 {
         let rude = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
         let words = Words::of(&rude);
-        // The obedient plugin ends its process when it is told to, so no word is an operation.
+        // The obedient plugin has an operation to crash, so no word is an operation.
         let first = BEFORE * WORDS;
         (0..4096).filter(|at| *at != first).for_each(|at| words.store(at, random() | 0xff00));
-        // The worker reads the first mark, and then the others: a frame goes on where none began,
-        // or a command of some random bytes is followed by random cells.
+        // The worker reads the first mark, then the rest: a continuation without a frame, or a
+        // random command followed by random cells.
         let is_frame = round % 2 == 1;
         let frame = FIRST | header(random() % 8, random() % 56);
         words.store(first, WRITTEN | if is_frame { frame } else { random() & !FIRST });
@@ -102,11 +99,11 @@ fn random_words_in_a_ring_hurt_its_own_host_alone() {
     is_served(&good);
 }
 
-/// A process that is killed leaves its ring in the middle of a write.
+/// The process dies in the middle of a write.
 #[test]
 fn a_host_that_is_killed_at_any_point_of_a_write_leaves_no_half_command() {
     let (_uromd, mut client, _, good) = two();
-    // A command of three cells: all its words, and then the mark of the first.
+    // A command of three cells: all words, and finally the mark of the first.
     let stores = |op| {
         let cell = |number: usize| (BEFORE + number) * WORDS;
         let words = |number: usize| (1..WORDS).chain([0]).map(move |word| (number, word));
@@ -129,14 +126,12 @@ fn a_host_that_is_killed_at_any_point_of_a_write_leaves_no_half_command() {
         drop(dying);
         is_served(&good);
     }
-    // All of them together are a command.
     let whole = client.attach(StartWorker { id: good.started.id, ..any() }, 8);
     let words = Words::of(&whole);
     stores(op::ECHO).for_each(|(at, value)| words.store(at, value));
     assert_eq!(whole.note().payload.map(|payload| payload.len()), Some(3 * 56));
 }
 
-/// The median time of a call.
 fn median(host: &Connection) -> Duration {
     let call = |_| {
         let begin = Instant::now();
@@ -165,7 +160,7 @@ fn a_host_that_rings_without_end_slows_no_other_host() {
         stop.store(true, Ordering::Relaxed);
         rung
     });
-    // Three threads are busy, so on two cores a call may wait for its turn.
+    // Three threads are busy, so on two cores a call may have to wait.
     assert!(rung < 10 * quiet + Duration::from_millis(5), "{rung:?}, and {quiet:?} without");
     assert_eq!(rude.call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
@@ -176,7 +171,7 @@ fn a_host_that_reads_slowly_gets_all_answers_and_others_do_not_wait_for_it() {
     let (_uromd, mut client, _, good) = two();
     let slow = client.attach(StartWorker { id: good.started.id, ..any() }, SLOTS.into());
     for round in 0..20 {
-        // The ring holds less than a quarter of these answers: the others wait in the worker.
+        // The ring holds less than a quarter of these answers; the others wait in the worker.
         for slot in 0..SLOTS {
             slow.ask(slot, op::BIG, 4000);
         }

@@ -1,4 +1,4 @@
-//! Hosts that do not read: what the worker keeps for them, and who is given up.
+//! Hosts that do not read: the worker's memory for them, and the end of their connections.
 
 use std::time::Instant;
 
@@ -11,25 +11,21 @@ use crate::support::uromd::Uromd;
 
 const MIB: usize = 1 << 20;
 
-/// How much a host may leave unread.
+/// Limit of a host's unread bytes.
 const MAX_UNREAD: usize = 8 * MIB;
 
-/// What else the worker may take for them: their rings and slots, and commands and answers of the
-/// plugin that are under way.
+/// Other memory of the worker for them: rings, slots, commands and answers in flight.
 const MARGIN: usize = 8 * MIB;
 
-/// How many tasks a host has in flight: the answers are 80 MiB.
+/// Tasks in flight: their answers are 80 MiB.
 const SLOTS: u16 = 20_000;
 
-/// The longest payload of a notification.
 const LONGEST: u64 = 4096 - 32;
 
-/// What a process has in memory, in bytes.
 fn resident(pid: u64) -> usize {
     status(pid, "VmRSS:")
 }
 
-/// The most that it ever had.
 fn peak(pid: u64) -> usize {
     status(pid, "VmHWM:")
 }
@@ -41,8 +37,7 @@ fn status(pid: u64, name: &str) -> usize {
     kib.parse::<usize>().unwrap() << 10
 }
 
-/// Asks for the longest answers in all slots, and reads none of them. Ends before when the host is
-/// thrown out.
+/// Requests the longest answers in all slots without reading. Stops when the host is refused.
 fn ask_without_reading(host: &Connection) {
     for slot in 0..SLOTS {
         host.ask(slot, op::BIG, LONGEST);
@@ -52,8 +47,6 @@ fn ask_without_reading(host: &Connection) {
     }
 }
 
-/// Two hosts that read nothing, beside one that does; the daemon lets one host leave so many bytes
-/// unread.
 struct Setting {
     good: Connection,
     rude: Vec<Connection>,
@@ -72,7 +65,7 @@ fn setting(max_unread: usize) -> Setting {
     Setting { good, rude, uromd, _plugins: plugins }
 }
 
-/// Waits until a worker has no more memory than that, while a host of it goes on.
+/// Waits until a worker's memory shrinks to `most` bytes, while a host keeps using it.
 fn shrinks_to(most: usize, pid: u64, good: &Connection) {
     let deadline = Instant::now() + PATIENCE;
     while resident(pid) > most {

@@ -50,7 +50,7 @@ fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it()
         assert_eq!(variable(host, "LAUNCHED"), "by env");
         assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
     }
-    // What a host sets for its worker is the launcher's environment.
+    // A host's variables are set in the launcher's environment.
     let env = Some(vec!["UROM_WHO=one".to_owned()]);
     assert_eq!(variable(&client.attach(StartWorker { env, ..any() }, 1), "UROM_WHO"), "one");
 }
@@ -98,7 +98,7 @@ fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
     assert_eq!(two.call(op::ECHO, 5).status, DocaError::SUCCESS);
     drop(two);
     wait_gone(gone);
-    // The id is free, and a new worker takes it.
+    // A new worker takes the free id.
     let three = second.attach(worker(), 1);
     assert_ne!(three.pid(), gone);
 }
@@ -140,7 +140,7 @@ fn a_host_that_never_shows_a_ticket_is_thrown_out() {
         matches!(&last, Some(WorkerToHost::Refused(why)) if why.code() == DocaError::AUTHENTICATION),
         "{last:?}"
     );
-    // As the guide's page on security says. The other end of it leaves a busy machine some time.
+    // The limit in the guide's page on security; the upper bound allows for a busy machine.
     let limit = Duration::from_secs(2);
     assert!(took + Duration::from_millis(100) >= limit && took < limit * 2, "{took:?}");
 }
@@ -158,7 +158,6 @@ fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
     assert_eq!(failure.code(), DocaError::DRIVER);
     assert!(failure.text.contains("`b_fails` did not open"), "{failure}");
     assert_eq!(fs::read_to_string(&trace).unwrap(), "a_opens open\nb_fails open\na_opens close\n");
-    // The next one works.
     assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
@@ -243,7 +242,7 @@ fn the_end_of_a_worker_counts_though_a_process_that_its_plugin_started_goes_on()
     let pid = host.pid();
     let forked = host.call(op::FORK, 0).payload.unwrap();
     kill(pid, Signal::KILL);
-    // With the stream alone it would count as silent once the daemon's patience is over.
+    // Based on the stream alone, it would be silent until the daemon's timeout.
     uromd.logged(&["worker 8 is gone", "SIGKILL"]);
     assert_eq!(uromd.lines_with("silent"), 0);
     kill(u64::from_le_bytes(forked.try_into().unwrap()), Signal::KILL);

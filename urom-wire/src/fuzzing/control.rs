@@ -1,4 +1,4 @@
-//! Control messages on a stream: every type of them.
+//! Control messages of every type on a stream.
 
 use std::fmt::Debug;
 
@@ -13,15 +13,14 @@ use crate::control::{
 use crate::patience::Patience;
 use crate::stream::{StreamError, receive, send};
 
-/// A message's length is believed up to this before its bytes are there.
+/// The most memory allocated for a claimed length before its bytes arrive.
 const CLAIM: usize = 1 << 20;
 
-/// The most memory that one byte of a message may become: an empty text of a list takes one byte
-/// there, and has a place in a vector that grows by doubling.
+/// The most memory for one byte of a message: an empty text takes one byte in a list, and an
+/// element of a vector that grows by doubling.
 const GROWTH: usize = 3 * size_of::<String>();
 
-/// The first byte chooses the type, the others are what the peer says until it closes the stream.
-/// What is no message ends the stream; what is one is the same when it is said again.
+/// A malformed message ends the stream; a valid one survives a round trip.
 pub fn control_messages(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     match choice % 6 {

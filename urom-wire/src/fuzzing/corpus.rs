@@ -1,5 +1,4 @@
-//! The committed inputs of fuzz targets, and the seeds among them: the tests of each crate that has
-//! bodies call these functions.
+//! The committed inputs and seeds of fuzz targets, checked by a test of each crate with bodies.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,32 +7,25 @@ use super::{Body, frames, now};
 use crate::envelope::{Envelope, Pass};
 use crate::stream::send;
 
-/// Inputs for one target, by their names.
 pub type Seeds = Vec<(String, Vec<u8>)>;
 
 fn corpus(target: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target)
 }
 
-/// A message as it is sent, for seeds.
 pub fn encoded<T: serde::Serialize>(message: &T) -> Vec<u8> {
     let mut bytes = Vec::new();
     now(send(&mut bytes, message)).unwrap();
     bytes
 }
 
-/// The test of each crate with bodies: the committed inputs hold, and the seeds among them are as
-/// the code makes them.
-///
-/// # Panics
-/// When they do not.
+/// Panics if a committed input fails, or if a seed among them is outdated.
 pub fn check(targets: &[(&str, Body)], seeds: Vec<(&str, Seeds)>) {
     replay(targets);
     seeds_are_committed(seeds);
     every_input_holds(targets);
 }
 
-/// Runs every committed input.
 fn every_input_holds(targets: &[(&str, Body)]) {
     for (target, body) in targets {
         let files = fs::read_dir(corpus(target)).expect(target);
@@ -50,8 +42,8 @@ fn every_input_holds(targets: &[(&str, Body)]) {
     }
 }
 
-/// Runs the inputs of the directory that the variable `UROM_REPLAY` names, one after the other:
-/// they failed together. It lies in the directory of its target, which may be another crate's.
+/// Runs the inputs in the directory `UROM_REPLAY`, in order: they failed together. It is inside its
+/// target's directory; the target may be another crate's.
 fn replay(targets: &[(&str, Body)]) {
     let Some(directory) = std::env::var_os("UROM_REPLAY").map(PathBuf::from) else { return };
     let target =
@@ -86,8 +78,6 @@ fn seeds_are_committed(all: Vec<(&str, Seeds)>) {
     }
 }
 
-/// Messages over UCX that nobody sends: each kind, with data and a header or without, and
-/// announced.
 pub fn strange() -> Vec<u8> {
     let message = |how: u8, header: &[u8], data: &[u8]| {
         [&[6 + 8 * how, header.len() as u8], header, &[data.len() as u8], data].concat()

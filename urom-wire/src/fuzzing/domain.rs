@@ -1,15 +1,14 @@
-//! A domain's blobs: the table that a worker is sent, and what processes say around it.
+//! A domain's blobs: the table for a worker, and the processes' verdicts.
 
 use crate::plain::Plain;
 
 use super::memory::within;
 use crate::domain::{MAX_MEMBERS, MAX_SEGMENTS, Participant, Table, Verdict, is_range};
 
-/// The most memory that one byte of a table may become: a buffer takes four bytes, and six words in
-/// a vector that grows by doubling; a worker two bytes, and its place in a map besides.
+/// The most memory for one byte of a table: a buffer takes four bytes, and six words in a vector
+/// that grows by doubling; a worker two bytes, and also a map entry.
 const GROWTH: usize = 128;
 
-/// The input as a table, and as a verdict.
 pub fn domain_table(input: &[u8]) {
     table(input);
     if let Some(verdict) = input.get(..size_of::<Verdict>()).and_then(Verdict::read)

@@ -1,4 +1,4 @@
-//! What somebody hands over at a worker's door.
+//! Descriptors handed over at a worker's door.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,7 +15,6 @@ use super::memory::within;
 use super::prepare;
 use crate::memory::receive_handed;
 
-/// A slip.
 const LEN: usize = 24;
 
 const MEMORY: usize = 64 << 10;
@@ -29,16 +28,15 @@ impl Rig {
     fn new() -> Rig {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let mut rig = Rig { runtime, file: File::open("/dev/null").expect("a file") };
-        // What is opened once, and kept.
+        // Opened once, and kept.
         prepare();
         rig.visit(1, LEN, &[0; LEN]);
         rig
     }
 }
 
-/// The first byte says how many descriptors come along, the second where the bytes are cut in two:
-/// what follows are the bytes, and then the end. Whole slips alone come in, with one of the
-/// descriptors, and no descriptor is left behind.
+/// The first byte is the number of descriptors, the second the split position; the bytes to send
+/// follow. Only a whole slip is accepted, with its descriptors, and no descriptor leaks.
 pub fn memory_door(input: &[u8]) {
     thread_local! {
         static RIG: RefCell<Rig> = RefCell::new(Rig::new());
@@ -47,13 +45,13 @@ pub fn memory_door(input: &[u8]) {
     RIG.with_borrow_mut(|rig| {
         let before = rig.lowest();
         within(MEMORY, || rig.visit(usize::from(how % 4), usize::from(cut), bytes));
-        // Tests of other threads open files at the same time.
+        // Other tests open files concurrently.
         assert!(cfg!(test) || rig.lowest() == before, "a descriptor is left behind");
     });
 }
 
 impl Rig {
-    /// The lowest number that a new descriptor would have.
+    /// The number of the next new descriptor.
     fn lowest(&self) -> i32 {
         rustix::io::dup(&self.file).expect("a descriptor").as_raw_fd()
     }
@@ -72,7 +70,7 @@ impl Rig {
         });
         match handed {
             Ok(handed) => {
-                // The kernel joins no message with descriptors and an earlier one.
+                // The kernel does not join a message with descriptors to an earlier one.
                 assert!(bytes.len() >= LEN && (count == 0 || first.is_empty() || cut >= LEN));
                 let slip = handed.slip;
                 let shown = [&slip.ticket.to_le_bytes()[..], &slip.share.to_le_bytes()].concat();
@@ -98,7 +96,7 @@ fn send(stream: &StdUnixStream, bytes: &[u8], fds: &[BorrowedFd<'_>]) {
     if !fds.is_empty() {
         control.push(SendAncillaryMessage::ScmRights(fds));
     }
-    // What does not fit is not said.
+    // Bytes that do not fit are not sent.
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let _ = sendmsg(stream, &[IoSlice::new(bytes)], &mut control, flags);
 }

@@ -1,4 +1,4 @@
-//! Frames as bytes, for tests that send them in messages of their own.
+//! Frames as bytes, for tests.
 
 use urom_abi::DocaError;
 
@@ -9,12 +9,10 @@ fn frame(header: Header, body: &[&[u8]]) -> Vec<u8> {
     [&header.word().to_le_bytes(), &body.concat()[..]].concat()
 }
 
-/// A command.
 pub fn command(slot: u16, plugin_bit: u8, payload: &[u8]) -> Vec<u8> {
     frame(CommandStart::new(slot, plugin_bit).header(payload.len()), &[payload])
 }
 
-/// A notification, in its shortest form.
 pub fn notification(slot: u16, status: DocaError, payload: Option<&[u8]>, why: &[u8]) -> Vec<u8> {
     if let Some(payload) = payload.filter(|_| why.is_empty())
         && let Some(header) = short_notification(slot, status, payload.len())
@@ -26,7 +24,6 @@ pub fn notification(slot: u16, status: DocaError, payload: Option<&[u8]>, why: &
     frame(header, &[&before, payload.unwrap_or_default(), why])
 }
 
-/// A message with frames.
 pub fn message(envelope: Envelope, frames: &[u8]) -> Vec<u8> {
     [&envelope.to_bytes(), frames].concat()
 }

@@ -1,4 +1,4 @@
-//! The first bytes on a control stream: who is there, and whether both hold the same key.
+//! The handshake on a control stream.
 
 use crate::plain::Plain;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, split};
@@ -12,7 +12,6 @@ use crate::patience::Patience;
 use crate::proof::{OPENING_LEN, PROOF_LEN};
 use crate::stream::{StreamError, greet};
 
-/// Who may be on the other end of whom.
 const PAIRS: [(Role, Role); 6] = [
     (Role::Host, Role::Daemon),
     (Role::Host, Role::Worker),
@@ -24,14 +23,13 @@ const PAIRS: [(Role, Role); 6] = [
 
 const MEMORY: usize = 16 << 10;
 
-/// The first byte says who greets whom, and whether with a key; the others are what the other end
-/// says. It is refused unless it is that end's hello, from a UCX that this one understands, and
-/// says that there is no key; bytes that were there before this end spoke cannot prove that
-/// somebody holds one.
+/// The first byte selects the ends, and whether with a key; the others are the peer's bytes. They
+/// are refused unless they are the expected hello, from a compatible UCX, with an opening without a
+/// key; bytes fixed in advance cannot contain a proof.
 pub fn hello(input: &[u8]) {
     let Some((choice, theirs)) = input.split_first() else { return };
     let (me, expected) = PAIRS[usize::from(choice & 0x7f) % PAIRS.len()];
-    // Daemon and worker share no key: they are ends of a socket pair.
+    // Daemon and worker need no key: they share a socket pair.
     let has_key = choice & 0x80 != 0 && [me, expected].contains(&Role::Host);
     let secret = has_key.then(|| secret(1));
     let mut stream = stream(theirs);
@@ -41,7 +39,7 @@ pub fn hello(input: &[u8]) {
     });
     assert!(stream.writer().starts_with(ours.as_bytes()), "every end says who it is");
     let right = Hello::new(expected);
-    // The last part of UCX's version may be any.
+    // The last part of UCX's version is arbitrary.
     let is_hello = theirs.get(..HELLO_LEN - 4) == Some(&right.as_bytes()[..HELLO_LEN - 4]);
     let is_right = is_hello && theirs.len() >= HELLO_LEN + OPENING_LEN && theirs[HELLO_LEN] == 0;
     match heard {
@@ -66,15 +64,14 @@ pub fn hello(input: &[u8]) {
     }
 }
 
-/// Two ends that greet each other, and a wire between them that changes bytes: the first byte of
-/// the input says who has which key, the others where and how. Where the ends hold the same key, an
-/// end that was told something else than was said refuses; where they do not, one that holds a key
-/// does not go on, whatever it is told.
+/// A handshake of two ends over a wire that changes bytes: the first byte of the input selects the
+/// keys, the others the changes. With the same key, an end that received changed bytes refuses;
+/// with different keys, an end with a key never continues.
 pub fn greeting(input: &[u8]) {
     let mut program = Program::new(input);
     let choice = program.small();
     let service = if choice & 1 == 0 { Role::Daemon } else { Role::Worker };
-    // Which secret an end has: 0 is none.
+    // Each end's secret; 0 means none.
     let [of_host, of_service] = [choice >> 1 & 3, choice >> 3 & 3].map(|number| number.min(2));
     let mut wire = Wire::default();
     while let Some(step) = program.byte() {
@@ -99,14 +96,13 @@ pub fn greeting(input: &[u8]) {
     };
     let (host, peer, told_service, told_host) = within(MEMORY, || now(meeting));
     if of_host != of_service {
-        // An end without a key believes what it is told.
+        // An end without a key accepts all bytes.
         assert!(host.is_err() || of_host == 0, "the host has another key: {host:?}");
         assert!(peer.is_err() || of_service == 0, "the service has another key: {peer:?}");
         let is_untouched = told_service.is_none() && told_host.is_none();
         assert!(!is_untouched || (host.is_err() && peer.is_err()), "{host:?}, {peer:?}");
     } else if of_host != 0 {
-        // The last that is said is the service's proof: it comes too late for what the service
-        // thinks.
+        // The service's proof is sent last, so changing it does not affect the service.
         let early = HELLO_LEN + OPENING_LEN;
         let is_right = told_service.is_none() && told_host.is_none_or(|at| at >= early);
         assert_eq!(peer.is_ok(), is_right, "the service: {peer:?}");
@@ -116,11 +112,10 @@ pub fn greeting(input: &[u8]) {
     }
 }
 
-/// What a wire does to the bytes of one direction.
 struct Change {
     at: usize,
     with: u8,
-    /// Nothing of that direction arrives from there on.
+    /// No bytes from `at` on arrive.
     cut: bool,
 }
 
@@ -130,8 +125,8 @@ struct Wire {
     to_host: Vec<Change>,
 }
 
-/// Carries the bytes of one direction until its sender is done. Where the first is that was
-/// changed, or did not arrive.
+/// Carries one direction's bytes until the sender closes. Returns the first changed or lost
+/// position.
 async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

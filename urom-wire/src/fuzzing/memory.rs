@@ -1,6 +1,5 @@
-//! How much memory the receiving code takes: an allocator that counts, for each thread. The program
-//! has to choose it, because a library that does takes the choice from every other program: the
-//! fuzz targets do, and this crate's own tests.
+//! Counts each thread's memory in an allocator, which the program must install, not a library: the
+//! fuzz targets and this crate's tests do.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,12 +11,11 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of the thread that a test watches from another one, or 0.
+/// The thread that a test watches from another thread, or 0.
 static WATCHED: AtomicI32 = AtomicI32::new(0);
 static WATCHED_CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, with what each thread took and has not given back: for
-/// `#[global_allocator]`.
+/// The system's allocator, counting each thread's memory in use: for `#[global_allocator]`.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -30,7 +28,7 @@ fn count(calls: usize, by: isize) {
     if watched != 0 && rustix::thread::gettid().as_raw_nonzero().get() == watched {
         WATCHED_CALLS.fetch_add(calls, Ordering::Relaxed);
     }
-    // A thread that ends has nothing to count with.
+    // The counters of an ending thread are already destroyed.
     let _ = CALLS.try_with(|all| all.set(all.get() + calls));
     let _ = NOW.try_with(|now| {
         now.set(now.get() + by);
@@ -38,54 +36,51 @@ fn count(calls: usize, by: isize) {
     });
 }
 
-// SAFETY: everything is the system's allocator's.
+// SAFETY: all calls go to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as isize);
-        // SAFETY: `GlobalAlloc` demands the same of the caller.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as isize);
-        // SAFETY: `GlobalAlloc` demands the same of the caller.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(0, -(layout.size() as isize));
-        // SAFETY: `GlobalAlloc` demands the same of the caller, and the memory is `System`'s.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`, and the memory is `System`'s.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(1, size as isize - layout.size() as isize);
-        // SAFETY: `GlobalAlloc` demands the same of the caller, and the memory is `System`'s.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`, and the memory is `System`'s.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
 
-/// How many times this thread has taken memory.
+/// Returns the number of this thread's allocations.
 pub fn calls() -> usize {
     CALLS.get()
 }
 
-/// Counts how many times the thread of this number takes memory from now on.
+/// Counts the allocations of a thread, by its system id.
 pub fn watch(thread: i32) {
     WATCHED.store(thread, Ordering::Relaxed);
 }
 
-/// How many times the watched thread has taken memory.
+/// Returns the number of the watched thread's allocations.
 pub fn watched_calls() -> usize {
     WATCHED_CALLS.load(Ordering::Relaxed)
 }
 
-/// Runs `body`, which may take `limit` bytes at a time.
-///
-/// # Panics
-/// When it took more, or [`Counting`] is not the program's allocator.
+/// Panics if `body` uses more than `limit` bytes, or without [`Counting`] as the allocator.
 pub fn within<T>(limit: usize, body: impl FnOnce() -> T) -> T {
-    // What this thread makes once is not counted.
+    // The thread's one-time allocations are not counted.
     super::prepare();
     let before = NOW.get();
     let one = std::hint::black_box(Box::new(0_u8));

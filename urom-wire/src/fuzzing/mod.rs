@@ -1,9 +1,8 @@
-//! The bodies of the fuzz targets, and what those of service and library share. Not part of the
+//! The bodies of the fuzz targets, and code shared with service and library. Not part of the
 //! crate's interface.
 //!
-//! A body drives the real receiving code on this thread, and panics when something does not hold:
-//! memory beyond a bound, a connection neither refused nor of use, a request without its one
-//! answer.
+//! A body runs the real receiving code on this thread, and panics when it finds a fault: too much
+//! memory, a connection neither refused nor usable, a request without exactly one answer.
 
 mod control;
 pub mod corpus;
@@ -31,10 +30,8 @@ pub use hello::{greeting, hello};
 pub use memory::Counting;
 pub use ring::ring_cells;
 
-/// What is done with an input.
 pub type Body = fn(&[u8]);
 
-/// Every target of this crate, and its body.
 pub const ALL: [(&str, Body); 6] = [
     ("control_messages", control_messages),
     ("domain_table", domain_table),
@@ -44,20 +41,16 @@ pub const ALL: [(&str, Body); 6] = [
     ("ring_cells", ring_cells),
 ];
 
-/// A stream whose other end has said `theirs` and closed; what is written to it is kept.
+/// A stream whose peer has sent `theirs` and closed; writes are kept.
 fn stream(theirs: &[u8]) -> Join<&[u8], Vec<u8>> {
     tokio::io::join(theirs, Vec::new())
 }
 
-/// Makes what a thread makes once.
 fn prepare() {
     now(async {});
 }
 
-/// Runs a future of the control thread's.
-///
-/// # Panics
-/// When it waits: nothing here comes later.
+/// Runs a future of the control thread. Panics if it waits.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     thread_local! {
         static RUNTIME: io::Result<Runtime> = Builder::new_current_thread().enable_all().build();

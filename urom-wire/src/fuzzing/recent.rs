@@ -1,5 +1,5 @@
-//! The inputs that a rig had before the one that fails: it keeps its state from one to the next, so
-//! that this one alone may do nothing.
+//! A rig's inputs before the failing one. A rig keeps its state between inputs, so the last one
+//! alone may not reproduce a failure.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,17 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::{env, fs, panic, process};
 
-/// How many are kept.
 const MOST: usize = 64;
 
-/// Names the directory where they go: `cargo xtask fuzz` sets it.
+/// The output directory, set by `cargo xtask fuzz`.
 const VARIABLE: &str = "UROM_FUZZ_FAILURES";
 
 thread_local! {
     static RECENT: RefCell<VecDeque<Vec<u8>>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Notes an input of a body that keeps a rig.
 pub fn note(input: &[u8]) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -34,13 +32,12 @@ pub fn note(input: &[u8]) {
     });
 }
 
-/// The rig was made anew, for the input that was noted last.
+/// Forgets all but the last input: the rig was made anew for it.
 pub fn forget() {
     RECENT.with_borrow_mut(|recent| recent.drain(..recent.len().saturating_sub(1)).for_each(drop));
 }
 
-/// libFuzzer ends the process in a hook of its own, so this is the last place where anything can be
-/// written.
+/// libFuzzer's own panic hook ends the process, so the inputs must be written before.
 fn write_on_panic(directory: PathBuf) {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -53,11 +50,10 @@ fn write_on_panic(directory: PathBuf) {
     }));
 }
 
-/// What it said, and the inputs in their order: the last one is that which failed.
 fn write(directory: &Path, said: &str) -> std::io::Result<()> {
     fs::create_dir_all(directory)?;
     fs::write(directory.join("said.txt"), said)?;
-    // A panic in here would end the process without a word.
+    // A panic in here would end the process silently.
     RECENT.with(|recent| {
         let recent = recent.try_borrow().map_err(std::io::Error::other)?;
         recent

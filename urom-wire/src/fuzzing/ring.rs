@@ -1,4 +1,4 @@
-//! A ring whose other side writes frames, any words, and any position.
+//! A ring whose other side writes frames, arbitrary words and positions.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,13 +12,12 @@ use crate::ring::cells::{Lane, Reader, WORDS, Writer, cells_of};
 use crate::ring::local::Local;
 
 const CELLS: usize = 32;
-/// The most bytes of a frame.
 const LIMIT: usize = 17 * 255;
 const MEMORY: usize = 64 << 10;
 
-/// A program of a writer and a reader on one direction. Frames arrive whole and in order until
-/// anything else is written into the memory. From then on, the reader finds frames of any bytes up
-/// to its limit, or an error, and the writer finds room or none.
+/// Runs a program of a writer and a reader on one direction. Frames arrive whole and in order until
+/// the memory is corrupted. Then the reader returns frames of any bytes up to its limit, or an
+/// error, and the writer finds capacity or none.
 pub fn ring_cells(input: &[u8]) {
     within(MEMORY, || {
         let memory = Local::new(CELLS);
@@ -29,7 +28,7 @@ pub fn ring_cells(input: &[u8]) {
         while let Some(step) = program.byte() {
             match step % 4 {
                 0 | 1 => {
-                    // The rest of the last frame, or the next one.
+                    // The rest of the last frame, or the next frame.
                     if part == 0 {
                         let len = 17 * usize::from(program.small());
                         sent = (0..len).map(|at| at as u8 ^ step).collect();
@@ -52,7 +51,7 @@ pub fn ring_cells(input: &[u8]) {
                     let mut word = [0; 8];
                     let (at, bytes) = (usize::from(program.small()), program.bytes());
                     let len = bytes.len().min(8);
-                    // The highest bytes decide what a mark is.
+                    // The highest bytes decide the kind of a mark.
                     word[8 - len..].copy_from_slice(&bytes[..len]);
                     memory.word(at / WORDS, at % WORDS).store(u64::from_le_bytes(word), RELAXED);
                     if step & 0x80 != 0 {

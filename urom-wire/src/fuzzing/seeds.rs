@@ -1,4 +1,4 @@
-//! Real messages as first inputs of the targets.
+//! Real messages as seeds of the targets.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use crate::control::*;
 use crate::domain::{Address, Member, Participant, Segment, Verdict};
 use crate::hello::{Hello, Role};
 
-/// A plugin that does not return.
 fn stuck() -> Stuck {
     Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
 }
@@ -169,7 +168,7 @@ pub(super) fn of_hello() -> Seeds {
     roles.into_iter().enumerate().flat_map(hello).collect()
 }
 
-/// Who has which key, and what the wire does: which way, where, with what.
+/// The ends' keys, and the wire's changes.
 pub(super) fn of_greeting() -> Seeds {
     let (same, other, one) = (2 + 8, 2 + 16, 2);
     let seed = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
@@ -188,7 +187,6 @@ pub(super) fn of_greeting() -> Seeds {
     ]
 }
 
-/// Slips with and without descriptors, in one piece and in two, cut, and with more behind.
 pub(super) fn of_door() -> Seeds {
     let slip = [7; 24];
     let seed = |name: &str, how: u8, cut: u8, bytes: &[u8]| {
@@ -206,7 +204,6 @@ pub(super) fn of_door() -> Seeds {
     ]
 }
 
-/// Frames of all lengths over many laps, and words of something else at all places.
 pub(super) fn of_ring() -> Seeds {
     let frames = |lengths: &[u8]| lengths.iter().flat_map(|len| [0, *len]).collect::<Vec<u8>>();
     let all: Vec<u8> = (0..=240).collect();

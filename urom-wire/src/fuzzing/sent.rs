@@ -1,11 +1,9 @@
-//! How many messages the receivers of frames were sent: one input holds many.
+//! Counts the messages sent to receivers of frames: one input holds many.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// After how many the run says so.
 const EACH: u64 = 1_000_000;
 
-/// Counts one.
 pub fn count() {
     static SENT: AtomicU64 = AtomicU64::new(0);
     let sent = SENT.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,14 +1,14 @@
 //! One direction of a [ring](super): cells of one cache line, one writer and one reader.
 //!
-//! A frame takes one cell or more, each with up to [`BODY`] of its bytes behind a word, the mark.
-//! One bit of the mark changes with each lap: by that bit alone a reader finds out whether a cell
-//! is written. The cells of a long frame form groups of [`GROUP`] cells, and the writer stores the
-//! mark of a group's first cell last. So the reader waits on one cache line, and reads the others
-//! when the writer is done with them.
+//! A frame takes one or more cells, each with up to [`BODY`] of its bytes after a word, the mark.
+//! One bit of the mark changes with each lap: by this bit a reader detects a written cell. The
+//! cells of a long frame form groups of [`GROUP`] cells, and the writer stores the mark of a
+//! group's first cell last. So the reader waits on one cache line, and reads the others when the
+//! writer has finished them.
 //!
-//! Neither side trusts the other. The reader copies a cell out before it reads the bytes, and the
-//! writer checks the reader's position. A wrong mark or position ends or stalls this direction
-//! alone.
+//! Neither side trusts the other. The reader copies a cell before it reads the bytes, and the
+//! writer checks the reader's position. A wrong mark or position ends or stalls only this
+//! direction.
 
 use crate::frame::Header;
 use crate::sync::{Arc, AtomicU64, EventFd, Ordering, fence};
@@ -18,43 +18,40 @@ pub(crate) const WORDS: usize = 8;
 /// The bytes of a frame in one cell.
 pub(crate) const BODY: usize = 8 * (WORDS - 1);
 
-/// The most cells that become visible together. Longer frames overlap: the reader copies a group
-/// while the writer writes the next one.
+/// The most cells that become visible together. In longer frames the reader copies a group while
+/// the writer writes the next.
 const GROUP: usize = 16;
 
 /// The mark's bit that changes with each lap. The first lap sets it.
 pub(super) const LAP: u64 = 1 << 63;
-/// The mark's bit of a frame's first cell, which has the header in its lower bits.
+/// The mark's bit of a frame's first cell, whose lower bits are the header.
 pub(super) const FIRST: u64 = 1 << 62;
 
-/// A cell.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Cell(pub(super) [AtomicU64; WORDS]);
 
-/// The positions and flags of a direction. The reader and the writer have a line each.
+/// The positions and flags of a direction. Reader and writer have separate cache lines.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Control {
-    /// How many cells the reader has taken.
+    /// The number of cells that the reader has taken.
     pub(super) taken: AtomicU64,
     /// Whether the reader sleeps until its bell rings.
     pub(super) sleeps: AtomicU64,
     pub(super) _reader: [AtomicU64; WORDS - 2],
-    /// Whether the writer waits for room until its bell rings.
+    /// Whether the writer waits for capacity until its bell rings.
     pub(super) waits: AtomicU64,
     pub(super) _writer: [AtomicU64; WORDS - 1],
 }
 
-/// One direction's memory, and the bell of the process at the other end.
 #[derive(Debug)]
 pub(crate) struct Lane<M> {
-    /// Keeps the memory.
     memory: M,
     bell: Arc<EventFd>,
 }
 
-/// Memory with one direction: a control block and cells, whose number is a power of two.
+/// Memory of one direction: a control block, and a power of two of cells.
 pub trait Memory {
     fn control(&self) -> &Control;
     fn cells(&self) -> &[Cell];
@@ -66,7 +63,7 @@ impl<M: Memory> Lane<M> {
         Lane { memory, bell }
     }
 
-    /// The words of the cell at a position, and the lap bit that its mark has once it is written.
+    /// The words of the cell at a position, and the lap bit of its mark once it is written.
     #[inline(always)]
     fn cell(&self, position: u64) -> (&[AtomicU64; WORDS], u64) {
         let cells = self.memory.cells();
@@ -75,7 +72,7 @@ impl<M: Memory> Lane<M> {
         (&cells[(position & mask) as usize].0, lap)
     }
 
-    /// Rings the bell if the flag is up, and takes it down.
+    /// Rings the bell and clears the flag, if the flag is set.
     #[inline]
     fn ring_if(&self, flag: impl Fn(&Control) -> &AtomicU64) {
         let flag = flag(self.memory.control());
@@ -85,7 +82,6 @@ impl<M: Memory> Lane<M> {
     }
 }
 
-/// Stores `COUNT` words behind the mark of a cell.
 #[inline(always)]
 fn store<const COUNT: usize>(cell: &[AtomicU64; WORDS], words: &[[u8; 8]]) {
     for (to, word) in cell[1..].iter().zip(&words[..COUNT]) {
@@ -93,22 +89,19 @@ fn store<const COUNT: usize>(cell: &[AtomicU64; WORDS], words: &[[u8; 8]]) {
     }
 }
 
-/// The number of cells that a frame takes.
 #[inline]
 #[must_use]
 pub fn cells_of(len: usize) -> usize {
     len.div_ceil(BODY).max(1)
 }
 
-/// The sending side of a direction.
 #[derive(Debug)]
 pub struct Writer<M> {
     lane: Lane<M>,
-    /// The position of the next cell.
     next: u64,
-    /// The position of the next cell at the last announcement.
+    /// The value of `next` at the last announcement.
     announced: u64,
-    /// The reader's position when it was read last.
+    /// The reader's position at the last read.
     taken: u64,
 }
 
@@ -117,9 +110,9 @@ impl<M: Memory> Writer<M> {
         Writer { lane, next: 0, announced: 0, taken: 0 }
     }
 
-    /// Writes cells of a frame, from number `from` on, while there is room. Returns the number of
-    /// the first cell that is not written: [`cells_of`] the body when all are. A reader that has
-    /// slept for a while is woken.
+    /// Writes cells of a frame, from number `from` on, while there is capacity. Returns the number
+    /// of the first unwritten cell: [`cells_of`] the body when all are written. Wakes a reader that
+    /// has slept for a while.
     #[inline(always)]
     pub fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
         if body.len() > BODY {
@@ -161,7 +154,7 @@ impl<M: Memory> Writer<M> {
     fn put(&self, at: u64, mark: u64, part: &[u8], order: Ordering) {
         let (cell, lap) = self.lane.cell(at);
         let (words, rest) = part.as_chunks();
-        // Each number of words is a case: a loop over so few takes longer.
+        // One case for each number of words: a loop takes longer.
         match words.len() {
             0 => {}
             1 => store::<1>(cell, words),
@@ -200,19 +193,18 @@ impl<M: Memory> Writer<M> {
         self.is_free(count)
     }
 
-    /// Wakes a reader that went to sleep while the last cells were written. To be called when this
-    /// side has nothing else to do, and before it sleeps.
+    /// Wakes a reader that went to sleep during the last writes. Call it when idle and before a
+    /// sleep.
     #[inline]
     pub fn announce(&mut self) {
         if self.announced == self.next {
             return;
         }
         self.announced = self.next;
-        // Orders the marks before the load of the flag. The reader raises it before it looks for
-        // marks.
+        // Orders the marks before the load of the flag. The reader sets it before it reads marks.
         fence(Ordering::SeqCst);
         let control = self.lane.memory.control();
-        // A reader that has taken everything went to sleep after that.
+        // A reader that has taken everything went to sleep later.
         if control.sleeps.load(Ordering::Acquire) != 0
             && control.taken.load(Ordering::Relaxed) != self.next
         {
@@ -220,55 +212,48 @@ impl<M: Memory> Writer<M> {
         }
     }
 
-    /// Prepares to sleep until the bell rings for room for any group. Returns `false` when there is
-    /// some.
+    /// Prepares to sleep until the bell rings; returns `false` if a group already fits.
     pub fn wait_for_room(&mut self) -> bool {
         self.lane.memory.control().waits.store(1, Ordering::Relaxed);
-        // Orders the flag before the load of the position: `Reader::publish` has the counterpart.
+        // Orders the flag before the load of the position; pairs with `Reader::publish`.
         fence(Ordering::SeqCst);
         let most = GROUP.min(self.lane.memory.cells().len());
         !self.look_for_room(most)
     }
 }
 
-/// The other process wrote cells that do not form a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Garbage {
     #[error("a frame of {len} bytes, where {limit} are the most")]
     TooLong { len: usize, limit: usize },
     #[error("cells of the ring do not form one frame")]
     Torn,
-    /// The other side answered a frame that this side has not written to its end.
+    /// The other side answered an incompletely written frame.
     #[error("an answer to a command that was not all written")]
     Early,
 }
 
-/// The receiving side of a direction.
 #[derive(Debug)]
 pub struct Reader<M> {
     lane: Lane<M>,
-    /// The position of the next cell.
     next: u64,
-    /// The position that the writer can see.
+    /// The position published to the writer.
     published: u64,
-    /// The most bytes that a frame may have.
     limit: usize,
     /// The body of a frame in one cell.
     short: [u64; WORDS - 1],
-    /// The part of a longer frame's body that was read.
     long: Vec<u64>,
-    /// The header of a longer frame whose rest is to come, and how many of its words were read.
+    /// The header of an incomplete longer frame, and the number of words read.
     partial: Option<(Header, usize)>,
 }
 
 impl<M: Memory> Reader<M> {
-    /// `limit` is the most bytes that a frame may have.
     pub(crate) fn new(lane: Lane<M>, limit: usize) -> Reader<M> {
         let short = [0; WORDS - 1];
         Reader { lane, next: 0, published: 0, limit, short, long: Vec::new(), partial: None }
     }
 
-    /// The mark of the next cell, without its lap; `None` while that is not written.
+    /// The mark of the next cell, without its lap bit; `None` while it is not written.
     #[inline(always)]
     fn mark(&self) -> Option<u64> {
         let (cell, lap) = self.lane.cell(self.next);
@@ -276,10 +261,7 @@ impl<M: Memory> Reader<M> {
         (mark & LAP == lap).then_some(mark & !LAP)
     }
 
-    /// The next frame, once all of it is there: its header and its bytes.
-    ///
-    /// # Errors
-    /// The writer wrote something else: the ring is of no more use.
+    /// Returns the next frame once it is complete. After an error the ring is unusable.
     #[inline]
     pub fn receive(&mut self) -> Result<Option<(Header, &[u8])>, Garbage> {
         let Some(mark) = self.mark() else { return Ok(None) };
@@ -323,7 +305,6 @@ impl<M: Memory> Reader<M> {
         Ok(Some((header, &bytemuck::cast_slice(&self.long)[..header.len()])))
     }
 
-    /// Makes room for the body of a frame.
     fn begin(&mut self, header: Header) -> Result<Header, Garbage> {
         let (len, limit) = (header.len(), self.limit);
         if len > limit {
@@ -339,13 +320,13 @@ impl<M: Memory> Reader<M> {
     #[inline]
     fn advance(&mut self) {
         self.next += 1;
-        // An eighth of the cells at a time: the writer's copy of the line stays valid meanwhile.
+        // Once for an eighth of the cells: meanwhile the writer's copy of the line stays valid.
         if self.next - self.published >= self.lane.memory.cells().len() as u64 / 8 {
             self.publish();
         }
     }
 
-    /// Shows the writer how far this side has read, and wakes it if it waits for room.
+    /// Publishes the position, and wakes the writer if it waits for capacity.
     #[inline(never)]
     fn publish(&mut self) {
         self.published = self.next;
@@ -355,15 +336,14 @@ impl<M: Memory> Reader<M> {
         self.lane.ring_if(|control| &control.waits);
     }
 
-    /// Prepares to sleep until the bell rings for a frame. Returns `false` when a cell is there
-    /// already.
+    /// Prepares to sleep until the bell rings; returns `false` if a cell is already written.
     pub fn sleep(&mut self) -> bool {
         if self.published != self.next {
             self.publish();
         }
-        // Release: a writer that sees the flag sees the position, too.
+        // Release: a writer that sees the flag also sees the position.
         self.lane.memory.control().sleeps.store(1, Ordering::Release);
-        // Orders the flag before the load of the mark: `Writer::announce` has the counterpart.
+        // Orders the flag before the load of the mark; pairs with `Writer::announce`.
         fence(Ordering::SeqCst);
         let is_empty = self.mark().is_none();
         if !is_empty {
@@ -372,7 +352,7 @@ impl<M: Memory> Reader<M> {
         is_empty
     }
 
-    /// Ends the sleep: the writer rings the bell for no frame.
+    /// Ends the sleep: the writer no longer rings the bell for frames.
     pub fn wake(&mut self) {
         self.lane.memory.control().sleeps.store(0, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Frames that go through a direction, and cells of something else.
+//! Frames through a direction, and malformed cells.
 
 use super::cells::{FIRST, Garbage, LAP, Lane, Reader, WORDS, Writer, cells_of};
 use super::local::Local;
@@ -12,7 +12,6 @@ struct Rig {
     memory: Local,
     writer: Writer<Local>,
     reader: Reader<Local>,
-    /// The bells that wake the reader, and the writer.
     bells: [Arc<EventFd>; 2],
 }
 
@@ -26,7 +25,6 @@ impl Rig {
         Rig { memory, writer, reader, bells }
     }
 
-    /// Writes what there is room for; whether that is all.
     fn write(&mut self, body: &[u8], from: &mut usize) -> bool {
         *from = self.writer.write(header(body.len()), body, *from);
         *from == cells_of(body.len())
@@ -54,7 +52,7 @@ fn frames_of_all_lengths_come_out_in_order_over_many_laps() {
     let laps = if cfg!(miri) { 2 } else { 10 };
     for len in lengths.into_iter().cycle().take(laps * lengths.len()) {
         let (sent, mut from, mut got) = (body(len), 0, None);
-        // Longer than the ring: the two take turns.
+        // Longer than the ring: writer and reader alternate.
         while !rig.write(&sent, &mut from) {
             assert!(got.is_none(), "the frame is not whole");
             got = rig.read();
@@ -116,7 +114,7 @@ fn cells_of_something_else_are_an_error_and_longer_frames_than_the_limit_are_not
         rig.memory.word(0, 0).store(mark, Ordering::Relaxed);
         assert_eq!(rig.reader.receive(), Err(error), "{mark:#x}");
     }
-    // A frame that begins where another one goes on.
+    // A frame that begins inside another one.
     let mut rig = Rig::new();
     rig.write(&body(17 * 56), &mut 0);
     rig.memory.word(16, 0).store(LAP | FIRST | header(1).word(), Ordering::Relaxed);
@@ -131,7 +129,7 @@ fn a_position_that_cannot_be_makes_no_room() {
         let expected = taken <= CELLS;
         rig.memory.set_taken(taken);
         assert_eq!(rig.write(&body(1), &mut 0), expected, "{taken}");
-        // A position that goes back counts no more than one ahead.
+        // A position that goes back is ignored like one ahead.
         rig.memory.set_taken(0);
         assert!(!rig.write(&body(1), &mut 0));
     }

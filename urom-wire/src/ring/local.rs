@@ -3,7 +3,6 @@
 use super::cells::{Cell, Control, Memory, WORDS};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// An empty direction. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
 
@@ -21,12 +20,10 @@ impl Local {
         Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
     }
 
-    /// Sets the position that the reader shows.
     pub(crate) fn set_taken(&self, taken: u64) {
         self.0.0.taken.store(taken, Ordering::Relaxed);
     }
 
-    /// A word of the cell at a position.
     pub(crate) fn word(&self, position: usize, word: usize) -> &AtomicU64 {
         &self.0.1[position].0[word]
     }

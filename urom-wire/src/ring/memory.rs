@@ -9,10 +9,9 @@ use urom_memory::memfd;
 use super::cells::{Cell, Control, Memory};
 use crate::sync::Arc;
 
-/// The number of cells of a direction.
 const CELLS: usize = 1024;
 
-/// A direction as it lies in the memory. All zeros is an empty one.
+/// A direction in the memory. All zeros is an empty one.
 #[repr(C)]
 #[derive(Debug)]
 struct Direction {
@@ -20,7 +19,6 @@ struct Direction {
     cells: [Cell; CELLS],
 }
 
-/// The bytes of a ring's memory.
 const BYTES: u64 = 2 * size_of::<Direction>() as u64;
 
 /// One half of a ring's memory, which stays mapped while either half is in use.
@@ -43,24 +41,22 @@ impl Memory for Half {
     }
 }
 
-/// New memory: its descriptor, and the halves from host to worker and back.
 pub(super) fn create() -> io::Result<(OwnedFd, [Half; 2])> {
     let (fd, map) = memfd::create("urom-ring", BYTES)?;
     Ok((fd, halves(map)))
 }
 
-/// Maps the memory of another process.
 pub(super) fn open(fd: &OwnedFd) -> io::Result<[Half; 2]> {
     memfd::map_received(fd.as_fd(), 0, BYTES, true).map(halves)
 }
 
 fn halves(map: MmapRaw) -> [Half; 2] {
-    // A child by `fork` does not use it. Without the advice the child keeps one mapping more.
+    // A forked child does not use it. Without the advice it would keep a mapping.
     let _ = map.advise(Advice::DontFork);
     let map = Arc::new(map);
     [0, 1].map(|number| {
         let direction = map.as_ptr().cast::<Direction>().wrapping_add(number);
-        // SAFETY: `map` maps `BYTES` bytes, two directions, from a page on, and the value keeps it.
+        // SAFETY: `map` maps `BYTES` bytes, two directions, page-aligned, and the value keeps it.
         // All fields are atomics: the other process may write at any time, and any bytes are valid.
         // `memfd` seals and checks the file, so it does not shrink under the mapping.
         let direction = unsafe { &*direction };

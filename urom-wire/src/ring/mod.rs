@@ -1,10 +1,9 @@
-//! The ring of a host and a worker on one machine: two directions of cells in memory that both
-//! processes map, and an eventfd for each, the bell, which ends its sleep.
+//! The ring of a host and a worker on one machine: two directions of cells in shared memory, and an
+//! eventfd for each side, the bell, which ends its sleep.
 //!
-//! The host makes the ring and hands its descriptors over at the worker's door. Each host has a
-//! ring of its own, so a host that stops, dies or writes garbage stops its own ring alone. A frame
-//! is visible to the other side when it is written: frames do not wait for a message. A bell rings
-//! only for a side that sleeps.
+//! The host makes the ring and hands its descriptors over at the worker's door. Each host has its
+//! own ring, so a host that stops, dies or writes garbage only stops that. A written frame is
+//! visible at once: frames are not batched. A bell only rings for a sleeping side.
 
 pub(crate) mod cells;
 #[cfg(test)]
@@ -21,16 +20,12 @@ use self::cells::{Lane, Reader, Writer};
 use self::memory::Half;
 use crate::sync::{Arc, EventFd};
 
-/// The receiving side of one end.
 pub type RingReader = Reader<Half>;
 
-/// The sending side of one end.
 pub type RingWriter = Writer<Half>;
 
-/// One end of a ring.
 pub type Ring = (RingReader, RingWriter);
 
-/// The descriptors of a new ring, for the worker.
 #[derive(Debug)]
 pub struct RingDescriptors {
     memory: OwnedFd,
@@ -38,7 +33,6 @@ pub struct RingDescriptors {
     host_bell: EventFd,
 }
 
-/// The number of descriptors of a ring.
 pub const DESCRIPTORS: usize = 3;
 
 impl RingDescriptors {
@@ -47,10 +41,7 @@ impl RingDescriptors {
     }
 }
 
-/// A new ring: the host's end, and the descriptors for the worker. `bell` ends the host's sleep.
-///
-/// # Errors
-/// The system's: memory or descriptors have run out.
+/// Creates a ring: the host's end, woken by `bell`, and the descriptors for the worker.
 pub fn create(bell: &EventFd, limit: usize) -> io::Result<(Ring, RingDescriptors)> {
     let (memory, [there, back]) = memory::create()?;
     let (worker_bell, host_bell) = (EventFd::new()?, bell.try_clone()?);
@@ -58,11 +49,7 @@ pub fn create(bell: &EventFd, limit: usize) -> io::Result<(Ring, RingDescriptors
     Ok((ring, RingDescriptors { memory, worker_bell, host_bell }))
 }
 
-/// The worker's end of a ring, and the bell that ends the worker's sleep. Received frames may have
-/// up to `limit` bytes.
-///
-/// # Errors
-/// The system's, and `InvalidInput` for descriptors of something else.
+/// Opens the worker's end of a ring, and the bell that ends the worker's sleep.
 pub fn open(fds: [OwnedFd; DESCRIPTORS], limit: usize) -> io::Result<(Ring, EventFd)> {
     let [memory, worker_bell, host_bell] = fds;
     let [there, back] = memory::open(&memory)?;

@@ -1,7 +1,4 @@
-//! Makes the committed bindings of `ucx-sys` from the headers of UCX 1.16, or checks that they are
-//! what it would make.
-//!
-//! It needs libclang.
+//! Generates or compares the bindings of `ucx-sys`, from UCX 1.16's headers. Needs libclang.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,12 +8,11 @@ use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallb
 
 use crate::committed::{Committed, first_difference};
 
-/// The oldest rustc the generated code must suit; the workspace's `rust-version`.
+/// The workspace's `rust-version`.
 const RUST: (u64, u64) = (88, 0);
 
-/// The functions that the safe layer calls, without their `ucp_`. UCX calls three of them
-/// deprecated and has nothing that does the same: `rkey_pack`, `rkey_buffer_release` and
-/// `worker_get_address`.
+/// The safe layer's functions, without `ucp_`. UCX deprecates three of them without a replacement:
+/// `rkey_pack`, `rkey_buffer_release` and `worker_get_address`.
 const FUNCTIONS: [&str; 14] = [
     "config_(read|release|modify)",
     "get_version(_string)?|init_version|cleanup|context_query",
@@ -34,14 +30,12 @@ const FUNCTIONS: [&str; 14] = [
     "request_query",
 ];
 
-/// They share one file: their bindings are the same. Each has the place of its C library's headers
-/// with it, when that is not the compiler's default.
+/// All targets share one file of bindings. The path is a non-default one of libc's headers.
 const TARGETS: [(&str, Option<&str>); 2] = [
     ("x86_64-unknown-linux-gnu", None),
     ("aarch64-unknown-linux-gnu", Some("/usr/aarch64-linux-gnu/include")),
 ];
 
-/// Writes `ucx-sys/src/bindings/mod.rs`; with `check`, compares instead and fails where it differs.
 pub(crate) fn run(root: &Path, headers: &Path, check: bool) -> Result<()> {
     ensure!(
         headers.join("ucp/api/ucp.h").is_file(),
@@ -89,10 +83,10 @@ fn generate(
         .allowlist_function(format!("ucs_status_string|ucp_({})", FUNCTIONS.join("|")))
         .allowlist_type("ucp_.*|ucs_status_t|ucs_status_ptr_t")
         .allowlist_var("UCP_.*")
-        // The C library's types come from the crate that keeps them for every target.
+        // The C library's types come from the crate `libc`.
         .blocklist_type("sockaddr.*|socklen_t|sa_family_t|FILE|_IO_.*|__.*")
         .raw_line("use libc::{sockaddr, sockaddr_storage, socklen_t};")
-        // No value that C hands over may be undefined behaviour: integers, never a Rust `enum`.
+        // Enums are integers: a value of C that a Rust `enum` lacks is undefined behaviour.
         .default_enum_style(bindgen::EnumVariation::Consts)
         .newtype_global_enum("ucs_status_t")
         .prepend_enum_name(false)
@@ -104,14 +98,14 @@ fn generate(
         .rust_edition(bindgen::RustEdition::Edition2024)
         .formatter(bindgen::Formatter::Rustfmt)
         .rustfmt_configuration_file(Some(rustfmt.to_owned()));
-    // bindgen panics, rather than fails, when it cannot load libclang.
+    // bindgen panics when it cannot load libclang.
     match catch_unwind(AssertUnwindSafe(|| builder.generate())) {
         Ok(bindings) => Ok(bindings.with_context(|| format!("bindgen for {triple}"))?.to_string()),
         Err(_) => bail!("bindgen gave up for {triple}: is libclang there? Debian: libclang-14-dev"),
     }
 }
 
-/// Leaves out the constants whose value differs between UCX versions.
+/// Omits the constants whose value differs between UCX versions.
 #[derive(Debug)]
 struct Callbacks;
 

@@ -1,4 +1,4 @@
-//! Committed files that a task makes: it writes them again, or compares them.
+//! Generated files that are committed: writes or compares them.
 
 use std::path::Path;
 
@@ -7,17 +7,14 @@ use fs_err as fs;
 
 pub(crate) struct Committed {
     check: bool,
-    /// With `check`, the files that differ.
     stale: Vec<String>,
 }
 
 impl Committed {
-    /// With `check`, nothing is written.
     pub(crate) fn new(check: bool) -> Self {
         Self { check, stale: Vec::new() }
     }
 
-    /// Writes `fresh`, or notes how the file differs from it.
     pub(crate) fn put(&mut self, path: &Path, fresh: &str) -> Result<()> {
         if !self.check {
             fs::create_dir_all(path.parent().context("a file lies in a directory")?)?;
@@ -34,7 +31,6 @@ impl Committed {
         Ok(())
     }
 
-    /// Fails with the files that differ from `source`, which `task` would write again.
     pub(crate) fn finish(self, source: &str, task: &str) -> Result<()> {
         if !self.stale.is_empty() {
             bail!("not made of {source}:\n  {}\nrun: cargo xtask {task}", self.stale.join("\n  "));
@@ -43,7 +39,7 @@ impl Committed {
     }
 }
 
-/// The number of the first line in which two texts differ.
+/// Returns the number of the first line that differs.
 pub(crate) fn first_difference(a: &str, b: &str) -> Option<usize> {
     if a == b {
         return None;

@@ -1,5 +1,4 @@
-//! Writes each plugin's C header beside it, or checks that the committed ones are what it would
-//! write.
+//! Writes or compares the C header of each plugin.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use urom_abi::protocol::Protocol;
 
 use crate::committed::Committed;
 
-/// The folder of each plugin that is there to be used, and its protocol.
+/// The folder of each plugin for use, and its protocol.
 const PLUGINS: &[(&str, &describe::Protocol)] = &[
     ("plugins/allreduce-rs", allreduce_protocol::Protocol::DESCRIPTION),
     ("plugins/graph-rs", graph_protocol::Protocol::DESCRIPTION),
@@ -18,8 +17,7 @@ const PLUGINS: &[(&str, &describe::Protocol)] = &[
     ("plugins/sandbox-rs", sandbox_protocol::Protocol::DESCRIPTION),
 ];
 
-/// Writes `PLUGIN/include/NAME.h` for each plugin; with `check`, compares instead and fails when
-/// one is out of date.
+/// Writes `PLUGIN/include/NAME.h` for each plugin; with `check`, compares instead.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     let mut files = Committed::new(check);
     for (folder, protocol) in PLUGINS {

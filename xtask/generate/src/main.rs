@@ -1,7 +1,6 @@
-//! `cargo xtask bindings` and `cargo xtask headers`: files that are committed, and made of others.
+//! `cargo xtask bindings` and `cargo xtask headers`: committed files that are generated.
 //!
-//! Arguments: `bindings INCLUDE`, with the directory of UCX 1.16's headers, or `headers`; then
-//! `--check` to compare instead of writing.
+//! Arguments: `bindings INCLUDE`, with UCX 1.16's headers, or `headers`; then `--check` to compare.
 
 mod bindings;
 mod committed;

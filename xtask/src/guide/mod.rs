@@ -1,7 +1,6 @@
-//! `cargo xtask guide`: does what the start page says, in a fresh place, and builds the book.
+//! `cargo xtask guide`: runs the start page's commands in a fresh directory, and builds the book.
 //!
-//! The page's `console` blocks are run, and must print what the page shows. See [`page`] for the
-//! marks that a block may have before it.
+//! The output of its `console` blocks must match the page. See [`page`] for the syntax.
 
 mod page;
 mod terminal;
@@ -17,10 +16,8 @@ use crate::{setup, shell, tools};
 use page::Instruction;
 use terminal::Terminal;
 
-/// The page whose commands are run, from the root of the repository.
 const START: &str = "docs/src/start.md";
 
-/// Runs the start page, then the tests of the guide's pages, then mdBook.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace, None)?;
     start_page(workspace).with_context(|| format!("{START} does not do what it says"))?;

@@ -1,32 +1,30 @@
-//! What a page tells its reader to do: commands with what they print, and files.
+//! Parses the instructions of a page: commands with their output, and files.
 //!
-//! - In a block of `console`, a line that begins with `$ ` is a command, and `> ` goes on with it.
-//!   The lines below it are what it prints.
-//! - `<!-- until Ctrl-C -->` before a block says that its last command stays, in a terminal of its
-//!   own, until the page ends.
-//! - `<!-- file: PATH -->` before a block of any kind says that the reader saves it there.
-//! - `<!-- file: PATH, after: TEXT -->` says that it goes behind the first line that has this text,
-//!   and `before` that it goes before that line.
+//! - In a `console` block, `$ ` begins a command and `> ` continues it. Its output follows.
+//! - `<!-- until Ctrl-C -->` before a block: its last command runs in the background until the end.
+//! - `<!-- file: PATH -->` before a block: the block is the content of this file.
+//! - `<!-- file: PATH, after: TEXT -->`: the block is inserted after the first line that contains
+//!   the text, or with `before`, before that line.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// One thing to do, and the line of the page that says so.
+/// An instruction and its line on the page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Instruction {
-    /// A command that ends, or one that stays until it is stopped.
+    /// A command that ends, or with `stays`, a command in the background.
     Command { line: usize, command: String, output: Vec<String>, stays: bool },
-    /// A file to be saved or changed, from the directory that the terminal is in then.
+    /// A file to write or change, relative to the terminal's directory.
     File { line: usize, path: String, beside: Option<Beside>, text: String },
 }
 
-/// The first line of a file with a text, and whether a block goes before that line or behind it.
+/// The first line of a file with this text, and the side of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Beside {
     mark: String,
     is_before: bool,
 }
 
-/// What becomes of a file that has `old` when `text` is put there.
+/// Returns the file's new content, given the content `old`.
 pub(super) fn put(
     beside: Option<&Beside>,
     old: impl FnOnce() -> Result<String>,
@@ -78,7 +76,7 @@ pub(super) fn instructions(page: &str) -> Result<Vec<Instruction>> {
     Ok(steps)
 }
 
-/// Whether rustdoc and mdBook leave a line of Rust out of what the reader sees.
+/// Whether rustdoc and mdBook hide a line of Rust.
 fn hidden(line: &str) -> bool {
     line.trim() == "#" || line.trim_start().starts_with("# ")
 }

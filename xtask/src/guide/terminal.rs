@@ -1,5 +1,4 @@
-//! Runs one command after another in a fresh directory, each in the directory where the one before
-//! it ended.
+//! Runs commands in a fresh directory. Each starts in the last directory of the previous command.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -17,25 +16,22 @@ use crate::process::Guarded;
 use crate::shell;
 use crate::workspace::Workspace;
 
-/// How long a command may take: the longest builds the tool with all that it depends on.
+/// Limit of a command. The longest builds the tool with all its dependencies.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// How long a program that stays may take to say that it is there, and to end when it is told to.
+/// Limit for the first output, and for the end, of a background program.
 const MOMENT: Duration = Duration::from_secs(60);
 
 pub(super) struct Terminal {
-    /// Where the next command is run.
     pub(super) directory: PathBuf,
-    /// What is kept from one run to the next lies in it, beside the fresh directory.
+    /// Contains the fresh directory, and directories that are kept for the next run.
     root: PathBuf,
-    /// The repository that the page clones.
     kit: PathBuf,
-    /// A UCX that is unpacked already, for the clone's set-up.
+    /// An unpacked UCX for the clone's set-up.
     ucx: PathBuf,
     beside: Vec<Running>,
 }
 
-/// A command, and the file with what it prints.
 struct Running {
     program: Guarded,
     command: String,
@@ -59,24 +55,23 @@ impl Running {
 }
 
 impl Terminal {
-    /// Makes the fresh directory, `guide/fresh` in the build tree, in the place of that of an
-    /// earlier run.
+    /// Makes the fresh directory, `guide/fresh` in the build tree. Removes the previous one.
     pub(super) fn open(workspace: &Workspace) -> Result<Terminal> {
         let root = workspace.target_dir.join("guide");
-        // A tool of an earlier run would hide that the page does not install it.
+        // A tool of an earlier run would hide a missing installation on the page.
         remove_directory(&root.join("tools"))?;
         Terminal::inside(root, workspace.root.clone(), workspace.target_dir.join("ucx"))
     }
 
     fn inside(root: PathBuf, kit: PathBuf, ucx: PathBuf) -> Result<Terminal> {
         let directory = root.join("fresh");
-        // Links to build trees are removed, and what they lead to is not.
+        // Removes links to build trees, but not the build trees.
         remove_directory(&directory)?;
         fs::create_dir_all(&directory)?;
         Ok(Terminal { directory, root, kit, ucx, beside: Vec::new() })
     }
 
-    /// Runs a command, which must print what is `shown` and end with success.
+    /// Runs a command, which must succeed and print `shown`.
     pub(super) fn run(&mut self, command: &str, shown: &[String]) -> Result<()> {
         let place = self.root.join("directory");
         let script = format!("trap 'pwd >\"{}\"' EXIT\n{command}\n", place.display());
@@ -89,7 +84,7 @@ impl Terminal {
         self.keep_builds()
     }
 
-    /// Starts a command that stays, and waits until it printed what is `shown`.
+    /// Starts a background command, and waits until it has printed `shown`.
     pub(super) fn start_beside(&mut self, command: &str, shown: &[String]) -> Result<()> {
         let mut running = self.start(command, &format!("exec {command}"))?;
         let deadline = Instant::now() + MOMENT;
@@ -106,7 +101,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Stops what stays, as Ctrl-C does. Everything must end with success.
+    /// Sends SIGINT to the background commands. All must succeed.
     pub(super) fn end(self) -> Result<()> {
         for mut running in self.beside {
             kill_process(Pid::from_child(running.program.child()), Signal::INT)?;
@@ -117,13 +112,11 @@ impl Terminal {
     }
 
     fn start(&self, command: &str, script: &str) -> Result<Running> {
-        // Handles Ctrl-C, also where this program was started in the background: that ignores it,
-        // which children inherit.
+        // Restores the default action of SIGINT, which a background parent may ignore.
         let mut program = Command::new("env");
         program.args(["--default-signal=INT", "sh", "-c", script]).current_dir(&self.directory);
         for (name, _) in std::env::vars_os() {
-            // What cargo told this program about itself, and where it builds, is nothing the
-            // reader's shell has.
+            // The reader's shell lacks cargo's variables.
             if name.to_str().is_some_and(|name| name.starts_with("CARGO") && name != "CARGO_HOME") {
                 program.env_remove(name);
             }
@@ -131,9 +124,9 @@ impl Terminal {
         let tools = self.root.join("tools");
         program.env("PATH", shell::path_behind([tools.join("bin")])?);
         program.env("CARGO_INSTALL_ROOT", tools);
-        // The page calls the repository so.
+        // The page's name of the repository.
         program.env("KIT", &self.kit).env("CARGO_TERM_COLOR", "never");
-        // Built to be tried once: what it does is what counts here.
+        // Only the behaviour matters, so the build skips optimisations.
         program.env("CARGO_PROFILE_RELEASE_DEBUG", "false");
         program.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
         // One stream, as in a terminal.
@@ -143,8 +136,7 @@ impl Terminal {
         Ok(Running { program: Guarded::start(&mut program)?, command: command.to_owned(), printed })
     }
 
-    /// Gives each new workspace a build tree that is kept: its dependencies are compiled once,
-    /// whatever the number of runs.
+    /// Gives each new workspace a persistent build tree, to compile its dependencies only once.
     fn keep_builds(&self) -> Result<()> {
         for entry in fs::read_dir(self.root.join("fresh"))? {
             let (workspace, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;

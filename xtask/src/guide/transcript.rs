@@ -1,7 +1,5 @@
-//! Whether a command printed what the page shows.
-//!
-//! `…` and `[..]` stand for anything within a line; a line that is only `…` stands for any number
-//! of lines.
+//! Compares a command's output with the page. `…` and `[..]` match text in a line; a line `…`
+//! matches any lines.
 
 use anyhow::{Result, bail};
 
@@ -18,7 +16,7 @@ pub(super) fn compare(shown: &[String], printed: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether what was printed so far begins as the page shows it.
+/// Whether the output so far begins like the page's.
 pub(super) fn reached(shown: &[String], printed: &str) -> bool {
     let mut shown: Vec<_> = shown.iter().map(|line| line.trim_end()).collect();
     shown.push(ANY);

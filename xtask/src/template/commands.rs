@@ -1,12 +1,10 @@
-//! The cargo commands that a generated workspace promises to work: those of its README and of its
-//! CI.
+//! The cargo commands in README and CI of a generated workspace.
 
 use anyhow::{Context, Result, ensure};
 
 use super::tree::Tree;
 
-/// All of them, each once: the lines of the README that are indented by four spaces, and the steps
-/// of the CI. What installs cargo-urom is not among them: it is there.
+/// Returns README lines indented by four spaces, and CI steps, without `cargo install`.
 pub(super) fn promised(files: &Tree) -> Result<Vec<String>> {
     let text = |path: &str| files.get(path).with_context(|| format!("the workspace has no {path}"));
     let readme = text("README.md")?.lines().filter_map(|line| line.strip_prefix("    "));
@@ -14,7 +12,7 @@ pub(super) fn promised(files: &Tree) -> Result<Vec<String>> {
     let steps = ci.filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix("run: "));
     let mut promises = Vec::new();
     for line in readme.chain(steps).map(str::to_owned) {
-        // Variables may stand before the program.
+        // Variables may precede the program.
         let program = line.split_whitespace().find(|word| !word.contains('='));
         let is_promise = program == Some("cargo") && !line.starts_with("cargo install");
         if is_promise && !promises.contains(&line) {

@@ -1,4 +1,4 @@
-//! Generating workspaces: with the real cargo-generate, and with `cargo urom new`.
+//! Generates workspaces with cargo-generate and with `cargo urom new`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,15 @@ pub(super) struct Generator {
 pub(super) struct Answers {
     pub(super) project: &'static str,
     pub(super) plugin: &'static str,
-    /// `answers` or `peers`.
     pub(super) kind: &'static str,
     pub(super) c_header: bool,
     /// Empty for none.
     pub(super) license: &'static str,
-    /// As `cargo urom new --kit` takes it: `registry`, `path=DIRECTORY` or `git=ADDRESS`.
+    /// As for `cargo urom new --kit`: `registry`, `path=DIRECTORY` or `git=ADDRESS`.
     pub(super) kit: String,
 }
 
 impl Answers {
-    /// The template's defaults for a project, with the kit from this place.
     pub(super) fn of(project: &'static str, plugin: &'static str, kit: &str) -> Self {
         Answers {
             project,
@@ -39,12 +37,12 @@ impl Answers {
         }
     }
 
-    /// Those that give the workspace in place, which is two directories below the clone.
+    /// The answers for the workspace in place, which is two directories below the clone.
     pub(super) fn in_place() -> Self {
         Answers::of("example", "worker_example", "path=../..")
     }
 
-    /// For `cargo generate --define`. What is the default is left to the template.
+    /// For `cargo generate --define`. Omits the defaults.
     fn defines(&self) -> Vec<String> {
         let (kit, source) = self.kit.split_once('=').unwrap_or((&self.kit, ".."));
         let c_header = self.c_header.to_string();
@@ -60,7 +58,6 @@ impl Answers {
         given.map(|(name, answer, _)| format!("{name}={answer}")).collect()
     }
 
-    /// For `cargo urom new`.
     fn options(&self) -> Vec<&str> {
         let mut options = vec!["--plugin", self.plugin, "--kit", &self.kit, "--kind", self.kind];
         options.extend(self.c_header.then_some("--c-header"));
@@ -72,13 +69,12 @@ impl Answers {
 }
 
 impl Generator {
-    /// Installs cargo-generate unless it is there.
     pub(super) fn install(workspace: &Workspace) -> Result<Self> {
         Ok(Self { program: tools::GENERATE.install(workspace)? })
     }
 
-    /// Generates into a new directory below `into`. `from` says where the template is: `--path
-    /// DIRECTORY`, or `--git ADDRESS` and the folder there.
+    /// Generates a new directory below `into`. `from` is `--path DIRECTORY`, or `--git ADDRESS` and
+    /// the folder there.
     pub(super) fn make<S: AsRef<OsStr>>(
         &self,
         into: &Path,
@@ -94,7 +90,6 @@ impl Generator {
     }
 }
 
-/// Makes the same with `cargo urom new`, the program `tool`.
 pub(super) fn urom_new(tool: &Path, into: &Path, answers: &Answers) -> Result<PathBuf> {
     let mut command = Command::new(tool);
     command.args(["urom", "new", answers.project]).args(answers.options());

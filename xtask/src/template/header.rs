@@ -1,5 +1,4 @@
-//! The template's C header: what the protocol makes for one plugin's name, with placeholders in the
-//! name's places.
+//! Writes the template's C header: the header of a sample plugin, with placeholders for its name.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,21 +10,18 @@ use super::generate::{Answers, Generator};
 use crate::shell;
 use crate::workspace::Workspace;
 
-/// Where it is committed, within the template.
 const FILE: &str = "include/{{plugin_name}}.h.liquid";
 
-/// The name that the header is made for; it occurs in no text of the protocol.
+/// The sample's name, which must not occur elsewhere in the header.
 const SAMPLE: &str = "worker_sample";
 
-/// What begins the identifiers: the plugin's name with one `_` wherever it has several, of which it
-/// has 45 at most.
+/// Defines the prefix of identifiers: the plugin's name with repeated `_` merged, at most 45.
 const ASSIGN: &str = r#"{%- assign prefix = plugin_name | replace: "__", "_" | replace: "__", "_" | replace: "__", "_" -%}
 {%- assign prefix = prefix | replace: "__", "_" | replace: "__", "_" | replace: "__", "_" -%}
 {%- assign PREFIX = prefix | upcase -%}
 "#;
 
-/// Generates a workspace in `scratch`, has its protocol write the header, and writes the
-/// template's.
+/// Generates a workspace in `scratch`, and makes the template's header from its header.
 pub(super) fn write(
     workspace: &Workspace,
     generator: &Generator,
@@ -46,8 +42,7 @@ pub(super) fn write(
     Ok(fs::write(&path, with_placeholders(&header))?)
 }
 
-/// Names of the header go on behind the plugin's; where it stands alone, it is the plugin's as it
-/// is.
+/// Replaces the plugin's name in identifiers, and on its own, by different placeholders.
 fn with_placeholders(header: &str) -> String {
     let upper = SAMPLE.to_uppercase();
     let header =

@@ -1,4 +1,4 @@
-//! Every combination of answers, built and run in one target directory.
+//! Builds and runs every combination of answers in one target directory.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,30 +16,27 @@ use crate::target::Target;
 use crate::workspace::{Profile, Workspace};
 use crate::{shell, tools, ucx};
 
-/// The last line that `cargo run` prints in a generated workspace of any kind.
+/// Last line of `cargo run` in every generated workspace.
 const ANSWER: &str = "the sum of 3 values is 6.5\n";
 
-/// From `cargo generate` to that, with dependencies compiled.
+/// From `cargo generate` to that line, with compiled dependencies.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 struct Matrix<'a> {
     workspace: &'a Workspace,
     generator: &'a Generator,
     tool: PathBuf,
-    /// Where they are made: far from the clone, whose settings would reach them otherwise.
+    /// Far from the clone, so its settings do not apply.
     scratch: tempfile::TempDir,
-    /// cargo's target directory.
     target: PathBuf,
-    /// The search path with the tool and this cargo in front.
     path: OsString,
 }
 
-/// All combinations; `quick` takes the first and the last of them, and no form that checks the kit
-/// anew.
+/// Runs all combinations; with `quick`, the first and the last, and without a new build of the kit.
 pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
     let matrix = Matrix::new(workspace, generator)?;
     let kit = format!("path={}", matrix.seen_from_projects(&workspace.root)?.display());
-    // The last has the longest name there may be.
+    // The last has the longest possible name.
     for (project, plugin, kind, c_header) in [
         ("plain", "worker_plain", "answers", false),
         ("with-peers", "worker_with_peers", "peers", false),
@@ -78,7 +75,7 @@ impl<'a> Matrix<'a> {
         })
     }
 
-    /// An absolute path as a project sees it: two directories below the scratch directory.
+    /// A path relative to a project, two directories below the scratch directory.
     fn seen_from_projects(&self, path: &Path) -> Result<PathBuf> {
         let depth = self.scratch.path().canonicalize()?.components().skip(1).count() + 2;
         Ok(Path::new(&"../".repeat(depth)).join(path.strip_prefix("/")?))
@@ -90,7 +87,6 @@ impl<'a> Matrix<'a> {
         Ok(directory)
     }
 
-    /// Generates from this repository's template with cargo-generate.
     fn generate(&self, answers: &Answers) -> Result<PathBuf> {
         let template = self.workspace.root.join(FOLDER);
         let into = self.directory(answers.project)?;
@@ -106,8 +102,7 @@ impl<'a> Matrix<'a> {
         self.give_place(shell::cargo(), project)
     }
 
-    /// Everything that the template promises: the files, and each command of README and CI. What it
-    /// depends on is held to the rules for this repository.
+    /// Checks the files, the dependencies, and each command of README and CI.
     fn whole(&self, answers: &Answers) -> Result<()> {
         let project = self.generate(answers)?;
         let files = tree::read(&project)?;
@@ -144,7 +139,7 @@ impl<'a> Matrix<'a> {
         )
     }
 
-    /// Runs the host program, which must print what the plugin answered.
+    /// Runs the host program, which must print the plugin's answer.
     fn answers(&self, project: &Path) -> Result<()> {
         let printed = shell::read(self.cargo(project).args(["run", "--quiet"]))?;
         let ends = printed.ends_with(ANSWER);
@@ -152,15 +147,13 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Checks a workspace whose kit is compiled anew. What it does does not depend on where that is
-    /// from.
+    /// Compiles a workspace with a new build of the kit.
     fn compiles(&self, project: &Path) -> Result<()> {
         let mut check = self.cargo(project);
         check.args(shell::words("check --quiet --workspace --all-targets"));
         shell::step("template: cargo check", &mut check)
     }
 
-    /// With a copy of the kit, away from where it was made.
     fn with_copy(&self) -> Result<()> {
         let answers = Answers::of("with-copy", "worker_with_copy", "vendor");
         let project = urom_new(&self.tool, &self.directory("copy")?, &answers)?;
@@ -169,7 +162,7 @@ impl<'a> Matrix<'a> {
         self.compiles(&moved)
     }
 
-    /// From this repository's last commit, as from any address.
+    /// From a git clone of this repository's last commit.
     fn with_git(&self) -> Result<()> {
         let clone = self.target.join("kit");
         remove_directory(&clone)?;
@@ -183,8 +176,7 @@ impl<'a> Matrix<'a> {
         tree::without_placeholders(&tree::read(&project)?)?;
         self.compiles(&project)?;
 
-        // In the clone's root, which is another workspace's, no answer has to be given. Cargo finds
-        // the kit where the workspace says it is.
+        // Inside of the clone, every default answer must work, and cargo must find the kit.
         let answers = Answers::of("in-clone", "worker_example", "path=..");
         let from = ["--path", FOLDER, "--no-workspace"];
         let project = self.generator.make(&clone, from, &answers)?;
@@ -194,7 +186,7 @@ impl<'a> Matrix<'a> {
         shell::step("template: cargo metadata in a clone's root", &mut metadata)
     }
 
-    /// With plain versions, which this clone's crates are put in the place of.
+    /// With versions, patched to use this clone's crates.
     fn with_registry(&self) -> Result<()> {
         let answers = Answers::of("from-registry", "worker_from_registry", "registry");
         let project = self.generate(&answers)?;
@@ -210,7 +202,6 @@ impl<'a> Matrix<'a> {
         self.compiles(&project)
     }
 
-    /// How long it takes from nothing to an answer.
     fn time(&self, answers: &Answers) -> Result<()> {
         let start = Instant::now();
         self.answers(&self.generate(answers)?)?;

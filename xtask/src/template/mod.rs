@@ -1,5 +1,4 @@
-//! `cargo xtask template`: generates a workspace for every combination of answers with the real
-//! cargo-generate, and holds each to what the template promises.
+//! `cargo xtask template`: generates and checks a workspace for every combination of answers.
 
 mod commands;
 mod generate;
@@ -19,8 +18,7 @@ use generate::{Answers, Generator};
 
 const FOLDER: &str = "templates/plugin";
 
-/// Tries the template; `quick` leaves out what it takes to build the kit anew, the forms for git
-/// and for a registry.
+/// Tests the template; `quick` omits the variants that build the kit again.
 pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     let generator = prepare(workspace)?;
     let in_place = workspace.root.join(FOLDER);
@@ -30,8 +28,7 @@ pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Makes what is made of the template's `.liquid` files: the workspace in place, and the copy in
-/// cargo-urom.
+/// Renders the `.liquid` files to the workspace in place and cargo-urom's copy.
 pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
     let generator = prepare(workspace)?;
     let in_place = workspace.root.join(FOLDER);
@@ -56,7 +53,7 @@ fn make_in_place(generator: &Generator, scratch: &Path, in_place: &Path) -> Resu
     generator.make(scratch, [OsStr::new("--path"), in_place.as_os_str()], &Answers::in_place())
 }
 
-/// The workspace in place is what the answers for its place give, and formatted.
+/// Checks that the workspace in place is the rendered template, and is formatted.
 fn check_in_place(generator: &Generator, in_place: &Path) -> Result<()> {
     let directory = tempfile::tempdir().context("no temporary directory")?;
     let made = make_in_place(generator, directory.path(), in_place)?;

@@ -1,4 +1,4 @@
-//! A workspace's files as texts, to compare.
+//! The texts of a workspace's files, for comparison.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,13 +8,11 @@ use fs_err as fs;
 
 use crate::place::files_below;
 
-/// Texts by their paths within the workspace.
+/// Texts by relative path.
 pub(super) type Tree = BTreeMap<String, String>;
 
-/// What lies in a workspace beside its sources.
 const NOT_SOURCES: [&str; 3] = [".git", "Cargo.lock", "target"];
 
-/// The files below a directory, without what cargo and git put there.
 pub(super) fn read(root: &Path) -> Result<Tree> {
     let mut tree = Tree::new();
     for file in files_below(root)? {
@@ -26,7 +24,6 @@ pub(super) fn read(root: &Path) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Fails at the first difference of two trees.
 pub(super) fn same(one: &Tree, other: &Tree) -> Result<()> {
     for path in one.keys().chain(other.keys()) {
         let (Some(a), Some(b)) = (one.get(path), other.get(path)) else {
@@ -40,10 +37,9 @@ pub(super) fn same(one: &Tree, other: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// Fails where a placeholder was not replaced.
 pub(super) fn without_placeholders(tree: &Tree) -> Result<()> {
     for (path, text) in tree {
-        // GitHub's own.
+        // GitHub's own placeholder.
         let text = text.replace("${{ ", "");
         let left = ["{{", "{%", "%}", ".liquid"]
             .into_iter()

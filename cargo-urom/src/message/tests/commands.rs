@@ -1,4 +1,4 @@
-//! Commands from fields, against what the typed encoders write.
+//! Encoded commands, compared with the typed encoders.
 
 use bytemuck::Zeroable;
 use urom_abi::{Data, Elements, Registered};
@@ -168,7 +168,7 @@ fn expressions_that_cannot_be_computed_are_said_to_be_unchecked() {
     );
     let encoded = made(UCC, "Coll", &fields).unwrap();
     assert_eq!(encoded.bytes, typed(&command));
-    // Whether they are there, and how long they are.
+    // Their presence and their length.
     assert_eq!(encoded.remarks.len(), 8, "{:?}", encoded.remarks);
     let read = read_back(UCC, &encoded.bytes);
     assert_eq!(
@@ -256,7 +256,7 @@ fn memory_is_named_where_a_range_is_and_lies_within() {
     }
     let why = refused(MEMORY, "look", "memory=m");
     assert!(why.ends_with("make it with --memory m=SIZE or --memory m=@FILE"), "{why}");
-    // Text that happens to be a name stays text.
+    // Text that equals a memory's name stays text.
     let made = made_with_memory("write", "memory=m offset=0 data=m").unwrap();
     let memory = MemoryRange { memory: 7, offset: 0, len: 4096 };
     assert_eq!(made.bytes, typed(&memory_protocol::Write { memory, offset: 0, data: b"m" }));

@@ -1,4 +1,4 @@
-//! Against what the typed encoders and decoders do.
+//! Comparisons with the typed encoders and decoders.
 
 mod commands;
 mod notifications;
@@ -22,7 +22,6 @@ fn made(protocol: &describe::Protocol, name: &str, fields: &str) -> Result<Encod
     encode(&protocol.commands, command(&protocol.commands, name)?, &given(fields), &Memories::new())
 }
 
-/// The bytes of a command that leaves no remarks.
 fn plainly(protocol: &describe::Protocol, name: &str, fields: &str) -> Vec<u8> {
     let encoded = made(protocol, name, fields).unwrap();
     assert_eq!(encoded.remarks, [""; 0]);
@@ -49,7 +48,6 @@ fn answered<R: Reply>(protocol: &describe::Protocol, reply: R, echo: &R::Echo) -
     decode(&protocol.notifications, None, reply.into_descriptor(echo).unwrap().payload()).unwrap()
 }
 
-/// Every command that was made is read back as itself.
 fn read_back(protocol: &describe::Protocol, bytes: &[u8]) -> Decoded {
     let decoded = decode(&protocol.commands, None, bytes).unwrap();
     assert_eq!(decoded.problems, [""; 0]);

@@ -1,4 +1,4 @@
-//! Notifications, against what the typed decoders read.
+//! Decoded notifications, compared with the typed decoders.
 
 use urom_abi::protocol::Reply;
 use urom_abi::{Payload, Received};

@@ -1,10 +1,9 @@
-//! Values that not all bytes are, and text.
+//! Text, and types with invalid byte patterns.
 
 use urom_abi::protocol::Reply;
 
 use super::*;
 
-/// Values that are checked, and text.
 mod protocol {
     use urom_abi::{Described, urom_command, urom_notification};
     use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
@@ -117,7 +116,7 @@ fn bytes_that_are_no_value_are_shown_and_are_a_problem() {
         problems.contains("done: 9 is no `bool`") && problems.contains("letter: 0x1000078"),
         "{problems}"
     );
-    // A text that is none.
+    // Invalid UTF-8.
     let mut bytes = typed(&name());
     let last = bytes.len() - 1;
     bytes[last] = 0xff;

@@ -1,15 +1,13 @@
-//! Bytes as text: as they are, as digits, or as a file.
+//! Parses bytes: plain text, digits, or a file.
 
 use std::fs::File;
 use std::io::Read;
 
 use urom_service::MAX_MAX_MESSAGE;
 
-/// How many bytes a message can have.
 const MOST: usize = MAX_MAX_MESSAGE;
 
-/// The bytes of a text: itself, or behind `text:`; `hex:` or `0x` and digits; `@` and a file's
-/// path.
+/// Parses bytes: plain or after `text:`; `hex:` or `0x` and digits; `@` and a file's path.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     match raw(text) {
         Some(bytes) => bytes,
@@ -20,7 +18,7 @@ pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The bytes of `hex:..` and `@file`, which stand for themselves in every type.
+/// Parses `hex:..` and `@file`, which every type accepts.
 pub(super) fn raw(text: &str) -> Option<Result<Vec<u8>, String>> {
     if let Some(digits) = text.strip_prefix("hex:") {
         return Some(hex(digits));
@@ -35,7 +33,7 @@ pub(super) fn raw(text: &str) -> Option<Result<Vec<u8>, String>> {
     }))
 }
 
-/// All of a file, which may be a pipe, and is not read further than a message is long.
+/// Reads a file, which may be a pipe, up to the limit of a message.
 fn contents(file: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| file.take(MOST as u64 + 1).read_to_end(&mut bytes));

@@ -1,6 +1,6 @@
-//! Lists and structures as text: their brackets, and what stands between commas.
+//! Splits lists and structures at their brackets and commas.
 
-/// The items of `[..]`; `None` for another text.
+/// Returns the items of `[..]`; `None` for another text.
 pub(super) fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     let text = text.trim();
     let shown = || text.escape_debug();
@@ -18,7 +18,7 @@ pub(super) fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     }
 }
 
-/// The parts between commas outside of brackets. A comma may end the list.
+/// Splits at commas outside of brackets. A comma may end the list.
 pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, missing) = split(text)?;
     if let Some(missing) = missing {
@@ -33,8 +33,7 @@ pub(super) fn parts(text: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-/// Splits a text at commas outside of brackets, and finds the first bracket that is missing at the
-/// end.
+/// Splits at commas outside of brackets, and returns a bracket that is missing at the end.
 fn split(text: &str) -> Result<(Vec<&str>, Option<char>), String> {
     let (mut parts, mut start, mut open) = (Vec::new(), 0, Vec::new());
     for (at, c) in text.char_indices() {

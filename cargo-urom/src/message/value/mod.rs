@@ -1,11 +1,11 @@
-//! Values as text: numbers, lists, structures and bytes, into the bytes of their type.
+//! Encodes values from text: numbers, lists, structures and bytes.
 //!
 //! | type | text |
 //! | --- | --- |
 //! | integer | `7`, `-7`, `0x1f`, `1_000` |
 //! | float | `0.5`, `1e-3`, `inf` |
 //! | array | `[1,2,3]`; an array of `u8` also as bytes |
-//! | structure | `{a=1,b=[2,3]}`; what is not named is zero |
+//! | structure | `{a=1,b=[2,3]}`; missing fields are zero |
 //! | `MemoryRange` | also memory's name, `NAME`, or a part, `NAME[from..to]` |
 //! | `bool` | `true`, `false`, `1`, `0` |
 //! | `char` | `x`, `'x'`, or its number: `0x1f600` |
@@ -29,8 +29,7 @@ use scalar::{character, enumerated, float, integer, truth};
 
 pub(crate) use bytes::bytes;
 
-/// The elements of a payload. Bytes are [`bytes()`] or a list of numbers; others are a list or a
-/// single element.
+/// Encodes the elements of a payload: [`bytes()`], a list, or a single element.
 pub(super) fn elements(ty: &Type, text: &str, memories: &Memories) -> Result<Vec<u8>, String> {
     if is_byte(ty) && !text.starts_with('[') {
         return bytes(text);
@@ -63,7 +62,7 @@ pub(super) fn elements(ty: &Type, text: &str, memories: &Memories) -> Result<Vec
     Ok(all)
 }
 
-/// Writes the value of `text` into `out`, which is as long as the type.
+/// Encodes `text` into `out`, which is as long as the type.
 pub(super) fn write(
     ty: &Type,
     text: &str,
@@ -102,7 +101,7 @@ pub(super) fn write(
             ));
         }
     };
-    // As many of its bytes as there is room for.
+    // The low bytes, as many as the type has.
     out.iter_mut().zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
     Ok(())
 }
@@ -143,14 +142,14 @@ fn array(
             Quantity(items.len(), "value")
         ));
     }
-    // A type without bytes has nothing to be written.
+    // Avoids a chunk size of zero.
     for (index, (item, place)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
         write(of, item, memories, place).map_err(|why| format!("element {index}: {why}"))?;
     }
     Ok(())
 }
 
-/// A text in an array of bytes, with zeros behind it as C has them.
+/// Copies a text to an array of bytes, followed by zeros as in C.
 fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
     let place = out
         .get_mut(..given.len())

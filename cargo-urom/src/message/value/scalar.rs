@@ -1,4 +1,4 @@
-//! Numbers, truths, characters and values of enums as text.
+//! Parses numbers, booleans, characters and values of enums.
 
 use std::num::IntErrorKind;
 
@@ -14,7 +14,6 @@ pub(super) fn truth(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The bits of a float of so many bytes.
 pub(super) fn float(text: &str, bytes: usize) -> Result<u64, String> {
     let value: f64 = text
         .parse()
@@ -22,7 +21,7 @@ pub(super) fn float(text: &str, bytes: usize) -> Result<u64, String> {
     Ok(if bytes == 4 { (value as f32).to_bits().into() } else { value.to_bits() })
 }
 
-/// A character as it is, between quotes, or by its number.
+/// Parses a character: plain, between quotes, or as its number.
 pub(super) fn character(text: &str) -> Result<char, String> {
     let only = |text: &str| {
         let mut all = text.chars();
@@ -54,16 +53,15 @@ pub(super) fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
     }
 }
 
-/// An integer of so many bytes, in decimal or hexadecimal.
 pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, String> {
     let ty = Type::Int { bytes, signed };
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (radix, digits) = digits.strip_prefix("0x").map_or((10, digits), |digits| (16, digits));
-    // A sign of its own is no digit.
+    // Rejects a second sign, which `from_str_radix` would accept.
     let is_number = !digits.starts_with(['+', '-']);
     let number = match i128::from_str_radix(&(sign.to_owned() + &digits.replace('_', "")), radix) {
         Ok(number) => Some(number),
-        // Any value beyond the range will do.
+        // Any value outside of the range suffices.
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(i128::MAX),
         Err(error) if *error.kind() == IntErrorKind::NegOverflow => Some(i128::MIN),
         Err(_) => None,

@@ -1,4 +1,4 @@
-//! What texts come to, and what is said of those that come to nothing.
+//! Texts, their encoded values, and the errors of invalid texts.
 
 use urom_abi::describe::{Enum, EnumValue, Struct, StructField};
 

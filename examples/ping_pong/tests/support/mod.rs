@@ -1,4 +1,4 @@
-//! The program with the sandbox plugin, and what it prints.
+//! The program with the sandbox plugin, and checks of its output.
 
 use anyhow::Result;
 use urom_tests::PluginDirectory;
@@ -12,7 +12,7 @@ pub(crate) fn sandbox() -> Result<PluginDirectory> {
     PluginDirectory::with(&["worker_sandbox"])
 }
 
-/// Takes the table apart and compares all but its figures, which must be sound.
+/// Checks the table's texts, and that its figures are plausible.
 pub(crate) fn has_table(ended: Ended, expected: [&str; 5]) {
     let lines = ended.succeeded();
     assert_eq!(lines.len(), 2, "{lines:?}");

@@ -1,11 +1,8 @@
-//! Commands of a program, each with flags and commands of its own.
-//!
-//! The program itself is the outermost one. Its flags include DOCA's own, which every command
-//! inherits.
+//! Commands of a program, each with flags and subcommands. The outermost command is the program,
+//! and all commands inherit its DOCA flags.
 
 use crate::argp::model::{ConfigCallback, Flag, Refusal, built_in, check_name, refusal};
 
-/// `struct doca_argp_cmd`, or the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Command {
     pub(crate) name: Option<String>,
@@ -56,7 +53,6 @@ impl Command {
         Ok(())
     }
 
-    /// Checks that nothing is missing, and that the name can be typed.
     fn check(&self) -> Result<(), Refusal> {
         for (is_there, what, call) in [
             (self.name.is_some(), "name", "doca_argp_cmd_set_name"),
@@ -92,7 +88,7 @@ impl Command {
     }
 }
 
-/// The program and the commands that the command line names, from the outermost on.
+/// The program and the commands of the command line, outermost first.
 #[derive(Clone, Debug)]
 pub(crate) struct Path<'a>(Vec<&'a Command>);
 
@@ -101,7 +97,6 @@ impl<'a> Path<'a> {
         Path(vec![program])
     }
 
-    /// The program, then what was named.
     pub(crate) fn commands(&self) -> &[&'a Command] {
         &self.0
     }
@@ -110,7 +105,7 @@ impl<'a> Path<'a> {
         self.0[self.0.len() - 1]
     }
 
-    /// Goes to a command within the last one; `None` when the last one lacks commands.
+    /// Enters a subcommand; `None` if the last command lacks subcommands.
     pub(crate) fn enter(&mut self, name: &[u8]) -> Option<Result<(), Refusal>> {
         let last = self.last();
         if last.commands.is_empty() {
@@ -129,7 +124,7 @@ impl<'a> Path<'a> {
         Some(Ok(()))
     }
 
-    /// The flags that are known behind the last command. Where two have a name, the first counts.
+    /// Returns the valid flags of the last command. An inner flag shadows an outer one of its name.
     pub(crate) fn flags(&self) -> impl Iterator<Item = &'a Flag> {
         self.0.iter().rev().enumerate().flat_map(|(outwards, command)| {
             command.flags.iter().filter(move |flag| outwards == 0 || flag.is_inherited)

@@ -1,4 +1,4 @@
-//! The functions and constants are those of `doca_argp.h`.
+//! Compares the functions and constants with `doca_argp.h`.
 
 use c_interface::{agree, assert_functions, c_types, equal, functions};
 

@@ -1,9 +1,7 @@
-//! JSON files: flags by their long names, in the objects `doca_general_flags` and
-//! `doca_program_flags`. The flags of a command are in an object under its name, within that of the
-//! program or of the command around it.
+//! JSON files: flags by long name, in the objects `doca_general_flags` and `doca_program_flags`. A
+//! command's flags are in an object with its name, inside the program's or outer command's object.
 //!
-//! As DOCA's own files have them, comments (`//` and `/* */`) and a comma behind the last entry are
-//! let through.
+//! Comments (`//` and `/* */`) and trailing commas are allowed, because DOCA's own files have them.
 
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::fmt::Display;
@@ -16,7 +14,6 @@ use urom_os::named_file;
 use crate::argp::command::{Command, Path};
 use crate::argp::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
 
-/// JSON with comments and last commas, and no other extension.
 const SYNTAX: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -35,8 +32,7 @@ const MOST: usize = 1 << 20;
 const GENERAL: &str = "doca_general_flags";
 const PROGRAM: &str = "doca_program_flags";
 
-/// The flags of a file, in the order in which they were registered: those of the program, then
-/// those of each command that the command line names. All of the file is checked.
+/// Validates a file. Returns its flags for the program and each command in use.
 pub(crate) fn read<'a>(path: &Path<'a>, file: &CStr) -> Result<Vec<Found<'a>>, Refusal> {
     let file = std::path::Path::new(OsStr::from_bytes(file.to_bytes()));
     let shown = file.display();
@@ -50,7 +46,6 @@ fn parse<'a>(path: &Path<'a>, text: &str) -> Result<Vec<Found<'a>>, Refusal> {
     let not_json = |why: &dyn Display| refusal!(IO_FAILED, "not JSON: {why}; correct the file");
     let root: Json =
         jsonc_parser::parse_to_serde_value(text, &SYNTAX).map_err(|error| not_json(&error))?;
-    // A file without any value reads as `null`.
     if root.is_null() && matches!(jsonc_parser::parse_to_value(text, &SYNTAX), Ok(None)) {
         return Err(not_json(&"there is nothing in it"));
     }
@@ -75,7 +70,6 @@ fn parse<'a>(path: &Path<'a>, text: &str) -> Result<Vec<Found<'a>>, Refusal> {
     Ok(found)
 }
 
-/// An object of the file: flags, and an object for each command.
 struct Section<'a, 'n> {
     name: &'n str,
     flags: Vec<&'a Flag>,
@@ -88,8 +82,7 @@ impl<'a, 'n> Section<'a, 'n> {
         Section { name, flags, commands: &command.commands }
     }
 
-    /// Adds what is found. `chosen` are the commands that the command line names within this one;
-    /// nothing is added for a command that it does not name.
+    /// Adds the flags found. `chosen` are the subcommands in use; others are only validated.
     fn read(
         &self,
         entries: &Map<String, Json>,
@@ -97,7 +90,7 @@ impl<'a, 'n> Section<'a, 'n> {
         found: &mut Vec<Found<'a>>,
     ) -> Result<(), Refusal> {
         let of_command = |name: &str, given: &Json| {
-            // The value of a flag is never an object.
+            // Flag values are never objects.
             given.is_object() && self.commands.iter().any(|command| command.shown() == name)
         };
         let of_flag = |name: &str| self.flags.iter().any(|flag| flag.long.as_deref() == Some(name));
@@ -184,8 +177,7 @@ mod tests {
 
     use crate::argp::model::{STRING, tests::flag};
 
-    /// Beside the built-in ones: --device TEXT, --number INT, --all BOOLEAN, -x without a long
-    /// name.
+    /// The built-in flags and --device TEXT, --number INT, --all BOOLEAN, -x (without long name).
     fn program() -> Command {
         let mut program = Command::program();
         program.flags.extend([
@@ -197,7 +189,6 @@ mod tests {
         program
     }
 
-    /// What is found, as `name=value`.
     fn found(path: &Path<'_>, text: &str) -> Vec<String> {
         parse(path, text).unwrap().iter().map(Found::to_string).collect()
     }
@@ -327,8 +318,7 @@ mod tests {
             assert!(refusal.text.contains(path.to_str().unwrap()), "{}", refusal.text);
         }
     }
-    /// The program with the commands `net`, which has `add` with -n/--name TEXT, and `all`, of
-    /// which the program has a flag as well.
+    /// `net` has the command `add` with -n/--name TEXT. `all` is also a flag.
     fn with_commands() -> Command {
         let command = |name: &str, flags: Vec<Flag>, commands: Vec<Command>| Command {
             name: Some(name.to_owned()),
@@ -361,7 +351,6 @@ mod tests {
             }
             assert_eq!(found(&path, text), expected, "{names:?}");
         }
-        // The flag of the same name.
         let text = r#"{"doca_program_flags": {"all": true}}"#;
         assert_eq!(found(&Path::to(&program), text), ["-a/--all=true"]);
     }

@@ -1,5 +1,4 @@
-//! Where messages go: to standard error, or to a function of the program's, which gets them as
-//! `vprintf` does.
+//! Message output: standard error, or a `vprintf`-like function of the program.
 
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::io::Write;
@@ -8,7 +7,6 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_abi::log::Level;
 
-/// `doca_argp_logger_cb_t`.
 pub(crate) type LoggerCallback =
     unsafe extern "C" fn(level: c_uint, format: *const c_char, arguments: VaList) -> DocaError;
 
@@ -20,20 +18,18 @@ pub(crate) enum Logger {
 }
 
 impl Logger {
-    /// Writes a message, or passes it on. On standard error it begins with the program's name.
     pub(crate) fn tell(self, program: &str, text: &str) {
         match self {
-            // A closed stream fails nothing: the caller also gets a code.
+            // Ignores a closed stream: the caller also gets an error code.
             Logger::Standard => drop(writeln!(std::io::stderr(), "{program}: {text}")),
             Logger::Nothing => {}
             Logger::Call(callback) => {
                 const FORMAT: &CStr = c"%s";
-                // Texts of the program's come from C strings, and bytes of arguments are escaped.
+                // The text does not contain NUL: it is from C strings and escaped bytes.
                 let text = CString::new(text).unwrap_or_default();
                 let texts = [text.as_ptr()];
                 with_list(&texts, |list| {
-                    // SAFETY: the program's function, a format with one text, and a list of it.
-                    // Its code changes nothing.
+                    // SAFETY: the program's function, with a format `%s` and one text.
                     unsafe { callback(Level::Error.number(), FORMAT.as_ptr(), list) };
                 });
             }
@@ -41,13 +37,13 @@ impl Logger {
     }
 }
 
-/// C's `va_list` as an argument: the address of where the arguments are.
+/// C's `va_list` as an argument: a pointer to the list.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct VaList(*mut Arguments);
 
-/// How far the registers that a function saved were read, and where the other arguments are.
+/// C's `va_list`: offsets into the saved registers, and the arguments in memory.
 #[cfg(target_arch = "x86_64")]
 #[repr(C)]
 struct Arguments {
@@ -57,10 +53,10 @@ struct Arguments {
     registers: *const c_void,
 }
 
-/// A list of texts that are all in memory, as if the registers were read already.
+/// Builds a list with all texts in memory, as if all registers were consumed.
 #[cfg(target_arch = "x86_64")]
 fn with_list(texts: &[*const c_char], call: impl FnOnce(VaList)) {
-    // 6 general registers of 8 bytes and 8 floating ones of 16: behind them is nothing.
+    // The end of 6 general registers of 8 bytes and 8 floating-point registers of 16.
     let mut arguments = Arguments {
         general_offset: 48,
         floating_offset: 48 + 128,
@@ -70,8 +66,7 @@ fn with_list(texts: &[*const c_char], call: impl FnOnce(VaList)) {
     call(VaList(&raw mut arguments));
 }
 
-/// C's `va_list`: where the arguments in memory are, and how far the registers that a function
-/// saved were read.
+/// C's `va_list`: the arguments in memory, and offsets into the saved registers.
 #[cfg(target_arch = "aarch64")]
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -83,7 +78,6 @@ pub(crate) struct VaList {
     floating_offset: std::ffi::c_int,
 }
 
-/// A list of texts that are all in memory, as if the registers were read already.
 #[cfg(target_arch = "aarch64")]
 fn with_list(texts: &[*const c_char], call: impl FnOnce(VaList)) {
     call(VaList {

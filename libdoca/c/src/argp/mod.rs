@@ -1,10 +1,6 @@
-//! `doca_argp_*`: a program's own flags beside DOCA's, from the command line and
-//! from JSON files.
-//!
-//! `urom-abi/include/doca_argp.h` documents the functions.
-//!
-//! Whatever is refused is also said on standard error, or to a function of the program's, with the
-//! flag and what to do: most programs end with a code only.
+//! `doca_argp_*`: flags of a program and of DOCA, from the command line and JSON files, documented
+//! in `urom-abi/include/doca_argp.h`. Errors are also printed on standard error, or passed to the
+//! program's logger.
 
 mod command;
 mod json;
@@ -27,7 +23,7 @@ use self::model::{
 };
 use self::state::{Cmd, Draft, Param};
 
-/// What a message begins with when nobody named the program.
+/// Message prefix if the program is unnamed.
 const NAMELESS: &str = "doca_argp";
 
 fn tell(refusal: Refusal) -> DocaError {
@@ -36,7 +32,6 @@ fn tell(refusal: Refusal) -> DocaError {
     refusal.code
 }
 
-/// A guarded call whose refusal is told.
 #[track_caller]
 fn telling(call: impl FnOnce() -> Result<(), Refusal>) -> DocaError {
     guard(|| call().map_err(tell))
@@ -55,8 +50,6 @@ fn missing(what: &str) -> Refusal {
     refusal!(INVALID_VALUE, "{what} is NULL")
 }
 
-/// A text of the program's; `None` for NULL.
-///
 /// # Safety
 /// `text` is NULL or a C string.
 unsafe fn text(text: *const c_char) -> Option<String> {
@@ -84,10 +77,8 @@ extern "C" fn doca_argp_destroy() -> DocaError {
     telling(state::destroy)
 }
 
-/// Stores a result at the caller's place.
-///
 /// # Safety
-/// `place` is NULL or can be written to.
+/// `place` is NULL or writable.
 unsafe fn put<T>(
     place: *mut T,
     what: &str,
@@ -97,25 +88,24 @@ unsafe fn put<T>(
         return Err(missing(what));
     }
     let value = value()?;
-    // SAFETY: not null, and the caller's place.
+    // SAFETY: not null, and writable by the caller's promise.
     unsafe { place.write(value) };
     Ok(())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError {
-    // SAFETY: NULL, or a place that the host keeps for the result.
+    // SAFETY: NULL, or the host's pointer for the result.
     telling(|| unsafe { put(param, "doca_argp_param_create: the place", state::create::<Flag>) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_cmd_create(cmd: *mut *mut Cmd) -> DocaError {
-    // SAFETY: NULL, or a place that the host keeps for the result.
+    // SAFETY: NULL, or the host's pointer for the result.
     telling(|| unsafe { put(cmd, "doca_argp_cmd_create: the place", state::create::<Command>) })
 }
 
-/// The calls that set one thing of a parameter or a command. They end with nothing, so what they do
-/// not like is only told.
+/// Setters of parameters and commands. They return void, so errors are only reported.
 macro_rules! setters {
     ($draft:ident: $(fn $name:ident($($value:ident: $ty:ty)?) |$it:ident| $set:expr;)*) => {
         $(
@@ -168,7 +158,6 @@ texts! {
     Command: doca_argp_cmd_set_name => name, doca_argp_cmd_set_description => description;
 }
 
-/// Functions whose refusal is told, each with its own name for that.
 macro_rules! export {
     ($(fn $name:ident($($argument:ident: $ty:ty),*) |$call:ident| $body:expr;)*) => {
         $(
@@ -236,13 +225,13 @@ extern "C" fn doca_argp_usage() {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_log_level(level: *mut c_int) -> DocaError {
-    // SAFETY: NULL, or a place that the host keeps for the result.
+    // SAFETY: NULL, or the host's pointer for the result.
     telling(|| unsafe { level_into(level, "doca_argp_get_log_level", run::levels().0) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_sdk_log_level(level: *mut c_int) -> DocaError {
-    // SAFETY: NULL, or a place that the host keeps for the result.
+    // SAFETY: NULL, or the host's pointer for the result.
     telling(|| unsafe { level_into(level, "doca_argp_get_sdk_log_level", run::levels().1) })
 }
 
@@ -263,7 +252,7 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
         // SAFETY: the caller's arguments.
         let (raw, args) = unsafe { arguments(argc, argv) }?;
         let start = state::start(&run::file_name(args[0]))?;
-        // Without `--` all flags are DPDK's, as for any program of it.
+        // Without `--`, all flags are DPDK's, as in any DPDK program.
         let (for_dpdk, own) = match start.dpdk {
             Some(_) => match args.iter().position(|arg| arg.to_bytes() == b"--") {
                 Some(at) => (&raw[..at], &args[at + 1..]),
@@ -271,15 +260,13 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
             },
             None => (&[][..], &args[1..]),
         };
-        // SAFETY: the callbacks are the caller's, as are the arguments; no lock is held.
+        // SAFETY: callbacks and arguments are the caller's; this thread does not hold a lock.
         unsafe { run::run(&start, own, for_dpdk) }
     })
 }
 
-/// The arguments of `main`: at least the program's own name.
-///
 /// # Safety
-/// `argv` is NULL or has `argc` C strings, or NULLs.
+/// `argv` is NULL, or an array of `argc` C strings or NULLs.
 #[allow(clippy::type_complexity, reason = "the same twice")]
 unsafe fn arguments<'a>(
     argc: c_int,
@@ -291,13 +278,13 @@ unsafe fn arguments<'a>(
     if argv.is_null() {
         return Err(missing("doca_argp_start: argv"));
     }
-    // SAFETY: not null, and the caller promises as many.
+    // SAFETY: not null, with `count` elements by the caller's promise.
     let argv = unsafe { std::slice::from_raw_parts(argv, count) };
     let text = |arg: &*mut c_char| {
         if arg.is_null() {
             return Err(missing("doca_argp_start: one of the arguments"));
         }
-        // SAFETY: not null, and the caller promises a C string.
+        // SAFETY: not null, and a C string by the caller's promise.
         Ok(unsafe { CStr::from_ptr(*arg) })
     };
     let args: Result<Vec<&CStr>, Refusal> = argv.iter().map(text).collect();

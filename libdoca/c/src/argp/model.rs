@@ -1,4 +1,4 @@
-//! What a flag is, and what a parse gives.
+//! Flags, and the values of a parse.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt;
@@ -6,37 +6,35 @@ use std::fmt;
 use urom_abi::DocaError;
 use urom_abi::log::{DISABLE, Level};
 
-/// `doca_argp_param_cb_t`: gets the value and the pointer that `doca_argp_init` got.
+/// `doca_argp_param_cb_t`: takes the value and the pointer from `doca_argp_init`.
 pub(crate) type Callback =
     unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
 
-/// `doca_argp_cmd_cb_t` and `doca_argp_validation_cb_t`: gets the pointer that `doca_argp_init`
-/// got.
+/// `doca_argp_cmd_cb_t` and `doca_argp_validation_cb_t`: take the pointer from `doca_argp_init`.
 pub(crate) type ConfigCallback = unsafe extern "C" fn(config: *mut c_void) -> DocaError;
 
-/// `doca_argp_dpdk_cb_t`: gets what is in front of `--`, as `main` would.
+/// `doca_argp_dpdk_cb_t`: takes the arguments before `--`, like `main`.
 pub(crate) type DpdkCallback =
     unsafe extern "C" fn(argc: c_int, argv: *mut *mut c_char) -> DocaError;
 
-/// `enum doca_argp_type`: a number, as a C program may pass any.
+/// `enum doca_argp_type`: an integer, because C programs may pass any number.
 pub(crate) type ParamType = c_uint;
 pub(crate) const UNKNOWN: ParamType = 0;
 pub(crate) const STRING: ParamType = 1;
 pub(crate) const INT: ParamType = 2;
-/// On the command line it has no value.
+/// It does not take a value on the command line.
 pub(crate) const BOOLEAN: ParamType = 3;
 pub(crate) const JSON_OBJ: ParamType = 4;
-/// A number of `enum doca_log_level`: for the built-in flags only.
+/// A number of `enum doca_log_level`, for the built-in flags.
 pub(crate) const LEVEL: ParamType = ParamType::MAX;
 
-/// Why something is refused: the code for the program, a sentence for its user.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: DocaError,
     pub(crate) text: String,
 }
 
-/// A [`Refusal`]: the name of a code, or `code = expression`, and a formatted sentence.
+/// Builds a [`Refusal`] from a code's name or `code = expression`, and a format string.
 macro_rules! refusal {
     (code = $code:expr, $($text:tt)+) => {
         $crate::argp::model::Refusal { code: $code, text: format!($($text)+) }
@@ -61,11 +59,10 @@ pub(crate) enum Action {
     Call(Callback),
 }
 
-/// A flag: `struct doca_argp_param`. A program sets one field after the other, and
-/// [`check`](Flag::check) says whether all is there.
+/// `struct doca_argp_param`. Programs set the fields one by one; then [`check`](Flag::check).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flag {
-    /// Without its dash. It may have several letters.
+    /// Without its dash; may have several letters.
     pub(crate) short: Option<String>,
     pub(crate) long: Option<String>,
     pub(crate) arguments: Option<String>,
@@ -74,7 +71,7 @@ pub(crate) struct Flag {
     pub(crate) is_mandatory: bool,
     pub(crate) is_cli_only: bool,
     pub(crate) is_multiple: bool,
-    /// It stands alone, and nothing is required beside it.
+    /// It must be alone, and required flags may be missing.
     pub(crate) is_singular: bool,
     pub(crate) is_inherited: bool,
     pub(crate) is_hidden: bool,
@@ -101,7 +98,6 @@ impl Flag {
         matches!(self.action, Some(Action::Call(_)))
     }
 
-    /// Checks that all there must be is there, and that it makes sense.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         let names = || [&self.short, &self.long].into_iter().flatten();
         for (is_there, what, call) in [
@@ -137,7 +133,6 @@ impl Flag {
     }
 }
 
-/// Checks that a name can be told apart from dashes and values.
 pub(crate) fn check_name(name: &str, of: &str) -> Result<(), Refusal> {
     let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
     if name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
@@ -151,7 +146,6 @@ pub(crate) fn check_name(name: &str, of: &str) -> Result<(), Refusal> {
 }
 
 impl fmt::Display for Flag {
-    /// `-d/--device`, `--device`, `-d` or `without a name`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.short, &self.long) {
             (Some(short), Some(long)) => write!(f, "-{short}/--{long}"),
@@ -205,7 +199,6 @@ pub(crate) enum Value {
     Bool(bool),
 }
 
-/// A flag that was given, and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Found<'a> {
     pub(crate) flag: &'a Flag,
@@ -213,7 +206,6 @@ pub(crate) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Whether it is of the same flag.
     pub(crate) fn is_of(&self, flag: &Flag) -> bool {
         std::ptr::eq(self.flag, flag)
     }
@@ -224,7 +216,6 @@ pub(super) mod tests {
     use super::*;
 
     impl fmt::Display for Found<'_> {
-        /// `-n/--name=value`.
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "{}=", self.flag)?;
             match &self.value {
@@ -239,7 +230,6 @@ pub(super) mod tests {
         DocaError::SUCCESS
     }
 
-    /// A program's flag; an empty name is none.
     pub(crate) fn flag(short: &str, long: &str, kind: ParamType) -> Flag {
         let name = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
         Flag {

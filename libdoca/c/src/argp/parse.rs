@@ -1,10 +1,9 @@
-//! The command line: from arguments to flags, their values, and commands.
+//! The command line: from arguments to flags, values and commands.
 //!
-//! As with getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, short flags together
-//! (`-abc`, the last one with its value if it takes one), and `--` before what is no flag. Beyond
-//! it: short names of several letters (`-gid 3`), which win over single ones together, `-n=value`,
-//! and a value that looks like a flag and is none (`-n -5`). An argument that is neither a flag nor
-//! a value names a command; from there on the command's flags count.
+//! As in getopt: `--name value`, `--name=value`, `-n value`, `-nvalue`, combined short flags
+//! (`-abc`, the last with its value), and `--` before positional arguments. Extensions: short names
+//! of several letters (`-gid 3`), before combined flags; `-n=value`; values with a dash (`-n -5`).
+//! Any other argument names a command, whose flags apply from there on.
 
 use std::ffi::{CStr, CString, c_int};
 
@@ -13,11 +12,10 @@ use crate::argp::model::{
     Action, BOOLEAN, Flag, Found, INT, LEVEL, LEVELS, Refusal, Value, refusal,
 };
 
-/// What the command line says.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) path: Path<'a>,
-    /// The flags that were given, in their order. Help and version are the last.
+    /// In order. Help or version comes last.
     pub(crate) found: Vec<Found<'a>>,
 }
 
@@ -62,10 +60,9 @@ pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>
     Ok(Line { path, found })
 }
 
-/// A flag, and the value that is in the same argument.
 type Piece<'a, 't> = (&'a Flag, Option<&'t [u8]>);
 
-/// The flags of an argument that begins with a dash.
+/// Splits an argument that begins with a dash into flags.
 fn split<'a, 't>(path: &Path<'a>, arg: &'t [u8]) -> Result<Vec<Piece<'a, 't>>, Refusal> {
     let unknown = |name: &[u8]| {
         refusal!(NOT_SUPPORTED, "unknown flag {}; -h lists the flags there are", shown(name))
@@ -88,7 +85,7 @@ fn split<'a, 't>(path: &Path<'a>, arg: &'t [u8]) -> Result<Vec<Piece<'a, 't>>, R
         let flag = find(path, letter, |flag| &flag.short).ok_or_else(|| unknown(arg))?;
         rest = behind;
         let value = if flag.kind == BOOLEAN {
-            // What follows `=` is meant as a value: to be refused as one.
+            // The text after `=` is meant as a value, which the caller refuses.
             rest.strip_prefix(b"=")
         } else {
             Some(rest.strip_prefix(b"=").unwrap_or(rest)).filter(|_| !rest.is_empty())
@@ -142,7 +139,7 @@ fn value_behind<'t>(
 fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
     match flag.kind {
         INT | LEVEL => flag.int(int(flag, text)?),
-        // An argument is a C string, so no NUL is within.
+        // C strings do not contain NUL.
         _ => CString::new(text).map(Value::Text).map_err(|_| refusal!(INVALID_VALUE, "a NUL")),
     }
 }
@@ -169,8 +166,7 @@ mod tests {
 
     use crate::argp::model::{STRING, tests::flag};
 
-    /// Beside the built-in ones: -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5 (all
-    /// BOOLEAN), --long-only TEXT.
+    /// Adds -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5, --long-only TEXT.
     fn program() -> Command {
         let mut program = Command::program();
         program.flags.extend([
@@ -192,7 +188,6 @@ mod tests {
         parse(program, &args)
     }
 
-    /// What was found, as `name=value`.
     fn found(line: &[&str]) -> Vec<String> {
         parse_line(&program(), line).unwrap().found.iter().map(Found::to_string).collect()
     }

@@ -1,4 +1,4 @@
-//! `doca_argp_start`: reads the command line and its files, then acts on the flags.
+//! `doca_argp_start`: reads the command line and its files, then runs the callbacks.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::io::Write;
@@ -15,19 +15,17 @@ use crate::argp::parse::{Line, parse};
 use crate::argp::state::{Config, Parser};
 use crate::argp::{NAMELESS, json, usage};
 
-/// What the program is called when nobody says: by the path it was started with.
 pub(crate) fn file_name(path: &CStr) -> String {
     let path = std::path::Path::new(OsStr::from_bytes(path.to_bytes()));
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Reads the command line and its files, and calls the program: for DPDK, for each flag of a file
-/// that the command line does not have, for those of the command line, to validate all, and for the
-/// command. Nothing is called when anything is wrong with any of them. `-h` and `-v` end the
-/// process.
+/// Reads command line and files, then calls the program: DPDK, file flags that the command line
+/// lacks, command-line flags, validation, command. An error prevents all calls. `-h` and `-v` end
+/// the process.
 ///
 /// # Safety
-/// The callbacks are of the program's, and get what DOCA gives them. `for_dpdk` are C strings.
+/// The callbacks are the program's, with DOCA's arguments. `for_dpdk` are C strings.
 pub(crate) unsafe fn run(
     start: &Parser,
     args: &[&CStr],
@@ -56,7 +54,7 @@ pub(crate) unsafe fn run(
     if let Some(dpdk) = start.dpdk {
         let mut argv = [for_dpdk, &[ptr::null_mut()]].concat();
         let count = c_int::try_from(for_dpdk.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the caller's promise; as the arguments of `main`, with a NULL behind them.
+        // SAFETY: the caller's promise; NULL-terminated like the arguments of `main`.
         let code = unsafe { dpdk(count, argv.as_mut_ptr()) };
         taken(code, || "the program does not take the flags of DPDK".to_owned())?;
     }
@@ -81,13 +79,10 @@ pub(crate) unsafe fn run(
     Ok(())
 }
 
-/// The code of a call of the program or the log, with its meaning.
 fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), Refusal> {
     code.check().map_err(|code| refusal!(code = code, "{}: {code}", what()))
 }
 
-/// Prints the version, or has the program do it, and ends the process.
-///
 /// # Safety
 /// As [`run`].
 unsafe fn version(start: &Parser) -> Result<(), Refusal> {
@@ -98,33 +93,29 @@ unsafe fn version(start: &Parser) -> Result<(), Refusal> {
     end("")
 }
 
-/// The text that explains the last command.
 pub(crate) fn usage_of(parser: &Parser, path: &Path<'_>) -> String {
     let program = parser.name.as_deref().unwrap_or(NAMELESS);
     usage::usage(program, path, parser.dpdk.is_some())
 }
 
-/// Prints a text behind all that the program has printed.
+/// Prints a text after the program's buffered output.
 pub(crate) fn print(text: &str) {
-    // SAFETY: NULL is every stream.
+    // SAFETY: NULL flushes all streams.
     unsafe { libc::fflush(ptr::null_mut()) };
     let mut out = std::io::stdout();
-    // Nobody may read it, which is no reason to do anything else.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Prints a text, and ends the process as `exit(0)` does.
 fn end(text: &str) -> ! {
     print(text);
     std::process::exit(0)
 }
 
-/// The level that holds for the program's log, and for the libraries'.
 pub(crate) fn levels() -> (u32, u32) {
     (BACKENDS.global_limit(End::Lower), BACKENDS.global_sdk_limit())
 }
 
-/// The flags of JSON files before those that were given. What was given wins.
+/// Prepends the flags of JSON files. The command line overrides them.
 fn with_files<'a>(path: &Path<'a>, given: Vec<Found<'a>>) -> Result<Vec<Found<'a>>, Refusal> {
     let mut found = Vec::new();
     for Found { flag, value } in &given {
@@ -137,7 +128,6 @@ fn with_files<'a>(path: &Path<'a>, given: Vec<Found<'a>>) -> Result<Vec<Found<'a
     Ok(found)
 }
 
-/// Checks how often flags are given, which of them go together, and that none is missing.
 fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
     let given = || found.iter().map(|found| found.flag).filter(|flag| flag.is_programs());
     let times = |flag: &Flag| found.iter().filter(|found| found.is_of(flag)).count();
@@ -172,7 +162,6 @@ fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
     }
 }
 
-/// Calls the program with a value.
 ///
 /// # Safety
 /// The callback is the program's.
@@ -180,7 +169,7 @@ unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
     let (mut text, mut number, mut is_set);
     let place: *mut c_void = match value {
         Value::Text(given) => {
-            // A program may write to its characters.
+            // The program may modify the text.
             text = given.into_bytes_with_nul();
             text.as_mut_ptr().cast()
         }
@@ -193,7 +182,6 @@ unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
             (&raw mut is_set).cast()
         }
     };
-    // SAFETY: a C string, an int or a bool, as DOCA promises for the flag's type; it lives on until
-    // the program has copied it.
+    // SAFETY: a C string, an int or a bool, as DOCA specifies for the type; it outlives the call.
     unsafe { callback(place, config.0) }
 }

@@ -1,4 +1,4 @@
-//! What the parser knows between its calls: one for the process, as DOCA has it.
+//! The parser's state between calls: one parser per process, as in DOCA.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -9,19 +9,16 @@ use crate::argp::command::Command;
 use crate::argp::logger::Logger;
 use crate::argp::model::{Callback, ConfigCallback, DpdkCallback, Flag, Refusal, refusal};
 
-/// `struct doca_argp_param` and `struct doca_argp_cmd`. There is none behind the pointers: they are
-/// numbers, so that one which is not valid any more is told as such.
+/// `struct doca_argp_param` and `_cmd`. The pointers are numbers, so stale ones are detected.
 pub(crate) enum Param {}
 pub(crate) enum Cmd {}
 
-/// A flag or a command that a program describes and registers later.
+/// A flag or command before its registration.
 pub(crate) trait Draft: Default {
-    /// The type behind the program's pointers.
     type Handle;
-    /// For messages: its name, and the function that makes it.
+    /// Name and creating function, for messages.
     const WHAT: &str;
 
-    /// All that are not registered, by their numbers.
     fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Self>;
 }
 
@@ -43,20 +40,18 @@ impl Draft for Command {
     }
 }
 
-/// The pointer that the program gave for its callbacks.
 #[derive(Clone, Copy)]
 pub(crate) struct Config(pub(crate) *mut c_void);
 
-// SAFETY: it is passed on and never followed.
+// SAFETY: this library never dereferences the pointer.
 unsafe impl Send for Config {}
 
-/// From `doca_argp_init` to `doca_argp_destroy`.
+/// The state from `doca_argp_init` to `doca_argp_destroy`.
 #[derive(Clone)]
 pub(crate) struct Parser {
-    /// The program's own name for itself; from the start on, else the command line's.
+    /// The program's own name, or after the start the command line's.
     pub(crate) name: Option<String>,
     pub(crate) config: Config,
-    /// Built-in flags, then registered ones.
     pub(crate) program: Command,
     pub(crate) dpdk: Option<DpdkCallback>,
     pub(crate) version: Option<Callback>,
@@ -72,7 +67,7 @@ fn state() -> MutexGuard<'static, Option<Parser>> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls `f` with the parser that there is.
+/// Calls `f` with the parser, or returns an error if it does not exist.
 pub(crate) fn with<R>(f: impl FnOnce(&mut Parser) -> Result<R, Refusal>) -> Result<R, Refusal> {
     let missing = || refusal!(BAD_STATE, "there is no parser: call doca_argp_init first");
     f(state().as_mut().ok_or_else(missing)?)
@@ -108,7 +103,7 @@ pub(crate) fn destroy() -> Result<(), Refusal> {
 }
 
 pub(crate) fn create<D: Draft>() -> Result<*mut D::Handle, Refusal> {
-    /// Never used again, so that a pointer from before means nothing after `doca_argp_destroy`.
+    /// Numbers are never reused, so stale pointers stay invalid after `doca_argp_destroy`.
     static LAST: AtomicUsize = AtomicUsize::new(0);
     with(|parser| {
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -117,7 +112,6 @@ pub(crate) fn create<D: Draft>() -> Result<*mut D::Handle, Refusal> {
     })
 }
 
-/// Changes a draft.
 pub(crate) fn change<D: Draft>(
     handle: *mut D::Handle,
     call: &str,
@@ -130,7 +124,7 @@ pub(crate) fn drop_draft<D: Draft>(handle: *mut D::Handle, call: &str) -> Result
     with(|parser| parser.take::<D>(handle, call).map(drop))
 }
 
-/// Takes a draft, which ends with any result, and registers it by `add`.
+/// Registers a draft by `add`. The draft is consumed even on error.
 pub(crate) fn register<D: Draft>(
     handle: *mut D::Handle,
     call: &str,
@@ -143,7 +137,6 @@ pub(crate) fn register<D: Draft>(
     })
 }
 
-/// Sets a callback of the program's, once the program gave one.
 pub(crate) fn set<C>(
     callback: Option<C>,
     call: &str,
@@ -181,7 +174,6 @@ impl Parser {
         ))
     }
 
-    /// Whether the command line was read.
     pub(crate) fn require_started(&self, what: &str) -> Result<(), Refusal> {
         if self.is_started {
             return Ok(());
@@ -201,7 +193,7 @@ fn not_there<D: Draft>(call: &str, handle: *mut D::Handle) -> Refusal {
     )
 }
 
-/// The parser as `doca_argp_start` finds it. `name` comes from the command line.
+/// Marks the parser as started and returns a copy. `name` comes from the command line.
 pub(crate) fn start(name: &str) -> Result<Parser, Refusal> {
     with(|parser| {
         parser.require_not_started("doca_argp_start")?;
@@ -211,7 +203,6 @@ pub(crate) fn start(name: &str) -> Result<Parser, Refusal> {
     })
 }
 
-/// The way of messages, and the program's name for their beginning.
 pub(crate) fn logger() -> (Logger, Option<String>) {
     let state = state();
     let parser = state.as_ref();

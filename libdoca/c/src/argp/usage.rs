@@ -1,14 +1,13 @@
-//! What `-h` and `doca_argp_usage` print.
+//! The output of `-h` and `doca_argp_usage`.
 
 use std::fmt::Write;
 
 use crate::argp::command::Path;
 use crate::argp::model::Flag;
 
-/// How far the descriptions are from the left; longer flags have them on the next line.
+/// Column of the descriptions; longer flags have them on the next line.
 const COLUMN: usize = 36;
 
-/// The text for the last command of the path.
 pub(crate) fn usage(program: &str, path: &Path<'_>, uses_dpdk: bool) -> String {
     let last = path.last();
     let names: String =
@@ -35,7 +34,6 @@ pub(crate) fn usage(program: &str, path: &Path<'_>, uses_dpdk: bool) -> String {
     text
 }
 
-/// A title and what is under it; nothing without that.
 fn section<T>(
     text: &mut String,
     title: &str,

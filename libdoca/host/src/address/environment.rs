@@ -1,4 +1,4 @@
-//! The service of a context whose program names none: the variables and the service file.
+//! The service from environment variables and the service file, if the program does not set one.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,20 +14,19 @@ use crate::failure::{fail_if, failure};
 use crate::service_file::{self, Local};
 
 pub(crate) const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
-/// The variable with the daemon's port, for addresses without one.
+/// The variable with the daemon's port, for addresses without a port.
 const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
 
-/// The most bytes of a service file: lines for some ten thousand hosts.
+/// Maximum size of a service file: about ten thousand hosts.
 const MOST: usize = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Daemon(Address),
-    /// The embedded service, perhaps with a plugin path instead of the variable's.
+    /// The embedded service. The plugin path overrides the environment variable.
     Embedded(Option<OsString>),
 }
 
-/// Decides where no call did: the file that the environment names, else the embedded service.
 pub(crate) fn of_environment(pci_address: Option<&str>) -> Result<Target, Failure> {
     let Some(file) = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty()) else {
         return Ok(Target::Embedded(None));

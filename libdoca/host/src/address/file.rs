@@ -1,4 +1,4 @@
-//! The file that `uromd --address-file` writes: the service's address, then the process.
+//! The file of `uromd --address-file`: the service's address, then its process.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -10,18 +10,17 @@ use urom_wire::control::Failure;
 use super::text::split;
 use crate::failure::{fail_if, failure};
 
-/// The most bytes of a file: two lines.
 const MOST: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FileAddress {
     pub(super) host: String,
     pub(super) port: u16,
-    /// For messages: the file, the process, and where the file's name came from.
+    /// For messages: the file, the process, and the source of the file's name.
     pub(super) origin: String,
 }
 
-/// Reads one. `origin` is where its name came from: `from --service`.
+/// Reads an address file. `origin` is the source of its name, such as `from --service`.
 pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
     let shown = file.display();
     let text = read_own(file).map_err(|error| match error.kind() {
@@ -42,7 +41,7 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
         "the address file {shown} ({origin}) is empty: its service is about to write it; try \
              again"
     );
-    // A line without an end is not whole.
+    // A line without a newline is incomplete.
     let lines = text.split_once('\n').and_then(|(address, rest)| Some((split(address)?, rest)));
     let Some(((host, Some(port)), rest)) = lines else {
         return Err(failure!(
@@ -56,7 +55,7 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
     Ok(FileAddress { host, port, origin })
 }
 
-/// The file's text. Of root and of this user only: others could lead a host to a service of theirs.
+/// Reads a file of root or this user. Other users could redirect the host.
 fn read_own(file: &Path) -> io::Result<String> {
     let file = named_file::open(file, 0)?;
     let owner = file.metadata()?.uid();
@@ -138,7 +137,7 @@ mod tests {
     #[test]
     fn a_file_of_another_user_is_refused_with_its_owner() {
         let (_directory, file) = written(b"127.0.0.1:7\nprocess 42 on node7\n");
-        // Only root may give a file away.
+        // Only root can change a file's owner.
         if std::os::unix::fs::chown(&file, Some(12345), None).is_ok() {
             let failure = read(&file, "from --service").unwrap_err();
             assert!(failure.text.contains("belongs to user 12345"), "{failure}");

@@ -1,4 +1,4 @@
-//! The errors of a daemon that does not answer, with advice that fits.
+//! Errors of failed connections to a daemon, with advice.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,6 @@ use super::{Address, GivenBy};
 use crate::failure::{failure, stream_code};
 
 impl Address {
-    /// What to do when no daemon answers.
     fn advice(&self, how: Absent) -> String {
         let remedy = self.remedy;
         match how {
@@ -23,7 +22,7 @@ impl Address {
                     .to_owned()
             }
             Absent::Here => format!("start uromd there or correct {remedy}"),
-            // Unless it is told otherwise, it listens on a loopback address.
+            // The daemon listens on a loopback address by default.
             Absent::Elsewhere => {
                 format!("start uromd there with --listen and its own address, or correct {remedy}")
             }
@@ -52,8 +51,7 @@ impl Address {
         )
     }
 
-    /// The error for the addresses of the name, none of which let this host in, and why. A daemon
-    /// that answers explains more than an address without one.
+    /// Returns the error after all addresses failed. Prefers the error of a daemon that answered.
     pub(crate) fn refused(&self, tried: &[(SocketAddr, StreamError)]) -> Failure {
         let is_absent = |(_, error): &&(SocketAddr, StreamError)| {
             matches!(error, StreamError::Io(_) | StreamError::Hello(HelloError::NotUrom))
@@ -73,19 +71,17 @@ impl Address {
         };
         let code = stream_code(error);
         match error {
-            // Without the words of a stream that broke: there never was one.
+            // The connection never existed, so the text must not mention a broken stream.
             StreamError::Io(error) if is_of_this_process(error) => failure!(
                 NOT_CONNECTED,
                 "this process cannot connect to the UROM daemon {at}: {error}"
             ),
             StreamError::Io(error) => absent(error),
             StreamError::Hello(HelloError::NotUrom) => absent(error),
-            // A service answers, and the keys differ.
             StreamError::Key(_) => failure!(
                 code = code,
                 "this program and the UROM daemon {at} do not let each other in: {error}"
             ),
-            // Something else answers.
             StreamError::Hello(_) => failure!(
                 code = code,
                 "this program and the UROM daemon {at} do not go together: {error}"
@@ -94,7 +90,7 @@ impl Address {
         }
     }
 
-    /// The error for a stream that ended after the greeting, before the daemon's welcome.
+    /// Returns the error for a stream that ended between the handshake and the daemon's welcome.
     pub(crate) fn not_welcomed(&self, daemon: SocketAddr, error: &StreamError) -> Failure {
         let Address { origin, .. } = self;
         let code = stream_code(error);
@@ -118,16 +114,14 @@ impl Address {
     }
 }
 
-/// How a daemon is absent.
 #[derive(Debug, Clone, Copy)]
 enum Absent {
     /// Nothing listens on this machine.
     Here,
-    /// Nothing listens on another machine, for this one.
+    /// Nothing listens on the other machine's external address.
     Elsewhere,
-    /// Nothing answers.
+    /// The connection timed out or is unreachable.
     Unreached,
-    /// Another program answers.
     Other,
 }
 
@@ -143,7 +137,7 @@ impl Absent {
     }
 }
 
-/// Whether a connection fails for want of descriptors, ports, memory or rights here.
+/// Returns whether the failure is local: descriptors, ports, memory or permissions.
 pub(crate) fn is_of_this_process(error: &std::io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),

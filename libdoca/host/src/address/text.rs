@@ -1,10 +1,9 @@
-//! The parts of an address's text.
+//! Parses the text of an address.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::service_file::bare;
 
-/// Splits an address into host and port, if it has one.
 pub(super) fn split(text: &str) -> Option<(String, Option<u16>)> {
     let valid =
         |host: &str| !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '[');

@@ -1,4 +1,4 @@
-//! Messages of a daemon and a worker to a host on their control streams.
+//! Control messages from a daemon and a worker to a host.
 
 use std::sync::{Arc, mpsc as std_mpsc};
 
@@ -17,16 +17,13 @@ use crate::event::Mailbox;
 use crate::sharing::Sharing;
 use crate::worker_link::{self, Health, Watched, WorkerOrder};
 
-/// A message's length is believed before its bytes are there; beside it, what a stream and its
-/// queues take.
+/// Memory limit: a message's announced length is allocated early, plus stream and queues.
 const MEMORY: usize = (1 << 20) + (256 << 10);
 
-/// The run of the service's context, and of a domain's.
 const RUN: u64 = 3;
 
-/// The first byte chooses the peer, a daemon or a worker, and whether the stream begins; the others
-/// are the stream. Each request is answered once or never, other answers are ignored, and the
-/// stream's end has a reason, as has a refusal at the beginning.
+/// The first byte selects the peer (daemon or worker) and whether the stream begins; the rest is
+/// the stream. Each request gets at most one answer; refusals and stream ends have a reason.
 pub fn host_control(input: &[u8]) {
     let Some((choice, bytes)) = input.split_first() else { return };
     within(MEMORY + 128 * bytes.len(), || match choice % 4 {
@@ -37,7 +34,6 @@ pub fn host_control(input: &[u8]) {
     });
 }
 
-/// Four requests wait for their answers.
 async fn from_daemon(said: &[u8]) {
     let (ask, requests) = mpsc::unbounded_channel();
     let mut answers = Vec::new();
@@ -58,7 +54,6 @@ async fn from_daemon(said: &[u8]) {
     }
 }
 
-/// A domain starts at the worker, and another ends.
 async fn from_worker(said: &[u8]) {
     let mailbox = Mailbox::new().expect("a mailbox");
     let (give, mut orders) = mpsc::unbounded_channel();
@@ -82,7 +77,7 @@ async fn from_worker(said: &[u8]) {
     assert!(!is_waiting && mailbox.take().is_empty(), "a domain's start is told, and only there");
 }
 
-/// A host takes a welcome whole, or refuses it with a reason.
+/// The host must accept a complete welcome or refuse it with a reason.
 async fn welcome(said: &[u8]) {
     match daemon_link::welcome(&Address::embedded(loopback()), stream(said)).await {
         Ok((stream, welcome)) => {
@@ -96,7 +91,7 @@ async fn welcome(said: &[u8]) {
     }
 }
 
-/// A worker lets the host in, with messages that both allow, or the host has a reason.
+/// The host must accept a message limit allowed by both sides, or refuse with a reason.
 async fn admission(said: &[u8]) {
     const LIMIT: u64 = 256;
     let mut stream = stream(said);

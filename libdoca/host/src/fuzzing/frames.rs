@@ -1,4 +1,4 @@
-//! The messages that workers send to a host over UCX, while tasks are in flight.
+//! Messages from workers to a host over UCX, with tasks in flight.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,15 +23,13 @@ use crate::pe::run::task::Stage;
 
 const SLOTS: usize = 8;
 const LIMIT: usize = 256;
-/// The longest notification.
 const LONGEST: usize = LIMIT - NOTIFICATION_HEADER;
 
-/// The library's memory for its tasks and the messages about them.
 const MEMORY: usize = 1 << 20;
 
-/// A program of a worker while a host has tasks in flight: whole notifications, damaged ones, any
-/// bytes. Each task completes once, with the first answer in its slot, and with no answer
-/// for another slot, channel or pass.
+/// Runs a worker program with tasks in flight: valid and damaged notifications and random bytes.
+/// Each task must complete once, with the first answer for its slot. Answers with a wrong slot,
+/// channel or pass must be ignored.
 pub fn host_frames(input: &[u8]) {
     within(MEMORY + 64 * input.len(), || {
         let (mut rig, mut program) = (FrameRig::new(), Program::new(input));
@@ -42,28 +40,26 @@ pub fn host_frames(input: &[u8]) {
     });
 }
 
-/// How a task ends: its status, its response, and why it failed.
 type Outcome = (DocaError, Option<Vec<u8>>, String);
 
 thread_local! {
-    /// The tasks that completed: number and outcome.
     static DONE: RefCell<Vec<(u64, Outcome)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A host whose worker let it in. Submitting a command only notes that it is in flight.
+/// A host with an attached worker. Submitting a command only marks it in flight.
 struct FrameRig {
     pe: Rc<Pe>,
     run: Rc<Run>,
     pass: Pass,
-    /// Tasks that the worker has not answered, by slot.
+    /// Unanswered tasks by slot.
     open: HashMap<u16, u64>,
-    /// The outcome of each task that it has.
+    /// The expected outcome by task.
     answered: HashMap<u64, Outcome>,
     last: u64,
 }
 
 impl Drop for FrameRig {
-    /// The engine keeps the run by its channel, and the run the engine.
+    /// Breaks the reference cycle of engine and run.
     fn drop(&mut self) {
         self.pe.close_channel(self.run.channel);
     }
@@ -114,7 +110,6 @@ impl FrameRig {
             }
             5 => self.send(self.pass, program.bytes()),
             6 => {
-                // A message without the pass, and the greeting again.
                 self.pe.on_notifications(program.bytes());
                 self.pe.on_greeting(&[&self.run.channel.to_le_bytes(), program.bytes()].concat());
             }
@@ -137,14 +132,13 @@ impl FrameRig {
         assert!(before.is_none(), "slot {slot} is taken");
     }
 
-    /// Notes the effect of a message's frames.
     fn expect(&mut self, pass: Pass, message: &[u8]) {
         if pass != self.pass {
             return;
         }
         for (header, body) in frames(message).map_while(Result::ok) {
             let Some(note) = Notification::read(header, body) else { continue };
-            // A notification for a slot without a command in flight means nothing.
+            // Without a command in flight in its slot, a notification is ignored.
             let Some(number) = self.open.remove(&note.slot) else { continue };
             let why = String::from_utf8_lossy(note.why).replace(char::is_control, " ");
             let outcome = match note.payload {
@@ -161,7 +155,6 @@ impl FrameRig {
         self.pe.on_notifications(&bytes_of::message(envelope, frames));
     }
 
-    /// One call of the host's.
     fn progress(&mut self) {
         self.pe.progress();
         for (number, outcome) in DONE.take() {
@@ -170,7 +163,6 @@ impl FrameRig {
         }
     }
 
-    /// Answers all open tasks, and sees each end.
     fn end(&mut self) {
         for slot in self.open.keys().copied().collect::<Vec<_>>() {
             let status = DocaError::SUCCESS;
@@ -186,12 +178,12 @@ impl FrameRig {
 }
 
 unsafe extern "C" fn done(task: *mut host::CmdTask, task_data: Data, _: Data) {
-    // SAFETY: the engine calls with a live task.
+    // SAFETY: the engine passes a live task.
     let task = unsafe { host::CmdTask::find(task) }.expect("a task");
     // SAFETY: every bit pattern is a number.
     let number = unsafe { task_data.u64 };
     let response = task.has_response().then(|| {
-        // SAFETY: this callback has the task, and nothing else uses its buffer.
+        // SAFETY: the task belongs to this callback, and nothing else uses its buffer.
         unsafe { task.response.with_data(<[u8]>::to_vec) }
     });
     let why = task.with_failure(str::to_owned);
@@ -200,8 +192,7 @@ unsafe extern "C" fn done(task: *mut host::CmdTask, task_data: Data, _: Data) {
     DONE.with_borrow_mut(|all| all.push((number, (status, response, why))));
 }
 
-/// A notification: its status, its length and a byte to fill it; or one with the reason of a
-/// failure.
+/// Builds a notification from status, length and fill byte, or one with a failure text.
 fn note(slot: u16, program: &mut Program<'_>) -> Vec<u8> {
     let (status, len) = (program.small(), program.small());
     let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };

@@ -1,4 +1,4 @@
-//! The fuzz targets of the host's side of its connections: see [`urom_wire::fuzzing`].
+//! Fuzz targets of the host side: see [`urom_wire::fuzzing`].
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -19,7 +19,6 @@ pub use crate::memory_thread::answers::fuzzing::memory_questions;
 pub use control::host_control;
 pub use frames::host_frames;
 
-/// Repeats `done` until it is true.
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
@@ -27,7 +26,7 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A stream on which a peer has said all of this, at [`loopback`].
+/// A stream with all of the peer's bytes, at [`loopback`].
 fn stream<In, Out>(said: &[u8]) -> Stream<In, Out>
 where
     In: Message + serde::de::DeserializeOwned + Send + 'static,
@@ -41,10 +40,10 @@ fn loopback() -> SocketAddr {
     ([127, 0, 0, 1], 5000).into()
 }
 
-/// How long anything may take.
+/// Timeout of each step.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Every target of this crate, and its body.
+/// All targets of this crate with their bodies.
 pub const ALL: [(&str, Body); 3] = [
     ("host_control", host_control),
     ("host_frames", host_frames),

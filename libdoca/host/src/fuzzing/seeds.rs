@@ -1,15 +1,14 @@
-//! Real messages, and programs with them, as first inputs of the targets.
+//! Seed inputs of the targets, with real messages.
 
 use urom_wire::control::*;
 use urom_wire::fuzzing::corpus::{Seeds, encoded};
 use urom_wire::fuzzing::frames;
 
-/// A plugin that does not return.
 fn stuck() -> Stuck {
     Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
 }
 
-/// Messages of a daemon after its welcome, and of a worker after it let the host in.
+/// Messages from a daemon after its welcome and from a worker after its acceptance.
 pub(super) fn of_host_control() -> Seeds {
     let failure = || Failure { code: 9, text: "why".to_owned() };
     let address = "0.0.0.0:5000".parse().unwrap();
@@ -76,14 +75,13 @@ pub(super) fn of_host_control() -> Seeds {
     ]
 }
 
-/// Steps of a worker: tasks are submitted and answered.
 pub(super) fn of_host_frames() -> Seeds {
     let answers = |statuses: [u8; 4]| {
         let note = |(slot, status): (usize, u8)| [2 + 8 * slot as u8, status, 4 + slot as u8, 0xaa];
         statuses.into_iter().enumerate().flat_map(note).collect::<Vec<u8>>()
     };
     let four = vec![0, 0, 0, 0];
-    // With and without a payload, a text or valid UTF-8; then the same slot fails without a reason.
+    // With and without payload, text and valid UTF-8; then the slot fails without a reason.
     let explained = [
         &[0, 0, 0, 0, 2, 6, 0xf8, 3, b'w', b'h', b'y', 10, 0, 0xf9, 0, 18, 0xff, 0xfc, 2, 0xc3][..],
         &[0x0a, 26, 5, 0xfb, 1, b'x', 7, 0, 2, 6, 4, 0xaa, 0],
@@ -100,7 +98,7 @@ pub(super) fn of_host_frames() -> Seeds {
         ("bytes".to_owned(), bytes),
         ("explained".to_owned(), explained),
         ("full".to_owned(), vec![0; 12]),
-        // With the passes of others, and with the worker's.
+        // With wrong passes, then with the worker's.
         (
             "forged".to_owned(),
             vec![0, 4, 1, 4, 9, 0, 9, 0x80, 4, 1, 4, 9, 0, 9, 0x40, 2, 1, 4, 9, 0, 7],

@@ -1,4 +1,4 @@
-//! `doca_buf` of an inventory or a pool: what a host's pointer to one stands for.
+//! `doca_buf` of an inventory or a pool: the target of a host's pointer.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use urom_memory::Element;
 use super::told;
 use crate::handle::{Tag, as_c, object};
 
-/// The host has it while there is an element.
+/// Valid for the host while it has an element.
 #[repr(C)]
 pub(crate) struct Descriptor {
     tag: Tag,
@@ -32,32 +32,29 @@ impl Descriptor {
         element.set_data(offset, len as u64).map_err(told)
     }
 
-    /// Ends a reference; gives how many there were.
+    /// Drops a reference. Returns the count before.
     pub(crate) fn release(&self) -> Result<u16, DocaError> {
         self.element()?.release(forget).map_err(told)
     }
 }
 
-/// The address of a byte of an element's map, which the host may use if the map is its own.
+/// Returns a byte's address, which the host may use if the map is its own.
 pub(crate) fn pointer(element: &Element, offset: u64) -> *mut c_void {
     ptr::with_exposed_provenance_mut((element.address() + offset) as usize)
 }
 
-/// The host's pointer to an element.
 pub(crate) fn host_pointer(element: &Element) -> *mut Buf {
     element.label().map_or(ptr::null_mut(), |label| label.as_ptr().cast())
 }
 
-/// An element went back to its inventory: the host's pointer means nothing now.
+/// Invalidates the host's pointer after an element returned to its inventory.
 fn forget(element: &Element) {
     let Some(label) = element.label() else { return };
-    // SAFETY: `give` labels elements with descriptors of the inventory, which refuses to be
-    // destroyed before the element is back.
+    // SAFETY: the label is a descriptor of the inventory, which outlives its elements.
     let descriptor = unsafe { label.cast::<Descriptor>().as_ref() };
     descriptor.element.take();
 }
 
-/// The descriptors of an inventory, one for each element; allocated when it is started.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "C keeps their addresses while the list grows")]
 pub(super) struct Descriptors {
@@ -66,7 +63,6 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Makes as many more.
     pub(super) fn expand(&self, count: usize) -> Result<(), DocaError> {
         let mut all = self.all.borrow_mut();
         all.try_reserve_exact(count).map_err(|_| DocaError::NO_MEMORY)?;
@@ -77,7 +73,6 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Hands an element to the host.
     pub(super) fn give(&self, element: Element) -> Result<*mut Buf, DocaError> {
         let all = self.all.borrow();
         let descriptor = all.get(element.index()).ok_or(DocaError::UNEXPECTED)?;

@@ -1,4 +1,4 @@
-//! `doca_mmap`: a memory map as C programs have it, created first and started later.
+//! `doca_mmap`: a memory map, created first and started later.
 
 pub(super) mod descriptor;
 pub(super) mod stock;
@@ -17,11 +17,10 @@ use crate::device::Device;
 use crate::failure::refuse_if;
 use crate::handle::{Tag, object};
 
-/// How many devices a map can have unless the host says otherwise.
+/// Default maximum of devices per map.
 const MOST_DEVICES: u32 = 8;
 
-/// The code of a failure, whose text goes to the log. That an inventory is empty is for the host to
-/// expect.
+/// Logs a failure and returns its code. Hosts expect empty inventories, so these are not warnings.
 pub(super) fn told(error: Error) -> DocaError {
     match error.code() {
         DocaError::NO_MEMORY => log!(debug, "{error}"),
@@ -33,14 +32,14 @@ pub(super) fn told(error: Error) -> DocaError {
 #[repr(C)]
 pub(super) struct Map {
     tag: Tag,
-    /// The first byte, and how many.
+    /// Start and length.
     range: Cell<Option<(*mut c_void, usize)>>,
     access: Cell<Access>,
     devices: RefCell<Vec<Arc<Device>>>,
     pub(super) most_devices: Cell<u32>,
     pub(super) user_data: Cell<Data>,
     pub(super) free: Cell<Option<(FreeCallback, *mut c_void)>>,
-    /// What another process exported.
+    /// Descriptor from another process.
     exported: Option<Exported>,
     running: RefCell<Option<StartedMap>>,
 }
@@ -49,11 +48,10 @@ object!(Map, Map, urom_abi::host::Mmap);
 
 struct StartedMap {
     memory: MapMemory,
-    /// What the host was given of it, once it asked.
+    /// The exported bytes, once requested.
     export: OnceCell<Box<[u8]>>,
 }
 
-/// The memory of a map that runs.
 enum MapMemory {
     Own(Mmap),
     Remote(RemoteMmap),
@@ -74,7 +72,6 @@ impl Map {
         }
     }
 
-    /// A map of what another process exported, which runs.
     pub(super) fn imported(
         bytes: &[u8],
         device: Arc<Device>,
@@ -111,7 +108,7 @@ impl Map {
         Ok(StartedMap { memory, export: OnceCell::new() })
     }
 
-    /// `BAD_STATE` once it runs: it is configured before.
+    /// `BAD_STATE` if the map is running or imported.
     pub(super) fn idle(&self) -> Result<&Map, DocaError> {
         refuse_if(
             self.running.borrow().is_some() || self.exported.is_some(),
@@ -131,13 +128,13 @@ impl Map {
         Ok(())
     }
 
-    /// `IN_USE` while it has buffers, or a pool.
+    /// `IN_USE` while the map has buffers or a pool.
     pub(super) fn stop(&self) -> Result<(), DocaError> {
         self.unused()?;
         self.running.take().map(drop).ok_or(DocaError::BAD_STATE)
     }
 
-    /// `IN_USE` while it has buffers, or a pool.
+    /// `IN_USE` while the map has buffers or a pool.
     pub(super) fn unused(&self) -> Result<(), DocaError> {
         match &*self.running.borrow() {
             Some(running) if running.memory.map().shares() > 0 => Err(DocaError::IN_USE),
@@ -207,8 +204,8 @@ impl Map {
         self.running.borrow().as_ref().map_or(0, |running| running.memory.map().buffers())
     }
 
-    /// Bytes for a peer, the map's own until it stops. `NOT_PERMITTED` without one of these
-    /// permissions, `INVALID_VALUE` for a device that is none of the map's.
+    /// Exports the map; the bytes live until it stops. `NOT_PERMITTED` without one of these
+    /// permissions, `INVALID_VALUE` for a device outside the map.
     pub(super) fn export(
         &self,
         device: &Arc<Device>,
@@ -238,7 +235,7 @@ impl Map {
         Ok((bytes.as_ptr().cast(), bytes.len()))
     }
 
-    /// Runs `take` with the memory; `BAD_STATE` unless the map runs.
+    /// Runs `take` with the memory; `BAD_STATE` unless the map is running.
     fn with<T>(
         &self,
         take: impl FnOnce(&dyn urom_memory::Map) -> Result<T, Error>,
@@ -246,7 +243,7 @@ impl Map {
         take(self.running()?.memory.map()).map_err(told)
     }
 
-    /// What the host wants to be told once the map is gone, with the memory.
+    /// Returns the free callback with its arguments, if set.
     pub(super) fn farewell(&self) -> Option<(FreeCallback, *mut c_void, usize, *mut c_void)> {
         let (callback, cookie) = self.free.get()?;
         let (start, len) = self.range.get()?;

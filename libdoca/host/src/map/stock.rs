@@ -1,4 +1,4 @@
-//! `doca_buf_inventory` and `doca_buf_pool` as C programs have them: created first, started later.
+//! `doca_buf_inventory` and `doca_buf_pool`, created first and started later.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::{Rc, Weak};
@@ -12,16 +12,15 @@ use super::{Map, told};
 use crate::failure::refuse_if;
 use crate::handle::{Object, Tag, object};
 
-/// What buffers are taken from: an inventory or a pool.
+/// A buffer source: an inventory or a pool.
 #[repr(C)]
 pub(crate) struct Stock<T: Source> {
     tag: Tag,
     own: T,
     count: Cell<usize>,
     pub(crate) user_data: Cell<Data>,
-    /// Buffers are only given while it runs.
     is_running: Cell<bool>,
-    /// There are from the first start on.
+    /// `Some` from the first start on.
     elements: RefCell<Option<Elements<T::Elements>>>,
 }
 
@@ -30,7 +29,6 @@ struct Elements<T> {
     descriptors: Descriptors,
 }
 
-/// What inventories and pools differ in.
 pub(crate) trait Source {
     type Elements;
 
@@ -98,12 +96,12 @@ impl<T: Source> Stock<T> {
         })
     }
 
-    /// `BAD_STATE` once it was started.
+    /// `BAD_STATE` after the first start.
     pub(crate) fn idle(&self) -> Result<&Self, DocaError> {
         if self.elements.borrow().is_some() { Err(DocaError::BAD_STATE) } else { Ok(self) }
     }
 
-    /// `BAD_STATE` unless it runs.
+    /// `BAD_STATE` unless it is running.
     fn running(&self) -> Result<Ref<'_, Elements<T::Elements>>, DocaError> {
         refuse_if(!self.is_running.get(), DocaError::BAD_STATE)?;
         Ref::filter_map(self.elements.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
@@ -122,7 +120,7 @@ impl<T: Source> Stock<T> {
         Ok(())
     }
 
-    /// Buffers that the host has stay until it gives them back.
+    /// The host's buffers stay valid until it releases them.
     pub(crate) fn stop(&self) -> Result<(), DocaError> {
         if self.is_running.replace(false) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
@@ -133,7 +131,7 @@ impl<T: Source> Stock<T> {
     }
 
     pub(crate) fn count(&self) -> u32 {
-        // Not more, as `new` and `expand` see to it.
+        // `new` and `expand` limit it to `u32`.
         self.count.get() as u32
     }
 
@@ -155,7 +153,7 @@ impl Inventory {
         Stock::new(OfInventory, count)
     }
 
-    /// Makes it larger, in any state.
+    /// Allowed in any state.
     pub(crate) fn expand(&self, more: u32) -> Result<(), DocaError> {
         let count = self.count.get() + more as usize;
         refuse_if(more == 0 || u32::try_from(count).is_err(), DocaError::INVALID_VALUE)?;
@@ -167,7 +165,6 @@ impl Inventory {
         Ok(())
     }
 
-    /// A buffer at this place of the map, in addresses.
     pub(crate) fn take(&self, map: &Map, place: BufferSpan) -> Result<*mut Buf, DocaError> {
         let (start, _) = map.range()?;
         let start = start.addr() as u64;

@@ -1,10 +1,10 @@
-//! The memory thread's answers: each question is checked, whoever checked it before.
+//! The memory thread's answers. Each question is checked again here.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `asker` | what there is of one stream |
+//! | `asker` | state of one stream |
 //! | `sends` | memory that UCX is sending |
-//! | `every` | connections that failed: reconnects, and tells the worker |
+//! | `every` | failed connections: reconnects and notifies the worker |
 //! | `waits` | questions that wait for a counter |
 
 mod asker;
@@ -39,39 +39,36 @@ use self::sends::{Send, sender};
 use self::waits::Waits;
 use super::{Served, Then};
 
-/// How often a turn has UCX move on at most: a worker that asks without end holds nobody up.
+/// Maximum UCX progress calls per turn, so that one busy worker does not block the thread.
 const ROUNDS: usize = 16;
 
 pub(super) struct Answers {
     worker: Worker,
-    /// Another one, which sends to plugins' UCX, once there was a send.
+    /// Sends to plugins' UCX workers; created at the first send.
     sender: Rc<OnceCell<Worker>>,
     desk: Rc<RefCell<Questions>>,
 }
 
-/// What questions are answered from. It is dropped in this order: when those who wait hear of the
-/// end, UCX is gone, and uses no memory any more.
+/// Dropped in this order: UCX stops using memory before waiting threads are notified.
 struct Questions {
-    /// By the tickets of streams.
+    /// By stream ticket.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
     waits: Waits,
-    /// Answers that UCX is still sending, by the tickets of their streams.
+    /// Answers in flight, by stream ticket.
     unheard: Vec<(u128, Request<()>)>,
-    /// Streams whose questions are to have one answer, because they may have none.
+    /// Streams with possibly lost answers, which get one answer to all questions.
     owed: HashMap<u128, Every>,
-    /// Streams whose endpoint has failed.
     lost: Vec<u128>,
     sender: Rc<OnceCell<Worker>>,
-    /// Memories that are forgotten when nothing uses them.
+    /// Forgotten memory that is still in use.
     leaving: Vec<(Rc<Served>, Option<Then>)>,
-    /// Streams that are over when nothing uses their memory.
+    /// Ended streams with memory still in use.
     left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
 }
 
 impl Answers {
-    /// UCX for it, and the address that workers ask at. `waker` is called, on any thread, when a
-    /// turn has something to do besides UCX.
+    /// `waker` is called on any thread when a turn has work other than UCX.
     pub(super) fn new(waker: Waker) -> ucx::Result<(Answers, Vec<u8>)> {
         let worker = context().name("urom-memory").build()?.worker()?;
         let address = worker.address()?.as_bytes().to_vec();
@@ -87,7 +84,7 @@ impl Answers {
             leaving: Vec::new(),
             left: Vec::new(),
         }));
-        // Not counted: the desk has endpoints of the worker, which has the handler.
+        // A weak reference: the questions own endpoints of the worker, which owns the handler.
         let asked = Rc::downgrade(&desk);
         worker.set_am_handler(AM_ASK, move |message: Message<'_>| {
             if let Some(desk) = asked.upgrade() {
@@ -137,15 +134,13 @@ impl Answers {
         desk.left.push((asker.memories.into_values().collect(), done));
     }
 
-    /// Answers what was asked, until nothing is left, there was enough, or somebody has something
-    /// else to do. Whether there may be more.
+    /// Answers questions up to the limit or until `is_wanted`. Returns whether there may be more.
     pub(super) fn turn(&mut self, is_wanted: impl Fn() -> bool) -> bool {
         let has_more = (0..ROUNDS).all(|_| self.round() && !is_wanted());
         self.end_uses();
         has_more
     }
 
-    /// Has UCX move on once. Whether anything happened.
     fn round(&self) -> bool {
         let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
         self.tell_all();
@@ -153,7 +148,6 @@ impl Answers {
         desk.end_waits() | desk.finish() || moved
     }
 
-    /// Tells of memory that nothing uses any more.
     fn end_uses(&self) {
         let mut ended = Vec::new();
         {
@@ -168,7 +162,7 @@ impl Answers {
             let (free, left) = left.into_iter().partition(|(all, _)| all.iter().all(is_free));
             desk.left = left;
             let free: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)> = free;
-            // Whoever does not wait any more need not know.
+            // Ignores receivers that no longer wait.
             for (_, done) in free {
                 let _ = done.send(());
             }
@@ -176,14 +170,13 @@ impl Answers {
         ended.into_iter().for_each(|then| then());
     }
 
-    /// Waits a moment for what was sent to leave.
     pub(super) fn flush(&self) {
         if let Some(sender) = self.sender.get() {
             drop(sender.flush().wait_for(Duration::from_millis(500)));
         }
     }
 
-    /// Arms UCX for a sleep on these descriptors; `None` when there is something to do first.
+    /// Arms UCX for a sleep on these descriptors; `None` if there are pending events.
     pub(super) fn arm(&self) -> ucx::Result<Option<Vec<BorrowedFd<'_>>>> {
         let mut descriptors = Vec::with_capacity(2);
         for worker in [Some(&self.worker), self.sender.get()].into_iter().flatten() {
@@ -197,15 +190,13 @@ impl Answers {
 }
 
 impl Questions {
-    /// Answers a question, or begins to.
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
         let Some(ask) = Ask::read(header) else { return };
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
-        // A stranger hears nothing.
+        // Unknown senders do not get an answer.
         let Some(asker) = self.askers.get_mut(&ticket) else { return };
         asker.has_asked = true;
-        // Nothing is done about a question whose answer would be lost, or come after the word that
-        // it is.
+        // Ignores a question if its answer would be lost or would follow the answer to all.
         if !asker.is_connected() {
             return self.owe(ticket);
         }
@@ -219,7 +210,7 @@ impl Questions {
         }
     }
 
-    /// The result of an operation; `None` for one that is answered later, or was.
+    /// Runs an operation; `None` if it is answered later or already was.
     fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
         let (ticket, number) = (ask.ticket.get(), ask.number.get());
         let asker = self.askers.get_mut(&ticket).ok_or(DocaError::NOT_FOUND)?;
@@ -229,10 +220,10 @@ impl Questions {
         HostMemory { address, len: all, access, ..HostMemory::NONE }.check(action, offset, len)?;
         let start = std::ptr::with_exposed_provenance_mut::<u8>((served.address + offset) as usize);
         // SAFETY: the host keeps the memory until the end of the share, which waits for `served`;
-        // `check` found the range in it. The host's program uses no references there.
+        // `check` found the range in it. The host's program does not use references to it.
         let bytes = || unsafe { Outside::new(start, len as usize, Rc::clone(&served)) };
         match action {
-            // More than a question may move.
+            // Longer than the limit of one question.
             MemoryAction::READ | MemoryAction::WRITE if len > MOST_MOVED => {
                 Err(DocaError::INVALID_VALUE)
             }
@@ -276,7 +267,6 @@ impl Questions {
     }
 
     fn answer(&mut self, ticket: u128, number: u64, code: DocaError, result: u64) {
-        // A worker that is gone hears nothing.
         let Some(asker) = self.askers.get(&ticket) else { return };
         let Some(endpoint) = &asker.endpoint else { return self.owe(ticket) };
         let header = answer(ticket, number, code, result);

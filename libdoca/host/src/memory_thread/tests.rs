@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// Panics in the thread.
 fn fail(thread: &MemoryThread) {
     thread.forget(1, 2, Some(Box::new(|| panic!("as a test wants"))));
 }
@@ -32,7 +31,6 @@ fn whoever_waits_for_a_thread_that_panics_is_told() {
         (told, over)
     };
     fail(&thread);
-    // Some come before the thread's end, and some after it.
     for _ in 0..2 {
         let (told, over) = orders();
         over.blocking_recv().unwrap_err();

@@ -1,4 +1,4 @@
-//! A task of any kind, behind C's pointer to a `doca_task`.
+//! A task of any kind, behind a `doca_task` pointer.
 
 use std::ptr;
 
@@ -68,7 +68,7 @@ impl Opaque for Task {
 }
 
 impl Pe {
-    /// Hands a completed task back to the host, or its result to the graph that submitted it.
+    /// Returns a completed task to the host, or its result to the graph that submitted it.
     #[inline]
     pub(super) fn hand_back<C>(
         &self,
@@ -81,8 +81,7 @@ impl Pe {
         if head.in_graph.get() {
             self.node_ended(head, task.cast());
         } else if let Some(callback) = callback {
-            // SAFETY: the host gave this function for exactly this call, and the task is the host's
-            // from now on.
+            // SAFETY: the host set this function for this call, and owns the task from now on.
             unsafe { callback(task, head.user_data.get(), ctx_data) };
         }
     }

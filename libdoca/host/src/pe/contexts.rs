@@ -1,4 +1,4 @@
-//! The contexts of an engine: their changes of state, and their events of the control thread.
+//! The contexts of an engine: state changes and events of the control thread.
 
 use std::ptr;
 use std::rc::{Rc, Weak};
@@ -11,8 +11,7 @@ use urom_abi::host::CtxState;
 use crate::pe::ctx::Context;
 use crate::pe::{Other, Pe};
 
-/// How long the destruction of an engine waits for workers that the host left. A frozen or
-/// disconnected peer is noticed in half of that time.
+/// Timeout of an engine's destruction for abandoned workers. Dead peers are detected in half of it.
 const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
 impl Pe {
@@ -24,14 +23,14 @@ impl Pe {
         self.contexts.borrow_mut().retain(|known| !ptr::eq(known.as_ptr(), ctx));
     }
 
-    /// `IN_USE` while contexts are connected or graphs are left, and inside a callback.
+    /// `IN_USE` while contexts or graphs exist, and inside a callback.
     pub(crate) fn may_go(&self) -> Result<(), DocaError> {
         let is_left = self.contexts.borrow().is_empty() && self.graphs.get() == 0;
         let is_idle = is_left && !self.busy.get();
         is_idle.then_some(()).ok_or(DocaError::IN_USE)
     }
 
-    /// Waits until the contexts that the host left have ended, if there are no others.
+    /// Waits for abandoned contexts to end, if others do not exist.
     pub(crate) fn see_out(&self) {
         let until = Instant::now() + LEAVE_LIMIT;
         while !self.busy.get() && self.has_left_alone() {
@@ -47,11 +46,11 @@ impl Pe {
             if self.request_notification().is_ok() {
                 let rest =
                     Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: rest.subsec_nanos().into() };
-                // Whatever it returns, the loop looks again.
+                // Ignores the result: the loop checks again.
                 let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&rest));
                 self.clear_notification();
             } else {
-                // Not a descriptor is left, or UCX's cannot be armed.
+                // Out of descriptors, or UCX's descriptor cannot be armed.
                 std::thread::sleep(rest.min(Duration::from_millis(1)));
             }
         }
@@ -68,7 +67,6 @@ impl Pe {
         contexts.iter().filter_map(Weak::upgrade).map(|ctx| ctx.in_flight()).sum()
     }
 
-    /// Puts a change of a context's state behind the ready events.
     pub(super) fn announce(&self, ctx: &Context, next: CtxState) {
         if let Ok(ctx) = ctx.handle() {
             self.push(Other::State(ctx, next));
@@ -83,7 +81,7 @@ impl Pe {
 
     #[cold]
     pub(super) fn read_mail(&self) {
-        // The message may start work for UCX, which was armed before.
+        // The message may start UCX work after UCX was armed.
         self.bell.ring();
         for (run, event) in self.mailbox.take() {
             let is_meant = |ctx: &Rc<Context>| ctx.run() == run;

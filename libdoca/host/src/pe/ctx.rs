@@ -21,23 +21,21 @@ use crate::handle::{Opaque, Tag, object, publish, share, withdraw};
 use crate::pe::Pe;
 use crate::pe::tasks::{LocalTaskKind, Tasks};
 
-/// A context. A host's pointer to a service, worker, domain, sync event or hints about memory is
-/// also its pointer to the `doca_ctx`.
+/// A context. A host's pointer to a service, worker or other kind is also its `doca_ctx` pointer.
 #[repr(C)]
 pub(crate) struct Context {
     tag: Tag,
     me: Weak<Context>,
     pub(crate) state: Cell<CtxState>,
-    /// The number of its run, from a start to the next idle. No two runs of a process have the
-    /// same.
+    /// The process-unique number of the run, from a start to the next idle.
     run: Cell<u64>,
     pub(crate) user_data: Cell<Data>,
     pub(crate) state_changed: Cell<Option<StateChangedCallback>>,
     pe: RefCell<Option<Rc<Pe>>>,
     failure: RefCell<Option<Failure>>,
-    /// It left RUNNING by itself, and the host has not stopped it since.
+    /// Whether it left RUNNING by itself and the host has not stopped it since.
     pub(crate) lost: Cell<bool>,
-    /// The host left it: it is destroyed once it is idle.
+    /// Abandoned by the host: destroyed once it is idle.
     pub(crate) left: Cell<bool>,
     part: Box<dyn Part>,
 }
@@ -53,32 +51,27 @@ impl Opaque for Ctx {
     }
 }
 
-/// The behaviour of the contexts of one kind.
 pub(crate) trait Part: Any {
-    /// For messages.
     fn name(&self) -> &'static str;
 
-    /// Starts the idle context: it is running, or starting, afterwards.
     fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure>;
 
-    /// Stops the context, which is running or starting.
     fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError>;
 
-    /// The host destroyed the context: its part releases everything that others may wait for.
+    /// Releases all resources others may wait for, after the host destroyed the context.
     fn retire(&self);
 
     fn in_flight(&self) -> usize {
         0
     }
 
-    /// Its tasks of a kind, if it has such.
     fn tasks(&self, _kind: LocalTaskKind) -> Option<&Tasks> {
         None
     }
 
     fn on_event(&self, _ctx: &Context, _pe: &Pe, _event: Event) {}
 
-    /// One step of a start that progress makes. Whether there is another.
+    /// Advances a start by one step. Returns whether another follows.
     fn step(&self, _ctx: &Rc<Context>, _pe: &Pe) -> bool {
         false
     }
@@ -111,7 +104,7 @@ impl Context {
         publish(Context::new(part))
     }
 
-    /// The host destroyed it: it counts no more, even while something still refers to it.
+    /// Removes a destroyed context from the engine, even if references remain.
     pub(crate) fn retire(&self) {
         self.part.retire();
         if let Some(pe) = self.pe.take() {
@@ -131,14 +124,14 @@ impl Context {
         self.me.as_ptr().cast_mut().cast()
     }
 
-    /// Its own part. `INVALID_VALUE` for a context of another kind.
+    /// `INVALID_VALUE` for a context of another kind.
     #[inline]
     pub(crate) fn part<T: Part>(&self) -> Result<&T, DocaError> {
         let part: &dyn Any = &*self.part;
         part.downcast_ref().ok_or(DocaError::INVALID_VALUE)
     }
 
-    /// Its tasks of a kind. `INVALID_VALUE` for a context of another kind.
+    /// `INVALID_VALUE` for a context of another kind.
     pub(crate) fn tasks(&self, kind: LocalTaskKind) -> Result<&Tasks, DocaError> {
         self.part.tasks(kind).ok_or(DocaError::INVALID_VALUE)
     }
@@ -157,7 +150,7 @@ impl Context {
         if self.is(CtxState::RUNNING) { Ok(()) } else { Err(DocaError::BAD_STATE) }
     }
 
-    /// Begins a run and returns its number. Events of the control thread name it.
+    /// Begins a run and returns its number, for events of the control thread.
     pub(crate) fn begin(&self) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         self.run.set(NEXT.fetch_add(1, Ordering::Relaxed));
@@ -173,15 +166,15 @@ impl Context {
         if previous == next {
             return;
         }
-        // A clone: the callback may destroy the context.
+        // A clone, because the callback may destroy the context.
         let pe = self.pe.borrow().clone();
         if next == CtxState::IDLE {
             self.run.set(0);
-            // Other announced changes must not reach the next run.
+            // Pending state changes must not reach the next run.
             pe.as_ref().inspect(|pe| pe.forget(self));
         }
         if let Some(callback) = self.state_changed.get() {
-            // SAFETY: the host gave this function for exactly this call, and the context is live.
+            // SAFETY: the host set this function for this call, and the context is live.
             let call = || unsafe { callback(self.user_data.get(), self.as_ctx(), previous, next) };
             match pe {
                 Some(pe) => pe.call_back(call),
@@ -202,7 +195,6 @@ impl Context {
         Ok(())
     }
 
-    /// Configures the idle context, which keeps the failure of a refusal.
     pub(crate) fn configure(
         &self,
         set: impl FnOnce() -> Result<(), Failure>,
@@ -211,8 +203,7 @@ impl Context {
         set().map_err(|failure| self.fail(&failure))
     }
 
-    /// Keeps why it failed to start or left RUNNING, for [`with_failure`](Context::with_failure),
-    /// and returns the code.
+    /// Stores a failure for [`with_failure`](Context::with_failure) and returns its code.
     pub(crate) fn fail(&self, failure: &Failure) -> DocaError {
         log!(warn, "{}", failure.text);
         self.failure.replace(Some(failure.clone()));
@@ -232,7 +223,6 @@ impl Context {
         self.part.start(self).unwrap_or_else(|failure| self.fail(&failure))
     }
 
-    /// Its progress engine, which most contexts need for a start.
     pub(crate) fn engine(&self) -> Result<Rc<Pe>, Failure> {
         self.pe().map_err(|code| {
             failure!(
@@ -260,7 +250,7 @@ impl Context {
         self.part.step(self, pe)
     }
 
-    /// Applies a change of state from the queue, if it is still valid.
+    /// Applies a queued state change if it is still valid.
     pub(crate) fn arrive(&self, pe: &Pe, next: CtxState) -> bool {
         let applies = match next {
             CtxState::RUNNING => self.is(CtxState::STARTING) && self.part.begins(),
@@ -270,7 +260,7 @@ impl Context {
         if !applies {
             return false;
         }
-        // Only a loss comes through the queue: a stop takes effect at once.
+        // Only a loss is queued; a stop takes effect at once.
         self.lost.set(next == CtxState::STOPPING || self.lost.get());
         if next == CtxState::IDLE {
             self.part.ended(pe);
@@ -278,13 +268,13 @@ impl Context {
         self.set_state(next);
         if next == CtxState::IDLE && self.left.get() {
             self.retire();
-            // SAFETY: the host gave its reference back when it left the context.
+            // SAFETY: the host returned its reference when it abandoned the context.
             drop(unsafe { withdraw::<Context, Ctx>(self.as_ctx()) });
         }
         true
     }
 
-    /// Takes it over from the host, which hears no more of it.
+    /// Takes over an abandoned context. Disables its callback.
     pub(crate) fn leave(&self) {
         self.left.set(true);
         self.state_changed.set(None);

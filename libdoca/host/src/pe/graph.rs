@@ -14,7 +14,6 @@ use crate::handle::{Tag, borrow, object, publish, withdraw};
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 
-/// The work of a node in each instance.
 #[derive(Clone)]
 pub(crate) enum Work {
     Task(Rc<Context>),
@@ -29,7 +28,6 @@ pub(crate) struct Node {
     before: usize,
 }
 
-/// The object behind a host's pointer to a node.
 #[repr(C)]
 pub(crate) struct NodeOf {
     tag: Tag,
@@ -53,12 +51,11 @@ pub(crate) struct Graph {
     pe: Rc<Pe>,
     pub(crate) user_data: Cell<Data>,
     conf: Cell<Option<Conf>>,
-    /// Instances keep the list that they were made for. A change makes another one.
+    /// Copy-on-write: instances keep the list they were created with.
     nodes: RefCell<Rc<Vec<Node>>>,
     pointers: RefCell<Vec<*mut host::GraphNode>>,
     is_started: Cell<bool>,
     instances: Cell<u32>,
-    /// How many instances are submitted and have not ended.
     in_flight: Cell<u32>,
 }
 
@@ -93,10 +90,10 @@ impl Graph {
         self.require_stopped()?;
         refuse_if(self.instances.get() != 0, DocaError::IN_USE)?;
         for node in self.pointers.take() {
-            // SAFETY: from `add`, and taken back once.
+            // SAFETY: from `add`, and withdrawn once.
             drop(unsafe { withdraw::<NodeOf, _>(node) });
         }
-        // Graphs that contain each other keep each other no longer.
+        // Breaks reference cycles of graphs that contain each other.
         self.nodes.take();
         self.pe.graphs.update(|count| count - 1);
         Ok(())
@@ -133,9 +130,8 @@ impl Graph {
         Ok(pointer)
     }
 
-    /// Which of this graph's nodes a pointer of the host stands for.
     pub(crate) fn find(&self, pointer: *mut host::GraphNode) -> Result<usize, DocaError> {
-        // SAFETY: the host keeps DOCA's thread rules.
+        // SAFETY: the host obeys DOCA's thread rules.
         let node: &NodeOf = unsafe { borrow(pointer) }?;
         let is_own = std::ptr::eq(node.graph.as_ptr(), self);
         if is_own { Ok(node.at) } else { Err(DocaError::INVALID_VALUE) }
@@ -204,7 +200,6 @@ impl Graph {
     }
 }
 
-/// Whether some nodes wait for each other.
 fn has_cycle(nodes: &[Node]) -> bool {
     let mut left: Vec<usize> = nodes.iter().map(|node| node.before).collect();
     let mut free: Vec<usize> = (0..nodes.len()).filter(|at| left[*at] == 0).collect();

@@ -1,7 +1,5 @@
-//! Tasks of contexts without a worker: of sync events, and hints about memory.
-//!
-//! Submit carries the operation out, and the next progress completes the task. A task that waits
-//! for a counter stays with the engine, which looks at the counter in every progress.
+//! Tasks of contexts without a worker: sync events and memory hints. Submit runs the operation, and
+//! the next progress completes the task. Each progress polls the counters of waiting tasks.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -21,28 +19,26 @@ use crate::pe::run::task::{Head, Stage};
 use crate::pe::tasks::{LocalTaskKind, OfKind, Tasks};
 use crate::pe::{Other, Pe};
 
-/// A task. It is allocated and freed each time.
 #[repr(C)]
 pub(crate) struct LocalTask {
     tag: Tag,
     pub(crate) head: Head,
     me: Weak<LocalTask>,
-    /// It goes idle only once this task is released.
+    /// The context, which goes idle only after this task's release.
     pub(crate) ctx: Rc<Context>,
     pub(crate) kind: LocalTaskKind,
     counter: Option<Counter>,
     /// The number to set, to add, or to wait for.
     pub(crate) value: Cell<u64>,
     pub(crate) mask: Cell<u64>,
-    /// The host's place for a number, or its buffer.
+    /// The host's pointer for a number, or its buffer.
     pub(crate) place: Cell<*mut c_void>,
     watch: RefCell<Option<Wait>>,
 }
 
 object!(LocalTask, Local);
 
-/// Stops a context: ends what waits. `SUCCESS` when no task is allocated; else the context goes
-/// idle with the last release.
+/// Cancels waits. `SUCCESS` if no task is allocated; else the last release makes the context idle.
 pub(crate) fn stop(ctx: &Context, tasks: &Tasks) -> DocaError {
     if let Ok(pe) = ctx.pe() {
         pe.give_up_waits(ctx, DocaError::SHUTDOWN);
@@ -66,7 +62,7 @@ impl<T: OfKind> Opaque for T {
 }
 
 impl LocalTask {
-    /// A task for the host, with the arguments of its kind: `(value, mask, place)`.
+    /// Allocates a task with the arguments of its kind: `(value, mask, place)`.
     pub(crate) fn allocate<T: OfKind>(
         ctx: &Context,
         counter: Option<Counter>,
@@ -94,10 +90,9 @@ impl LocalTask {
         Ok(publish(task))
     }
 
-    /// Takes it back from the host, for the caller to drop.
     pub(crate) fn release(&self) -> Result<Rc<LocalTask>, DocaError> {
         self.head.is_callers()?;
-        // SAFETY: the host gives its reference back.
+        // SAFETY: the host returns its reference.
         let task: Rc<LocalTask> = unsafe { withdraw(self.me.as_ptr()) }?;
         let (ctx, tasks) = (&task.ctx, task.ctx.tasks(task.kind)?);
         tasks.count(task.kind, |out| out - 1);
@@ -123,7 +118,7 @@ impl LocalTask {
         Ok(())
     }
 
-    /// How it ended, or `None` for a wait that goes on. An error outside is of its arguments.
+    /// Returns the result, or `None` for a pending wait. The outer error is for invalid arguments.
     fn run(&self) -> Result<Option<Result<(), DocaError>>, DocaError> {
         let place = self.place.get().cast::<u64>();
         let Some(counter) = &self.counter else {
@@ -138,7 +133,7 @@ impl LocalTask {
             matches!(self.kind, LocalTaskKind::Get | LocalTaskKind::NotifyAdd) && place.is_null(),
             DocaError::INVALID_VALUE,
         )?;
-        // SAFETY: the host's place, which stays until the task completes.
+        // SAFETY: the host's pointer, valid until the task completes.
         let store = |number| unsafe { put(place, number) };
         Ok(match self.kind {
             LocalTaskKind::Get => Some(store(counter.get())),
@@ -162,7 +157,7 @@ impl LocalTask {
         self.counter.as_ref().is_none_or(|counter| self.condition().is_met(counter.get()))
     }
 
-    /// Has the waker called when the counter is what it waits for; whether it is so already.
+    /// Registers the waker for the counter. Returns whether the condition is already met.
     pub(super) fn watch(&self, waker: &std::task::Waker) -> urom_memory::Result<bool> {
         let Some(counter) = &self.counter else { return Ok(true) };
         let mut watch = self.watch.borrow_mut();

@@ -8,13 +8,12 @@ use urom_wire::frame::Notification;
 
 use crate::pe::Pe;
 
-/// Why a notification does not reach a task.
 pub(crate) enum Lost {
-    /// The worker with this id names a slot in which no task is in flight.
+    /// The slot (first) does not have a task in flight. The second field is the worker's id.
     Nobodys(u16, u64),
-    /// The host has given the command up.
+    /// The host cancelled the command.
     Late,
-    /// It has this many bytes, and this many are allowed.
+    /// Length and limit in bytes.
     TooLong(usize, usize),
     /// The worker with this id sent bytes that are not a notification.
     Malformed(u64),
@@ -44,7 +43,6 @@ impl Lost {
 }
 
 impl Pe {
-    /// Handles a message over UCX, which comes from one worker.
     pub(crate) fn on_notifications(&self, message: &[u8]) {
         let Some((Envelope { pass, channel }, message)) = Envelope::split(message) else {
             return self.unreadable(format_args!(
@@ -82,12 +80,11 @@ impl Pe {
         }
     }
 
-    /// Logs that a message was dropped which no worker of this release sends. Its sender may send
-    /// any number.
+    /// Logs a dropped malformed message. Rate-limited, because the sender may repeat it.
     #[cold]
     pub(crate) fn unreadable(&self, what: fmt::Arguments<'_>) {
         let line = self.unreadable.borrow_mut().line();
-        // The reader of the log may call back.
+        // The log's reader may call back.
         if let Some(left_out) = line {
             log!(warn, "{what}{left_out}");
         }

@@ -1,7 +1,5 @@
-//! What a host will see, oldest first.
-//!
-//! Nearly all of it are commands, which have a queue of their own. Everything else knows how many
-//! commands come before it.
+//! The host's events, oldest first. Commands, nearly all of them, have their own queue; other
+//! events count the commands before them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,7 +14,6 @@ use crate::pe::local::LocalTask;
 use crate::pe::run::task::CmdTaskRef;
 use crate::pe::run::task::queue::Queue;
 
-/// An event that is no command.
 pub(crate) enum Other {
     Group(Rc<GidTask>),
     Local(Rc<LocalTask>),
@@ -27,10 +24,10 @@ pub(crate) enum Other {
 #[derive(Default)]
 pub(super) struct ReadyQueue {
     commands: Queue,
-    /// Each with the number of commands that were ever added before it.
+    /// Each with the total number of commands added before it.
     others: RefCell<VecDeque<(u64, Other)>>,
     has_others: Cell<bool>,
-    /// How many commands were taken while there were others, and before.
+    /// Commands taken while other events were queued.
     taken: Cell<u64>,
 }
 
@@ -49,7 +46,7 @@ impl ReadyQueue {
         self.commands.push(task);
     }
 
-    /// Adds a command that the next progress delivers, unless something else is ready.
+    /// Adds a command as the next event, unless other events are ready.
     pub(super) fn push_first(&self, task: CmdTaskRef) {
         match self.has_others() {
             false => self.commands.push_first(task),

@@ -1,4 +1,4 @@
-//! The rings of an engine's workers: answers are taken from one after the other.
+//! The rings of an engine's workers, polled in turn.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -12,23 +12,20 @@ use crate::failure::failure;
 use crate::pe::run::Run;
 use crate::pe::run::task::CmdTaskRef;
 
-/// After so many answers UCX, the mailbox and the deadlines have their turn, although more answers
-/// may be there. Looks without an answer do not count: a call that takes many answers ends with one,
-/// and gives the others no turn.
+/// Maximum consecutive answers before other work (UCX, mailbox, deadlines) gets a turn. A poll
+/// without an answer does not reset the count, because each batch ends with one.
 const IN_A_ROW: u32 = 64;
 
-/// The most frames without an answer that are taken together.
+/// Maximum unusual frames handled together.
 const MOST_UNUSUAL: usize = 64;
 
 pub(super) struct Rings {
-    /// Workers end the host's sleep by this descriptor.
+    /// Workers wake the host by this descriptor.
     pub(super) bell: EventFd,
     runs: RefCell<Vec<Rc<Run>>>,
-    /// The run that is looked at next.
     next: Cell<usize>,
-    /// Whether commands were written since the last announcement.
     is_written: Cell<bool>,
-    /// How many answers were taken since the last turn of everything else.
+    /// Answers since the last turn of other work.
     in_a_row: Cell<u32>,
 }
 
@@ -43,8 +40,7 @@ impl Rings {
         })
     }
 
-    /// The next answer of any worker; looks for it so often. Without one, workers that went to
-    /// sleep are woken.
+    /// Polls for the next answer. Without one, wakes sleeping workers.
     #[inline]
     pub(super) fn take(&self, looks: u32) -> Option<CmdTaskRef> {
         for _ in 0..looks {
@@ -57,8 +53,7 @@ impl Rings {
         None
     }
 
-    /// Looks at each run's ring once at most. `None` when all are empty. An unusual frame is
-    /// handled, and answers a command or not.
+    /// Polls each ring once at most. `None` if all are empty, `Some(None)` for an unrelated frame.
     #[inline]
     fn look(&self) -> Option<Option<CmdTaskRef>> {
         let runs = self.runs.borrow();
@@ -79,7 +74,6 @@ impl Rings {
         None
     }
 
-    /// Takes all answers that are there.
     pub(super) fn drain(&self, mut take: impl FnMut(CmdTaskRef)) {
         let mut unusual = 0;
         while unusual < MOST_UNUSUAL
@@ -93,7 +87,7 @@ impl Rings {
         self.announce();
     }
 
-    /// Whether everything else has its turn.
+    /// Returns whether other work gets a turn.
     #[inline]
     pub(super) fn is_turn_of_others(&self) -> bool {
         let is_turn = self.in_a_row.get() >= IN_A_ROW;
@@ -110,7 +104,7 @@ impl Rings {
         }
     }
 
-    /// Whether the workers wake this host from now on.
+    /// Returns whether the workers will wake this host.
     pub(super) fn sleep(&self) -> bool {
         self.announce();
         self.runs.borrow().iter().all(|run| run.sleep())
@@ -123,7 +117,6 @@ impl Rings {
 }
 
 impl Pe {
-    /// A descriptor of the bell, for a worker.
     pub(crate) fn rings_bell(&self) -> Result<EventFd, Failure> {
         let bell = self.rings.bell.try_clone();
         bell.map_err(|error| failure!(OPERATING_SYSTEM, "there is no descriptor left: {error}"))
@@ -138,7 +131,7 @@ impl Pe {
         self.rings.next.set(0);
     }
 
-    /// Notes that a command was written, whose worker may be asleep.
+    /// Records a written command, whose worker may be asleep.
     #[inline]
     pub(crate) fn wrote(&self) {
         self.rings.is_written.set(true);

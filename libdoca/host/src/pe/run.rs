@@ -1,4 +1,4 @@
-//! One run of a worker context, from its start to the next idle: the connection and its tasks.
+//! One run of a worker context, from its start to the next idle: connection and tasks.
 
 pub(crate) mod answers;
 mod connect;
@@ -36,41 +36,40 @@ use crate::worker_link::{Health, WorkerOrder};
 
 pub(crate) struct Run {
     me: Weak<Run>,
-    // These two keep the run as well: the engine by its channel until the run's end, the context
-    // until its next start or the worker's end.
+    // Both also refer to the run: the engine by its channel until the run's end, the context until
+    // its next start or the worker's end.
     pub(crate) ctx: Rc<Context>,
     pe: Rc<Pe>,
     pub(crate) channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
     place: RefCell<Option<WorkerPlace>>,
-    /// To the stream's task; dropped to leave the worker.
+    /// Orders to the stream's task. Dropping it leaves the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<WorkerOrder>>>,
-    /// Those who wait until the worker has nothing of this program's memory.
+    /// Callbacks for the time when the worker has released this program's memory.
     pub(crate) late: Arc<Late>,
     pub(crate) health: Arc<Health>,
-    /// The longest payload of an answer, once this host is connected to its worker.
+    /// Maximum payload of an answer, once connected.
     longest: Cell<usize>,
-    /// What the worker said, once this host is connected to it.
+    /// The worker's acceptance, once connected.
     attached: OnceCell<Attached>,
     greeted: Cell<bool>,
-    /// What submit says, unless it is `SUCCESS`.
+    /// Returned by submit unless it is `SUCCESS`.
     pub(crate) refusal: Cell<DocaError>,
-    /// It is over, except for what the host has yet to see or release.
+    /// Ending: only host-visible events and unreleased tasks remain.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
     pub(crate) flight: Flight,
-    /// The way to the worker, once this host is connected to it.
     link: OnceCell<Link>,
-    /// The reason why UCX cannot connect to the worker.
+    /// Why UCX cannot connect to the worker.
     unreachable: RefCell<Option<Failure>>,
-    /// Answered tasks that wait until UCX has read the payload of the first of them.
+    /// Answered tasks; UCX still reads the payload of the first.
     parked: Queue,
     broken: Cell<Option<Broken>>,
     tended: Cell<bool>,
 }
 
-/// A plugin of a run's worker: which bit its id is.
+/// A plugin of a run's worker, by the bit of its id.
 #[derive(Clone, Copy)]
 pub(crate) struct PluginBit(pub(crate) u8);
 
@@ -113,12 +112,11 @@ impl Run {
         self.attached.get().map_or(0, |attached| attached.id)
     }
 
-    /// Where the worker's plugins are reached, once it is known.
     pub(crate) fn plugin_addresses(&self) -> &[PluginAddress] {
         self.attached.get().map_or(&[], |attached| &attached.plugins)
     }
 
-    /// Has the stream's task end the share of a memory, or waits for the end of all of them.
+    /// Ends the share of a memory by the stream's task, or waits for the end of all shares.
     pub(crate) fn unshare(&self, memory: u64, told: Told) {
         match &*self.orders.borrow() {
             Some(orders) => {
@@ -134,9 +132,9 @@ impl Run {
         }
     }
 
-    /// Gives the stream's task an order. With a worker that is left or lost, the order is dropped.
+    /// Sends an order to the stream's task. Dropped if the worker is left or lost.
     pub(crate) fn order(&self, order: WorkerOrder) {
-        // An order that nobody takes is dropped, too.
+        // Ignores the error, which drops the order.
         let _ = self.orders.borrow().as_ref().map(|orders| orders.send(order));
     }
 
@@ -156,7 +154,7 @@ impl Run {
         if let Some(failure) = reason
             && !self.leaving.get()
         {
-            // The worker's last messages count.
+            // The worker's last messages are still valid.
             pe.drain();
             self.lose(pe, &failure);
         }
@@ -180,7 +178,7 @@ impl Run {
         self.check_over(pe);
     }
 
-    /// Answers every task in flight with `flushed`, and leaves the worker.
+    /// Completes all tasks in flight with `flushed`, and leaves the worker.
     fn leave(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
         self.leaving.set(true);
         self.refusal.set(refusal);
@@ -194,11 +192,11 @@ impl Run {
         for task in self.flight.flush(flushed) {
             pe.push_command(task);
         }
-        // The stream's task takes this as the order to leave.
+        // The stream's task then leaves the worker.
         drop(self.orders.take());
     }
 
-    /// Has the service count its worker no more. False while the host has tasks of it.
+    /// Stops counting against the service's limit. False while the host has tasks.
     pub(crate) fn leave_place(&self) -> bool {
         if let (true, Some(place)) = (self.flight.is_over(), &mut *self.place.borrow_mut()) {
             place.leave();
@@ -206,13 +204,11 @@ impl Run {
         self.flight.is_over()
     }
 
-    /// The context is idle: releases what it holds of the service, even if something still refers
-    /// to this run.
+    /// Releases the service when the context is idle, even if references to this run remain.
     pub(crate) fn finish(&self) {
         drop(self.place.take());
     }
 
-    /// Goes idle once nothing holds it back.
     pub(crate) fn check_over(&self, pe: &Pe) {
         if !self.leaving.get() || !self.stream_over.get() {
             return;
@@ -244,7 +240,7 @@ impl Run {
         }
     }
 
-    /// Sends what waits, takes back what is sent, and sees to a broken endpoint.
+    /// Sends queued frames, collects finished sends, and handles a broken endpoint.
     pub(crate) fn tend(&self, pe: &Pe) {
         self.tended.set(false);
         if let Some(broken) = self.broken.take() {
@@ -262,7 +258,7 @@ impl Run {
     }
 
     fn tend_link(&self) {
-        // Frames that waited may be written now.
+        // Queued frames may now be written.
         self.pe.wrote();
         if let Some(Err(status)) = self.link.get().map(Link::tend) {
             self.broken.set(Some(Broken::Ucx(status)));
@@ -307,7 +303,7 @@ impl Run {
     #[cold]
     fn make_task(&self, slot: u16) -> Option<CmdTaskRef> {
         let task = CmdTaskRef::new(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
-        // SAFETY: the flight has the task from now on, and ends it when it is dropped with this
+        // SAFETY: the flight owns the task from now on, and ends it when it is dropped with this
         // run.
         unsafe { task.join(self) };
         Some(task)
@@ -327,7 +323,7 @@ impl Run {
         is_one.then(|| PluginBit(id.trailing_zeros() as u8))
     }
 
-    /// Sends a task's command. After an error the task is still the caller's.
+    /// Sends a command. After an error the caller still owns the task.
     #[inline]
     pub(crate) fn submit(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         self.refusal.get().check()?;
@@ -367,14 +363,14 @@ impl Run {
         self.tend_if_busy();
     }
 
-    /// Gives a command in flight up. The next progress completes it with `SKIPPED`.
+    /// Cancels a command in flight. The next progress completes it with `SKIPPED`.
     pub(crate) fn cancel(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         self.give_up(task, CancelReason::CANCELLED, false)?;
         self.pe.push_first(task);
         Ok(())
     }
 
-    /// Gives a command in flight up and releases its task, which does not complete.
+    /// Cancels a command in flight and releases its task without completion.
     pub(crate) fn forget(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         refuse_if(task.head.in_graph.get(), DocaError::BAD_STATE)?;
         self.give_up(task, CancelReason::CANCELLED, true)?;
@@ -382,7 +378,7 @@ impl Run {
         Ok(())
     }
 
-    /// Ends the commands whose time is over. Returns when the next deadline is.
+    /// Ends overdue commands. Returns the next deadline.
     pub(crate) fn expire(&self, pe: &Pe, now: Instant) -> Option<Instant> {
         let (overdue, next) = self.flight.overdue(now);
         for task in overdue {
@@ -393,7 +389,6 @@ impl Run {
         next
     }
 
-    /// Ends a command before its answer, and tells the worker that the host does not wait.
     fn give_up(
         &self,
         task: CmdTaskRef,
@@ -421,14 +416,13 @@ impl Run {
         self.flight.given_up()
     }
 
-    /// Wakes a worker that went to sleep while the last commands were written into the ring.
+    /// Wakes a worker that went to sleep before it saw the last commands in the ring.
     pub(crate) fn announce(&self) {
         if let Some(ring) = self.link.get().and_then(Link::ring) {
             ring.announce();
         }
     }
 
-    /// Whether the worker wakes this host from now on.
     pub(crate) fn sleep(&self) -> bool {
         self.link.get().and_then(Link::ring).is_none_or(RingLink::sleep)
     }
@@ -439,7 +433,7 @@ impl Run {
         }
     }
 
-    /// Completes the parked tasks that UCX is done with, in the order of their responses.
+    /// Completes the parked tasks after UCX has read their payloads, in order of response.
     fn unpark(&self, pe: &Pe) {
         while self.parked.first().is_some_and(|task| !task.sending.get()) {
             self.parked.pop().into_iter().for_each(|task| pe.push_command(task));

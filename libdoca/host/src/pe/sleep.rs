@@ -1,4 +1,4 @@
-//! The engine's descriptor, its bell and its nap: what wakes a host that sleeps.
+//! The wake-up sources of a sleeping host: descriptor, bell and timer.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,11 +16,10 @@ use urom_os::EventFd;
 use super::Pe;
 use crate::pe::run::Run;
 
-/// How often UCX is armed before the host has to progress it.
+/// Attempts to arm UCX before the host must progress it.
 const ARM_ATTEMPTS: usize = 4;
 
-/// A descriptor that becomes readable for work that shows on no other descriptor of the engine:
-/// those of the rings' bell, UCX and the mailbox.
+/// A descriptor for work that the other descriptors (rings' bell, UCX, mailbox) do not signal.
 pub(crate) struct HostBell {
     pub(crate) wake: EventFd,
     /// The host may go to sleep, and the bell has not rung since.
@@ -33,13 +32,12 @@ impl HostBell {
         Ok(HostBell { wake: EventFd::new()?, armed: Cell::new(false), rung: Cell::new(false) })
     }
 
-    /// Makes the next [`ring`](HostBell::ring) make the descriptor readable.
+    /// Makes the next [`ring`](HostBell::ring) signal the descriptor.
     pub(crate) fn arm(&self) {
         self.armed.set(true);
     }
 
-    /// Makes [`ring`](HostBell::ring) do nothing, so that a host that polls pays for no system
-    /// call.
+    /// Disables [`ring`](HostBell::ring), to save polling hosts the system call.
     pub(crate) fn disarm(&self) {
         self.armed.set(false);
     }
@@ -60,22 +58,21 @@ impl HostBell {
 
     pub(crate) fn silence(&self) {
         self.disarm();
-        // A worker mostly wakes the host. Then there is no system call.
+        // Usually a worker wakes the host, so this saves a system call.
         if self.rung.take() {
             self.wake.lower();
         }
     }
 }
 
-/// A timer that ends the host's sleep: for the deadline of a command, for a time that the host
-/// named, and once a millisecond while a domain starts, because the out-of-band functions do not
-/// wake it.
+/// Ends the host's sleep for deadlines, for the host's own time, and every millisecond while a
+/// domain starts, because out-of-band functions do not wake it.
 pub(crate) struct Nap {
     pub(crate) timer: OwnedFd,
-    /// No deadline is before this time, nor the time that the host named.
+    /// The earliest of the deadlines and the host's time, or before it.
     next: Cell<Option<Instant>>,
     named: Cell<Option<Instant>>,
-    /// When the timer fires.
+    /// Expiry of the timer.
     set: Cell<Option<Instant>>,
 }
 
@@ -89,7 +86,6 @@ impl Nap {
         Ok(Nap { timer, next, named, set })
     }
 
-    /// Whether a deadline may have passed.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.next.get().is_some_and(|next| next <= Instant::now())
@@ -110,8 +106,7 @@ impl Nap {
     }
 
     fn end(&self) {
-        // The timer fires a little after its time. Until then reading fails, and a later call
-        // reads.
+        // The timer fires slightly late. Until then the read fails, and a later call repeats it.
         if self.set.get().is_some_and(|at| at <= Instant::now())
             && rustix::io::read(&self.timer, &mut [0_u8; 8]).is_ok()
         {
@@ -121,16 +116,13 @@ impl Nap {
 }
 
 impl Pe {
-    /// The descriptor that [`request_notification`](Pe::request_notification) arms.
     pub(crate) fn notification_fd(&self) -> i32 {
         self.epoll.as_raw_fd()
     }
 
-    /// Sends what waits, then makes the descriptor readable with the next event, or at once. What
-    /// UCX cannot send yet is an event of UCX.
-    ///
-    /// The host may submit, stop and even progress before it sleeps: work that this leaves wakes
-    /// it, too.
+    /// Sends queued frames, then arms the descriptor for the next event. UCX signals frames it
+    /// cannot send yet. The host may submit, stop and progress before it sleeps: remaining work
+    /// also wakes it.
     pub(crate) fn request_notification(&self) -> Result<(), DocaError> {
         self.bell.disarm();
         self.flush();
@@ -161,32 +153,30 @@ impl Pe {
         })
     }
 
-    /// The time in so many nanoseconds. A progress after it ends what is overdue then, and a host
-    /// that sleeps is woken. `None` for a time that never comes.
+    /// Returns the time after `nanoseconds` and arms the timer for it. `None` on overflow.
     #[cold]
     pub(crate) fn deadline_in(&self, nanoseconds: u64) -> Option<Instant> {
         let at = Instant::now().checked_add(Duration::from_nanos(nanoseconds))?;
         if self.nap.next.get().is_none_or(|next| at < next) {
             self.nap.next.set(Some(at));
-            // A host that cannot be woken has the line in the log.
+            // Failures are already logged.
             let _ = if self.bell.armed.get() { self.set_timer(Some(at)) } else { Ok(()) };
         }
         Some(at)
     }
 
-    /// Wakes a host that sleeps within so many nanoseconds. Of several times the first counts.
+    /// Wakes a sleeping host after at most `nanoseconds`. The earliest time counts.
     pub(crate) fn wake_within(&self, nanoseconds: u64) {
         let at = self.deadline_in(nanoseconds);
         self.nap.named.update(|named| named.into_iter().chain(at).min());
     }
 
-    /// Ends the commands whose deadline has passed.
     #[cold]
     pub(super) fn expire(&self) {
         let now = Instant::now();
         self.nap.named.update(|named| named.filter(|named| *named > now));
         self.nap.next.set(None);
-        // A clone: the end of a command may close an endpoint, and with it a channel.
+        // A clone, because a command's end may close an endpoint and its channel.
         let runs: Vec<Rc<Run>> = self.channels.borrow().iter().cloned().collect();
         let next = runs.iter().filter_map(|run| run.expire(self, now));
         let next = next.chain(self.nap.named.get()).min();
@@ -195,8 +185,7 @@ impl Pe {
 
     fn arm(&self) -> Result<bool, DocaError> {
         let Some(ucx) = self.ucx.get() else { return Ok(true) };
-        // UCX refuses once for a signal whose message was already received: the host would wake for
-        // nothing.
+        // UCX refuses once for a signal of an already received message. A retry saves a wake-up.
         for _ in 0..ARM_ATTEMPTS {
             let armed = ucx.arm().map_err(|error| {
                 self.cannot_arm(format_args!("{error}"));
@@ -206,23 +195,23 @@ impl Pe {
                 return Ok(armed);
             }
         }
-        // UCX waits for room in a worker's queue, and wakes nobody when there is some. Hosts that
-        // poll for it without a pause would leave a worker on the same machine no processor.
+        // UCX does not signal that a worker's queue has space again. Yield, so that a polling host
+        // leaves the processor to a worker on the same machine.
         std::thread::yield_now();
         Ok(false)
     }
 
-    /// Logs why the host cannot sleep. It may ask any number of times.
+    /// Logs why the host cannot sleep. Rate-limited, because hosts may repeat the call.
     #[cold]
     fn cannot_arm(&self, why: fmt::Arguments<'_>) {
         let line = self.unarmed.borrow_mut().line();
-        // The reader of the log may call back.
+        // The log's reader may call back.
         if let Some(left_out) = line {
             log!(error, "{why}{left_out}");
         }
     }
 
-    /// Makes the descriptor wait again. Progress handles UCX's events.
+    /// Resets the descriptor. Progress handles UCX's events.
     pub(crate) fn clear_notification(&self) {
         self.bell.silence();
         self.rings.wake();

@@ -1,4 +1,4 @@
-//! The kinds of tasks of contexts without a worker, and their limits.
+//! Task kinds of contexts without a worker, and their limits.
 
 use std::cell::Cell;
 
@@ -11,12 +11,11 @@ use urom_wire::control::Failure;
 
 use crate::failure::failure;
 
-/// A structure of C that stands for tasks of one kind.
 pub(crate) trait OfKind {
     const KIND: LocalTaskKind;
 }
 
-/// Defines the kinds: the operation, the structure, and the beginning of its functions' names.
+/// Defines the kinds: operation, C type and prefix of function names.
 macro_rules! kinds {
     ($($kind:ident: $object:ident = $prefix:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +53,11 @@ kinds! {
 pub(crate) type TaskEnded = TaskCallback<host::Task>;
 
 fn erased<T: OfKind>(callback: TaskCallback<T>) -> TaskEnded {
-    // SAFETY: the two differ in the type behind one pointer, so they are called alike.
+    // SAFETY: the types differ only in a pointer's target, so their ABI is the same.
     // `LocalTask::complete` calls it with a task of this kind.
     unsafe { std::mem::transmute::<TaskCallback<T>, TaskEnded>(callback) }
 }
 
-/// The limit of one kind of tasks, and how many are allocated.
 #[derive(Clone, Copy, Default)]
 struct Room {
     callbacks: Option<(TaskEnded, TaskEnded)>,
@@ -67,7 +65,6 @@ struct Room {
     out: u32,
 }
 
-/// The tasks of a context: how many of each kind there may be, and are.
 #[derive(Default)]
 pub(crate) struct Tasks {
     rooms: [Cell<Room>; KINDS],
@@ -97,7 +94,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// Whether the context has tasks, and so needs an engine.
     pub(crate) fn are_configured(&self) -> bool {
         self.rooms.iter().any(|room| room.get().most != 0)
     }

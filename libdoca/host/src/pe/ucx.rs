@@ -1,4 +1,4 @@
-//! UCX under the engine, made for the first worker that has no ring.
+//! The engine's UCX worker, created for the first worker without a ring.
 
 use std::ptr::NonNull;
 use std::rc::Weak;
@@ -13,7 +13,6 @@ use urom_wire::ucx_context::context;
 use super::Pe;
 use crate::failure::{failure, require_ucx};
 
-/// A UCX worker whose messages go to the engine.
 ///
 /// # Safety
 /// The engine exists whenever this worker is progressed or sends.
@@ -22,8 +21,8 @@ pub(crate) unsafe fn worker(pe: Weak<Pe>) -> ucx::Result<Worker> {
     let engine = NonNull::new(pe.as_ptr().cast_mut());
     ucx.set_am_handler(AM_NOTIFICATIONS, move |message| {
         let Some(pe) = engine else { return };
-        // SAFETY: UCX calls handlers while a worker is progressed or sends, and the caller promises
-        // the engine for that time; a worker that ends calls none.
+        // SAFETY: UCX calls handlers only while a worker is progressed or sends, and the caller
+        // promises a live engine for that time.
         let pe = unsafe { pe.as_ref() };
         match message.data {
             Data::Eager(bytes) => pe.on_notifications(bytes),
@@ -44,17 +43,16 @@ pub(crate) unsafe fn worker(pe: Weak<Pe>) -> ucx::Result<Worker> {
 }
 
 impl Pe {
-    /// The engine's UCX worker.
     pub(crate) fn ucx(&self) -> Result<&Worker, Failure> {
         if let Some(ucx) = self.ucx.get() {
             return Ok(ucx);
         }
         require_ucx()?;
         let broken = |what: &str| failure!(INITIALIZATION, "UCX cannot be used: {what}");
-        // SAFETY: the engine has the worker, and nothing else progresses it. A run's endpoint sends
-        // by it, and a run keeps its engine.
+        // SAFETY: the engine owns the worker and is the only caller of its progress. A run's
+        // endpoint sends by it, and a run keeps its engine alive.
         let make = || unsafe { worker(Weak::clone(&self.me)) };
-        // UCX starts a thread of its own.
+        // UCX starts a thread.
         let ucx = signals::blocked(make).map_err(|error| broken(&error.to_string()))?;
         let fd = ucx.event_fd().map_err(|error| broken(&error.to_string()))?;
         epoll::add(&self.epoll, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)
@@ -62,7 +60,7 @@ impl Pe {
         Ok(self.ucx.get_or_init(|| ucx))
     }
 
-    /// Progresses UCX until something comes, at most `looks` times. Returns whether anything did.
+    /// Progresses UCX until an event, at most `looks` times. Returns whether there was one.
     #[inline]
     pub(super) fn progress_ucx(&self, looks: u32) -> bool {
         let Some(ucx) = self.ucx.get() else { return false };
@@ -74,7 +72,6 @@ impl Pe {
         received
     }
 
-    /// Receives everything that has arrived.
     pub(crate) fn drain(&self) {
         self.rings.drain(|task| self.push_command(task));
         let Some(ucx) = self.ucx.get() else { return };

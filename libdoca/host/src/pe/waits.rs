@@ -1,7 +1,5 @@
-//! The tasks of an engine that wait for a counter.
-//!
-//! Progress looks at the counters. Before the host sleeps, the watcher of `urom-memory` is asked to
-//! wake it: the counter may be changed by another thread or another process.
+//! An engine's tasks that wait for a counter. Progress polls the counters. Before the host sleeps,
+//! `urom-memory` watches them: another thread or process may change a counter.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +11,7 @@ use super::{Context, Pe};
 use crate::event::{Event, Mailbox};
 use crate::pe::local::LocalTask;
 
-/// No run of a context has this number.
+/// Not the number of any run.
 const NO_RUN: u64 = u64::MAX;
 
 struct Caller(Arc<Mailbox>);
@@ -31,7 +29,6 @@ impl Pe {
         self.waiting.borrow_mut().push(task);
     }
 
-    /// Answers the tasks whose counters are what they wait for.
     pub(super) fn look(&self) {
         self.answer_where(|task| task.is_met(), DocaError::SUCCESS);
     }
@@ -49,7 +46,7 @@ impl Pe {
         ended.into_iter().for_each(|task| task.answer(self, code));
     }
 
-    /// Has every counter that is waited for wake the host; whether none is there already.
+    /// Arms all awaited counters to wake the host. False if a condition is already met.
     pub(super) fn watch_all(&self) -> Result<bool, DocaError> {
         self.look();
         let waiting = self.waiting.borrow();

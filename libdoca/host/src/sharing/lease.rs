@@ -1,5 +1,4 @@
-//! The lease of a worker's memory of this process: by it this process learns when the worker uses
-//! that memory no more, however the worker is left or lost.
+//! The lease of a worker's shared memory. Its end means that the worker no longer uses the memory.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,21 +16,19 @@ use urom_wire::memory::{LEASE, Slip, hand_over};
 
 use super::told::Late;
 
-/// How long a plugin may take to return, so that the worker copies nothing any more.
+/// Timeout for plugins to return, after which copies end.
 const LEAVING: Duration = Duration::from_secs(2);
 
 pub(super) struct Lease(UnixStream);
 
 impl Lease {
-    /// Asks for it at the worker's door.
     pub(super) async fn take(door: &Path, ticket: u128) -> io::Result<Lease> {
         hand_over(door, Slip { ticket, share: LEASE }, &[]).await.map(Lease)
     }
 
-    /// Waits until the worker copies nothing of this process any more, but not for ever. Returns
-    /// whether that is so.
+    /// Waits with a timeout until the worker's copies have ended. Returns whether they have.
     pub(super) async fn copies_end(&mut self) -> bool {
-        // A worker that is gone copies nothing, either.
+        // The end of the worker also ends its copies.
         let end = timeout(LEAVING, self.0.read_u8()).await.is_ok();
         if !end {
             log!(
@@ -43,16 +40,16 @@ impl Lease {
         end
     }
 
-    /// Tells of the end of all shares when the worker uses nothing any more.
+    /// Runs the end callbacks when the worker no longer uses the memory.
     pub(super) fn end(self, late: Arc<Late>) {
         let Ok(lease) = self.0.into_std().map(OwnedFd::from) else {
-            // Nobody can know: the memory is kept for ever.
+            // The state is unknown, so the memory is kept forever.
             return std::mem::forget(late);
         };
         if is_over(&lease, false) {
             return late.end();
         }
-        // Seldom: a plugin keeps memory of a host that has left. The control thread may end before.
+        // Rare: a plugin keeps memory of a disconnected host. The control thread may end earlier.
         let kept = Arc::clone(&late);
         let watch = move || {
             while !is_over(&lease, true) {}
@@ -70,7 +67,7 @@ impl Lease {
     }
 }
 
-/// Whether the worker has closed its end; with `waits`, after it did something.
+/// Returns whether the worker has closed its end; with `waits`, first waits for an event.
 fn is_over(lease: &OwnedFd, waits: bool) -> bool {
     let mut word = [0];
     if waits {
@@ -81,7 +78,6 @@ fn is_over(lease: &OwnedFd, waits: bool) -> bool {
             Ok(0) => return true,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::AGAIN) => return false,
-            // The other end is gone.
             Err(_) => return true,
         }
     }

@@ -1,4 +1,4 @@
-//! Prepares the offer of a share: chooses the path, and keeps the reason for a slower one.
+//! Prepares an offer: chooses the path and records why it is not the fastest.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -14,18 +14,15 @@ use super::{Offered, Told};
 use crate::door::WorkerDoor;
 use crate::memory_thread::{MemoryThread, Served};
 
-/// Why the path of a share is slower than the best one for its memory, if it is.
+/// Why a share's path is slower than the best for its memory, if it is.
 pub(super) struct Reason {
     pub(super) best: MemoryPath,
-    /// The reason for a failed visit to the door.
     pub(super) door: Option<String>,
 }
 
-/// A share that was made ready.
 pub(super) struct Made {
     pub(super) share: u64,
     pub(super) told: Told,
-    /// Why it cannot be offered, if so.
     pub(super) offer: Result<Offer, Failure>,
 }
 
@@ -35,7 +32,6 @@ pub(super) struct Offer {
     pub(super) thread: Option<Arc<MemoryThread>>,
 }
 
-/// Tries the paths one after the other.
 pub(super) async fn make_ready(
     share: u64,
     offered: Offered,
@@ -48,7 +44,7 @@ pub(super) async fn make_ready(
     let hand = async |fd: Option<&OwnedFd>| {
         let fd = fd.map(OwnedFd::as_fd);
         let visit = async |path: &Path| {
-            // Only a lease that was taken is kept: the next share tries again.
+            // A failed lease is not kept, so the next share tries again.
             lease.get_or_try_init(|| Lease::take(path, ticket)).await?;
             hand_over(path, slip, fd.as_slice()).await.map(drop)
         };
@@ -83,7 +79,7 @@ pub(super) async fn make_ready(
                 }
             },
         };
-        // Last: no later step can fail and leave the memory served.
+        // Last, so that a later failure cannot leave the memory served.
         thread.serve(Served { ticket, share, address, len, access });
         Ok(offer(place, ucx_address, reason, Some(thread)))
     };

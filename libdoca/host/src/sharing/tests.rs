@@ -1,4 +1,4 @@
-//! Ends of shares when the memory thread has ended.
+//! Ends of shares after the memory thread has ended.
 
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc::{Sender, channel};

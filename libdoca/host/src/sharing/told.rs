@@ -1,4 +1,4 @@
-//! Who waits for the begin or the end of a share.
+//! Callbacks for the begin and the end of a share.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
@@ -9,16 +9,15 @@ use urom_wire::control::Failure;
 
 use crate::failure::failure;
 
-/// Whom to tell how sharing went, once. A drop says that the worker is gone, unless the share has
-/// ended.
+/// A one-shot callback. A drop reports a lost worker, unless the share has ended.
 pub(crate) struct Told {
     callback: Option<MemoryCallback>,
     data: *mut c_void,
-    /// Whether the worker has ended the share: a drop says then that nothing uses the memory.
+    /// The worker has ended the share; a drop then reports that the memory is unused.
     has_ended: bool,
 }
 
-// SAFETY: the host's promise for the callback: any thread may call it.
+// SAFETY: the host allows calls on any thread.
 unsafe impl Send for Told {}
 
 impl Told {
@@ -26,7 +25,6 @@ impl Told {
         Told { callback: Some(callback), data, has_ended: false }
     }
 
-    /// Of a share that the worker has ended.
     pub(super) fn ended(mut self) -> Told {
         self.has_ended = true;
         self
@@ -56,8 +54,7 @@ impl Drop for Told {
     }
 }
 
-/// Those who asked for the end of a share of a worker that was left or lost: they are told when it
-/// uses the memory no more.
+/// End callbacks of a left or lost worker's shares, for when it no longer uses the memory.
 #[derive(Default)]
 pub(crate) struct Late(Mutex<LateTold>);
 
@@ -73,18 +70,17 @@ impl Late {
         if !late.is_over {
             return late.all.push(told);
         }
-        // Not under the lock: it calls the host.
+        // Outside the lock: it calls the host.
         drop(late);
         drop(told.ended());
     }
 
-    /// Nothing uses the memory any more.
     pub(crate) fn end(&self) {
         let mut late = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         late.is_over = true;
         let all = std::mem::take(&mut late.all);
         drop(late);
-        // Not under the lock: each calls the host.
+        // Outside the lock: each calls the host.
         all.into_iter().map(Told::ended).for_each(drop);
     }
 }

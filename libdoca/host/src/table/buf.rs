@@ -1,6 +1,4 @@
-//! `doca_buf_*`: buffers of tasks, and of inventories and pools.
-//!
-//! A task's buffer belongs to its task. It is in no list, and its only reference is the task's.
+//! `doca_buf_*`. A task's buffer is never in a list, and its only reference is the task's.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -16,7 +14,7 @@ use crate::map::descriptor::{Descriptor, host_pointer, pointer};
 use crate::map::told;
 
 impl AnyBuf<'_> {
-    /// The element of an inventory or a pool; `NOT_PERMITTED` for a task's buffer.
+    /// Returns the element of an inventory or pool; `NOT_PERMITTED` for a task's buffer.
     pub(super) fn element(&self) -> Result<Element, DocaError> {
         match self {
             AnyBuf::OfMap(buf) => buf.element(),
@@ -31,7 +29,6 @@ impl AnyBuf<'_> {
         }
     }
 
-    /// The property of an element, or `alone` for a buffer outside of lists.
     fn listed<T>(&self, alone: T, of: impl FnOnce(&Element) -> T) -> Result<T, DocaError> {
         match self {
             AnyBuf::OfMap(buf) => Ok(of(&buf.element()?)),
@@ -46,10 +43,8 @@ fn of_task() -> DocaError {
     DocaError::NOT_PERMITTED
 }
 
-/// Stores a number, if the host wants it.
-///
 /// # Safety
-/// `place` is null or can be written to.
+/// `place` is null or writable.
 unsafe fn put_if_wanted(place: *mut u16, value: u16) -> Result<(), DocaError> {
     if place.is_null() {
         return Ok(());
@@ -107,7 +102,7 @@ functions! {
 
     fn doca_buf_inc_refcount[buf: *mut Buf](before: *mut u16) {
         let count = buf.element()?.retain().map_err(told)?;
-        // SAFETY: NULL, or a place that the host keeps for the result.
+        // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put_if_wanted(before, count) }
     }
 
@@ -116,7 +111,7 @@ functions! {
             AnyBuf::OfMap(buf) => Descriptor::release(buf)?,
             AnyBuf::OfTask(_) => return Err(of_task()),
         };
-        // SAFETY: NULL, or a place that the host keeps for the result.
+        // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put_if_wanted(before, count) }
     }
 

@@ -20,8 +20,7 @@ use crate::table::{
 
 pub(super) use self::doca_task_submit as doca_task_try_submit;
 
-/// `enum doca_task_submit_flag`: send what waits. The other flag changes nothing, because every
-/// task is reported by its own callback.
+/// `enum doca_task_submit_flag`. `OPTIMIZE_REPORTS` is ignored: each task has its own callback.
 const SUBMIT_FLUSH: u32 = 1;
 const SUBMIT_OPTIMIZE_REPORTS: u32 = 2;
 
@@ -130,14 +129,15 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
     capacity: usize,
 ) -> usize {
     let failure = |ctx: Rc<Context>| ctx.with_failure(|failure| failure.text.clone());
-    // SAFETY: NULL, or an object that the host keeps alive in this call; its place has the bytes.
+    // SAFETY: NULL, or an object that the host keeps alive in this call; `text` has `capacity`
+    // bytes.
     guard_or(0, || unsafe { put_text_of(pointer, failure, text, capacity) })
 }
 
-/// Releases a task of any kind, also inside its callback. After an error it stays the caller's.
+/// Releases a task of any kind, also inside its callback. After an error the caller still owns it.
 ///
 /// # Safety
-/// The task is null, or one of this library's.
+/// The task is null, or from this library.
 pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaError {
     guard(|| {
         // SAFETY: NULL, or an object that the host keeps alive in this call.

@@ -24,16 +24,15 @@ pub(super) use self::{
     lacks as doca_ctx_cap_get_num_completion_vectors,
 };
 
-/// Writes a C string.
 ///
 /// # Safety
-/// `place` is null or has room for the text and its NUL.
+/// `place` is null or has space for the text and its NUL.
 unsafe fn write_text(place: *mut c_char, text: &str) -> Result<(), DocaError> {
     present(place)?;
-    // SAFETY: the caller promises the room.
+    // SAFETY: the caller promises the space.
     unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
     let end = place.wrapping_add(text.len());
-    // SAFETY: as above.
+    // SAFETY: the caller promises the space.
     unsafe { put(end, 0) }
 }
 
@@ -48,12 +47,12 @@ functions! {
         );
         refuse_if(found.is_empty(), DocaError::NOT_FOUND)?;
         let len = found.len();
-        // The list ends with NULL, where its destruction finds the length.
+        // NULL-terminated: `doca_devinfo_destroy_list` computes the length.
         let entries = found.into_iter().map(|info| publish(Rc::new(info)));
         let entries: Box<[*mut DevInfo]> = entries.chain([ptr::null_mut()]).collect();
-        // SAFETY: NULL, or a place that the host keeps for the result.
+        // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put(list, Box::into_raw(entries).cast()) }?;
-        // SAFETY: NULL, or a place that the host keeps for the result.
+        // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put(count, u32::try_from(len).unwrap_or(u32::MAX)) }
     }
 
@@ -61,16 +60,16 @@ functions! {
         present(list)?;
         // SAFETY: a list of `doca_devinfo_create_list`, which has at least one entry.
         let first = unsafe { list.read() };
-        // SAFETY: its description, which the host has not destroyed.
+        // SAFETY: an entry of the list, which the host has not destroyed.
         unsafe { borrow::<DeviceInfo, _>(first) }?;
         let is_entry = |at: &usize| {
             let entry = list.wrapping_add(*at);
-            // SAFETY: `doca_devinfo_create_list` ends each list with NULL, where this ends.
+            // SAFETY: `doca_devinfo_create_list` terminates each list by NULL, where this stops.
             !unsafe { entry.read() }.is_null()
         };
         let len = (0..).take_while(is_entry).count();
-        // SAFETY: the box of `doca_devinfo_create_list`, with its length; the host does not use it
-        // again.
+        // SAFETY: the box of `doca_devinfo_create_list` with its length, not used again by the
+        // host.
         let entries = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(list, len + 1)) };
         for info in &entries[..len] {
             // SAFETY: an entry of the list, which had the host's only reference.
@@ -81,12 +80,12 @@ functions! {
 
     fn doca_devinfo_get_ibdev_name[info: *const DevInfo](name: *mut c_char, size: u32) {
         refuse_if(size < IBDEV_NAME_SIZE as u32, DocaError::INVALID_VALUE)?;
-        // SAFETY: the caller's place has 64 bytes or more, and names have at most 63.
+        // SAFETY: the caller's buffer has 64 bytes or more, and names have at most 63.
         unsafe { write_text(name, &info.name) }
     }
 
     fn doca_devinfo_get_pci_addr_str[info: *const DevInfo](address: *mut c_char) {
-        // SAFETY: the caller's place has 13 bytes, and an address has 12.
+        // SAFETY: the caller's buffer has 13 bytes, and an address has 12.
         unsafe { write_text(address, info.shown_pci_address()) }
     }
 
@@ -102,7 +101,7 @@ functions! {
         present(name)?;
         refuse_if(size < IFACE_NAME_SIZE as u32, DocaError::INVALID_VALUE)?;
         let interface = info.interface.as_deref().ok_or(DocaError::NOT_FOUND)?;
-        // SAFETY: the caller's place has 256 bytes or more, and names have at most 255.
+        // SAFETY: the caller's buffer has 256 bytes or more, and names have at most 255.
         unsafe { write_text(name, interface) }
     }
 
@@ -135,7 +134,6 @@ pub(super) unsafe extern "C" fn doca_dev_as_devinfo(dev: *const Dev) -> *mut Dev
     })
 }
 
-/// Writes an address where the host has room for it.
 fn address_into<const N: usize>(
     place: *mut u8,
     size: u32,
@@ -143,6 +141,6 @@ fn address_into<const N: usize>(
 ) -> Result<(), DocaError> {
     present(place)?;
     refuse_if((size as usize) < N, DocaError::INVALID_VALUE)?;
-    // SAFETY: the caller's place has as many bytes.
+    // SAFETY: the caller's buffer has `size` bytes.
     unsafe { put(place.cast(), address()?) }
 }

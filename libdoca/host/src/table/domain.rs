@@ -15,10 +15,8 @@ use crate::handle::{Opaque, present, put};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::domain::{Domain, DomainBuffer};
 
-/// A copy of a handle or key; one of no length may be NULL.
-///
 /// # Safety
-/// `len` bytes can be read at `start`, unless it is NULL.
+/// `start` is NULL or has `len` readable bytes.
 unsafe fn blob(start: *const c_void, len: usize) -> Result<Vec<u8>, Failure> {
     if len == 0 {
         return Ok(Vec::new());
@@ -80,9 +78,9 @@ functions! {
             let what = if workers.is_null() { "workers" } else { "workers' ids" };
             return Err(failure!(INVALID_VALUE, "the domain's {what} are NULL"));
         }
-        // SAFETY: the caller gives `count` ids.
+        // SAFETY: the caller passes `count` ids.
         let ids = unsafe { slice::from_raw_parts(domain_worker_ids, count) };
-        // SAFETY: the caller gives as many workers.
+        // SAFETY: the caller passes `count` workers.
         let workers = unsafe { slice::from_raw_parts(workers, count) };
         let pairs = ids.iter().zip(workers).map(|(id, pointer)| {
             // SAFETY: NULL, or an object that the host keeps alive in this call.

@@ -13,7 +13,6 @@ use crate::handle::{destroy, present, publish, put, share};
 use crate::map::stock::{Inventory, Pool};
 use crate::map::{Map, told};
 
-/// Moves a buffer to another place of its map.
 fn reuse(
     buf: &AnyBuf<'_>,
     address: *mut c_void,
@@ -160,10 +159,9 @@ mod tests {
     use super::*;
     use crate::MEMORY;
 
-    /// Calls a function, which succeeds.
     macro_rules! must {
         ($name:ident($($argument:expr),*)) => {
-            // SAFETY: objects of this library, and places of the test.
+            // SAFETY: objects and variables of the test.
             assert_eq!(unsafe { (MEMORY.$name)($($argument),*) }, DocaError::SUCCESS)
         };
     }

@@ -30,9 +30,9 @@ functions! {
     ) => map {
         present(bytes)?;
         let device = Device::find(dev)?;
-        // Others are refused before anything is read behind the pointer.
+        // Refuses other lengths before it reads the bytes.
         refuse_if(len != Exported::LEN, DocaError::INVALID_VALUE)?;
-        // SAFETY: the caller's bytes, as many as it says.
+        // SAFETY: the caller's bytes, of this length.
         let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), len) };
         // SAFETY: NULL, or the caller's data.
         let user_data = unsafe { user_data.as_ref() }.copied().unwrap_or_default();
@@ -45,7 +45,7 @@ functions! {
         let farewell = map.farewell();
         drop(map);
         if let Some((callback, start, len, cookie)) = farewell {
-            // SAFETY: the host's function, called as it expects. Nothing of the map is left.
+            // SAFETY: the host's function with its arguments, after the map was dropped.
             unsafe { callback(start, len, cookie) };
         }
         Ok(())
@@ -130,7 +130,7 @@ functions! {
     fn doca_mmap_set_permissions[map: *mut Mmap](access: u32) { map.set_access(access) }
 
     fn doca_mmap_enable_thread_safety[map: *mut Mmap]() {
-        // Several inventories may use one map at once in any case.
+        // Maps are always thread-safe.
         map.idle().map(drop)
     }
 }

@@ -1,16 +1,14 @@
-//! The table: one small `extern "C"` function for each of DOCA's. It checks pointers and calls safe
-//! code.
+//! The table: one small `extern "C"` function per DOCA function, which checks pointers.
 
-/// Defines functions of the table: `fn NAME[OBJECT: POINTER, ..](ARGUMENTS) BODY`. The first
-/// arguments are these pointers, and each `OBJECT` what one stands for
-/// ([`Opaque`](crate::handle::Opaque)). A panic stays inside. The form decides what a function
-/// returns:
+/// Defines functions of the table: `fn NAME[OBJECT: POINTER, ..](ARGUMENTS) BODY`. The pointers are
+/// the first arguments, and each `OBJECT` is bound to a pointer's object
+/// ([`Opaque`](crate::handle::Opaque)). Panics are caught. The form determines the result:
 ///
 /// - `BODY`: the code of its `Result`; `INVALID_VALUE` without an object.
-/// - `=> PLACE BODY`: the same, and the body's value is stored at that argument.
-/// - `=> (PLACE, PLACE) BODY`: the same with two values.
+/// - `=> PLACE BODY`: likewise, and stores the body's value at that argument.
+/// - `=> (PLACE, PLACE) BODY`: likewise with two values.
 /// - `-> ANSWER BODY`: the body's value, or the type's default without an object.
-/// - `set fn`: the code of configuring an idle context, which keeps the failure.
+/// - `set fn`: the code of configuring an idle context, which stores a failure.
 macro_rules! functions {
     () => {};
     (set fn $name:ident[$found:ident: $object:ty $(, $more:ident: $of:ty)*](
@@ -32,7 +30,7 @@ macro_rules! functions {
             ) {
                 present($place)?;
                 let value = $body;
-                // SAFETY: NULL, or a place that the host keeps for the result.
+                // SAFETY: NULL, or the host's pointer for the result.
                 unsafe { put($place, value) }
             }
             $($rest)*
@@ -44,7 +42,7 @@ macro_rules! functions {
             fn $name[$($found: $object),*]($($argument: $type),*) => $first {
                 present($second)?;
                 let (first, second) = $body;
-                // SAFETY: NULL, or a place that the host keeps for the result.
+                // SAFETY: NULL, or the host's pointer for the result.
                 unsafe { put($second, second) }?;
                 first
             }
@@ -117,10 +115,10 @@ use self::worker::*;
 
 pub use self::core::task_release;
 
-/// The functions of this library.
+/// Returns the complete table with all extensions.
 ///
-/// The table is complete and has all extensions. Any thread may call the functions. Each object
-/// belongs to one thread at a time, except that a service may be given to workers of other threads.
+/// Any thread may call the functions. Each object belongs to one thread at a time, but workers of
+/// other threads may use a service.
 pub fn api() -> &'static Api {
     &API
 }
@@ -141,8 +139,7 @@ macro_rules! table {
 
 macro_rules! memory {
     ($(fn $name:ident($($argument:tt)*) $(-> $answer:ty)?;)*) => {
-        /// Devices, memory maps, buffers, inventories, pools, sync events and graphs: only C
-        /// programs call them.
+        /// Devices, memory maps, buffers, inventories, pools, sync events and graphs, for C only.
         pub const MEMORY: MemoryApi = MemoryApi { $($name),* };
     };
 }

@@ -1,4 +1,4 @@
-//! A context with its own part, as the functions of its kind use it.
+//! A context with its kind's own part.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -29,10 +29,10 @@ impl<T> Deref for Own<'_, T> {
 }
 
 impl<T> Own<'_, T> {
-    /// Destroys the context if it is idle; `busy` is the code if not.
+    /// Destroys the context if it is idle; otherwise fails with `busy`.
     pub(super) fn destroy(self, busy: DocaError) -> Result<(), DocaError> {
         self.ctx.require_idle().map_err(|_| busy)?;
-        // SAFETY: the host gives its reference back; nothing of `self` is used below.
+        // SAFETY: the host returns its reference, and `self` is not used below.
         let ctx: Rc<Context> = unsafe { withdraw(self.ctx.as_ctx()) }?;
         ctx.retire();
         Ok(())
@@ -40,7 +40,7 @@ impl<T> Own<'_, T> {
 }
 
 impl Own<'_, Worker> {
-    /// Destroys the worker, or has progress do that when it has stopped.
+    /// Destroys the worker, now or when it has stopped.
     pub(super) fn leave(self) -> Result<(), DocaError> {
         if self.ctx.require_idle().is_ok() {
             return self.destroy(DocaError::UNEXPECTED);
@@ -50,7 +50,7 @@ impl Own<'_, Worker> {
     }
 }
 
-/// Has a pointer of C to a context of one kind stand for the context with its own part.
+/// Implements `Opaque` for context kinds, with the context and its own part as result.
 macro_rules! own {
     ($($opaque:ident)*) => {$(
         impl Opaque for host::$opaque {

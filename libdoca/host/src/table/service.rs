@@ -106,15 +106,16 @@ functions! {
         plugin: u64, bytes: *mut c_void, length: *mut usize,
     ) {
         present(length)?;
-        // SAFETY: the caller's place, which holds what there is room for.
+        // SAFETY: the caller's variable, which contains the capacity.
         let room = unsafe { length.read_unaligned() };
         let ctx = service.ctx;
         let description = service.description(ctx, plugin).map_err(|why| ctx.fail(&why))?;
-        // SAFETY: NULL, or a place that the host keeps for the result.
+        // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put(length, description.len()) }?;
         refuse_if(description.len() > room, DocaError::TOO_BIG)?;
         present(bytes)?;
-        // SAFETY: the caller's room for that many bytes, outside of this function's vector.
+        // SAFETY: the caller's buffer has that capacity and does not overlap this function's
+        // vector.
         unsafe { ptr::copy_nonoverlapping(description.as_ptr(), bytes.cast(), description.len()) };
         Ok(())
     }
@@ -164,7 +165,7 @@ functions! {
         task: *mut host::GidTask
     ]() -> *const u64 {
         let ids = task.ids.borrow();
-        // An empty list would have an address at which nothing is.
+        // The pointer of an empty list would dangle.
         if task.is_done() && !ids.is_empty() { ids.as_ptr() } else { ptr::null() }
     }
 }
@@ -173,6 +174,6 @@ pub(super) unsafe extern "C" fn doca_urom_service_get_workers_by_gid_task_alloca
     pointer: *mut host::Service,
     task: *mut *mut host::GidTask,
 ) -> DocaError {
-    // SAFETY: the caller's promises are the same.
+    // SAFETY: the function has the same contract as this one.
     unsafe { doca_urom_service_get_workers_by_gid_task_allocate_init(pointer, 0, None, task) }
 }

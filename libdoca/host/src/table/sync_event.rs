@@ -18,7 +18,6 @@ use crate::map::told;
 use crate::pe::ctx::Context;
 use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
 
-/// This program's location, with a device.
 fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
     let device = Device::find(dev).map_err(|code| {
         failure!(code = code, "the device of a sync event is NULL, closed or none")
@@ -26,7 +25,7 @@ fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
     event.add_location(role, Location::Cpu, Some(device))
 }
 
-/// The counter of another process's event, and the importer's roles.
+/// Imports another process's event. Returns the counter and the importer's roles.
 ///
 /// # Safety
 /// `bytes` is null or has `len` bytes.
@@ -37,9 +36,9 @@ pub(super) unsafe fn import(
 ) -> Result<(Arc<Device>, Counter, u32), DocaError> {
     present(bytes)?;
     let device = Device::find(dev)?;
-    // Others are refused before anything is read behind the pointer.
+    // Refuses other lengths before it reads the bytes.
     refuse_if(len != Counter::EXPORTED_LEN, DocaError::INVALID_VALUE)?;
-    // SAFETY: the caller's bytes, as many as it says.
+    // SAFETY: the caller's bytes, of this length.
     let bytes = unsafe { slice::from_raw_parts(bytes, len) };
     let (counter, roles) = Counter::import_for(bytes).map_err(told)?;
     Ok((device, counter, roles))

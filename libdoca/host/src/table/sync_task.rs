@@ -1,8 +1,5 @@
-//! The tasks of `doca_sync_event` and `doca_mmap_advise`, what a device can do with events, and the
-//! events of other hosts.
-//!
-//! All kinds of tasks share these functions. C has each under one name for each kind, and the
-//! table's types decide the kind.
+//! Tasks of `doca_sync_event` and `doca_mmap_advise`, device capabilities, and remote events. C has
+//! a name per task kind; here the table's types select the kind of a shared function.
 
 use std::ptr;
 use std::rc::Rc;
@@ -19,7 +16,6 @@ use crate::pe::tasks::OfKind;
 use crate::table::sync_event::import;
 
 pub(super) use self::{
-    // Their arguments.
     alloc_wait as doca_sync_event_task_wait_eq_alloc_init,
     alloc_wait as doca_sync_event_task_wait_neq_alloc_init,
     as_task as doca_mmap_advise_task_invalidate_cache_as_doca_task,
@@ -37,7 +33,7 @@ pub(super) use self::{
     get_value as doca_sync_event_task_notify_add_get_inc_val,
     get_value as doca_sync_event_task_wait_eq_get_wait_val,
     get_value as doca_sync_event_task_wait_neq_get_wait_val,
-    // Every device can do these.
+    // Capabilities of all devices.
     is_supported as doca_mmap_advise_cap_task_cache_invalidate_is_supported,
     is_supported as doca_sync_event_cap_is_create_from_export_supported,
     is_supported as doca_sync_event_cap_remote_net_is_create_from_export_supported,

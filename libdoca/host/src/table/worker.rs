@@ -29,8 +29,8 @@ functions! {
     fn doca_urom_worker_destroy[worker: *mut host::Worker]() { worker.destroy(DocaError::IN_USE) }
 
     set fn doca_urom_worker_set_service[worker: *mut host::Worker](of: *mut host::Service) {
-        // SAFETY: the caller's object; another thread may use it, but not end it, and only what is
-        // shared is touched.
+        // SAFETY: the caller's object. Another thread may use but not end it, and only its shared
+        // part is accessed.
         let service = unsafe { host::Service::find(of) }.map_err(|code| {
             failure!(code = code, "the worker's service is NULL or no service")
         })?;
@@ -84,7 +84,7 @@ functions! {
              possible");
         fail_if!(env.is_null(), INVALID_VALUE,
             "a worker's environment of {count} variables is NULL");
-        // SAFETY: the caller gives `count` pointers.
+        // SAFETY: the caller passes `count` pointers.
         let strings = unsafe { slice::from_raw_parts(env, count) };
         let entry = |(at, entry): (usize, &*mut c_char)| {
             // SAFETY: NULL, or a C string that the host keeps unchanged in this call.
@@ -125,13 +125,13 @@ functions! {
         // SAFETY: the caller's structure, which begins with its size.
         let size = unsafe { memory.cast::<usize>().read() };
         refuse_if(size < size_of::<OfferedMemory>(), DocaError::INVALID_VALUE)?;
-        // SAFETY: as long as its size says.
+        // SAFETY: the structure has at least this size.
         let memory = unsafe { memory.read() };
         let done = done.ok_or(DocaError::INVALID_VALUE)?;
         let run = worker.run(worker.ctx)?;
         refuse_if(memory.address.is_null() || memory.len == 0, DocaError::INVALID_VALUE)?;
         let fd = (memory.fd >= 0).then(|| {
-            // SAFETY: the caller's descriptor, which stays open in this call.
+            // SAFETY: the caller's descriptor, which remains open in this call.
             let fd = unsafe { BorrowedFd::borrow_raw(memory.fd) };
             fd.try_clone_to_owned().map(|fd| (fd, memory.fd_offset))
         });
@@ -204,8 +204,7 @@ functions! {
     }
 
     fn doca_urom_worker_cmd_task_get_payload[task: *mut host::CmdTask]() -> *mut Buf {
-        // Not while UCX reads it: from the submit on, and for good if the connection ended in the
-        // middle of that.
+        // NULL while UCX reads it: after submit, and permanently if the connection ended meanwhile.
         if task.sending.get() { ptr::null_mut() } else { as_c(&task.payload) }
     }
 
@@ -254,6 +253,7 @@ pub(super) unsafe extern "C" fn urom_worker_cmd_task_get_failure(
     capacity: usize,
 ) -> usize {
     let failure = |task: CmdTaskRef| Some(task.with_failure(str::to_owned));
-    // SAFETY: NULL, or an object that the host keeps alive in this call; its place has the bytes.
+    // SAFETY: NULL, or an object that the host keeps alive in this call; `text` has `capacity`
+    // bytes.
     guard_or(0, || unsafe { put_text_of(pointer, failure, text, capacity) })
 }

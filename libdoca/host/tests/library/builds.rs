@@ -1,4 +1,4 @@
-//! Which build of a plugin a host was told of, and which one a worker runs.
+//! The build of a plugin that a host got listed, and the build that a worker runs.
 
 use std::ptr::null_mut;
 
@@ -29,7 +29,7 @@ fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
     });
 }
 
-/// Starts a worker that must not run, and says why it does not.
+/// Starts a worker that must not run. Returns its failure.
 fn refusal(service: &TestService, engine: &Engine, id: u64) -> String {
     let worker = TestWorker::new(service.raw, engine, id, 4);
     assert_eq!(c!(doca_ctx_start(worker.ctx)), DocaError::IN_PROGRESS);
@@ -50,7 +50,7 @@ fn a_host_that_was_told_of_another_build_than_a_worker_runs_is_refused() {
     plugins.replace("obedient", &["-DVERSION=2"]);
     let text = refusal(&before, &engine, 2);
     has(&text, &["worker 2 runs another build of the plugin `obedient`"]);
-    // Hosts that come now are told of the new build, and worker 1 runs the old one.
+    // New hosts get the new build listed, but worker 1 runs the old build.
     let after = TestService::start(&At::Address(uromd.address), &engine);
     let text = refusal(&after, &engine, 1);
     has(&text, &["worker 1 runs another build"]);

@@ -1,4 +1,4 @@
-//! The life of contexts: starts that fail, stops at any time, ids, limits, wrong orders.
+//! Context lifecycle: failing starts, stops at any time, ids, limits, wrong orders.
 
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState};
@@ -49,14 +49,13 @@ fn a_failed_start_ends_idle_with_a_reason_and_can_be_repeated() {
         assert_eq!(state(second.ctx), CtxState::IDLE);
         assert!(failure(second.ctx).contains('3'), "{}", failure(second.ctx));
         engine.is_quiet(1000);
-        // With another id the same context starts, and the environment arrives.
+        // With another id the context starts, and the environment arrives.
         assert_eq!(c!(doca_urom_worker_set_id(second.raw, 4)), OK);
         second.run(engine);
         assert_eq!(failure(second.ctx), "");
         second.submit(&[&op::GETENV.to_le_bytes()[..], b"UROM_A\0"].concat());
         assert_eq!(engine.done().response.as_deref(), Some(&b"some value"[..]));
         second.end(engine);
-        // A plugin that does not exist.
         let third = TestWorker::new(service.raw, engine, 9, 1);
         assert_eq!(c!(doca_urom_worker_set_plugins(third.raw, 1 << 61)), OK);
         assert_eq!(c!(doca_ctx_start(third.ctx)), DocaError::IN_PROGRESS);
@@ -78,7 +77,7 @@ fn a_worker_can_be_stopped_while_it_starts() {
                 }
             }
             worker.stop(engine);
-            // The same id can be had again afterwards.
+            // The id is available again.
             worker.run(engine);
             worker.echo(engine, 1);
             worker.end(engine);
@@ -103,7 +102,7 @@ fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
             for done in take_done() {
                 match done.status {
                     DocaError::SHUTDOWN => flushed.push(done.task),
-                    // What the neighbour sent is not touched by all this.
+                    // The neighbour's tasks are not affected.
                     status => {
                         assert_eq!(
                             (status, done.response.map(|bytes| bytes.len())),

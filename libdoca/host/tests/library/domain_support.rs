@@ -1,4 +1,4 @@
-//! Domains in the words of the table, and what the seeker plugin finds of them.
+//! Domains by the table's functions, and the seeker plugin's view of them.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -10,7 +10,6 @@ use crate::processes::{Plugins, Uromd};
 use crate::rally::{Party, Rally};
 use crate::support::{At, Engine, OK, TestService, TestWorker, destroy, failure, state, until};
 
-/// The seeker plugin's operations, as in `tests/plugins/seeker.c`.
 pub mod op {
     pub const OWN: u64 = 0;
     pub const ADDR: u64 = 1;
@@ -24,7 +23,6 @@ pub mod op {
     pub const RETURN: u64 = 9;
 }
 
-/// The same body for a daemon of its own and for the embedded service.
 pub fn with_seekers(body: impl Fn(&At<'_>)) {
     let plugins = Plugins::seekers();
     let uromd = Uromd::start(&plugins);
@@ -32,7 +30,6 @@ pub fn with_seekers(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
-/// An engine and workers, at a daemon of its own and at the embedded service.
 pub fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
     with_seekers(|at| {
         let engine = Engine::new();
@@ -42,7 +39,6 @@ pub fn with_workers<const N: usize>(body: impl Fn(&Engine, [TestWorker; N])) {
     });
 }
 
-/// An engine with a service and a worker.
 pub fn with_one(body: impl FnOnce(&Engine, &TestService, TestWorker)) {
     let plugins = Plugins::seekers();
     let engine = Engine::new();
@@ -58,7 +54,6 @@ pub struct Two<'a> {
     pub parties: [Box<Party>; 2],
 }
 
-/// Runs with two participants. Their workers have the ids 1 and 2.
 pub fn with_two(body: impl FnOnce(&TestService, &mut Two<'_>)) {
     with_one(|engine, service, worker| {
         let other = Engine::new();
@@ -70,32 +65,28 @@ pub fn with_two(body: impl FnOnce(&TestService, &mut Two<'_>)) {
 }
 
 impl Two<'_> {
-    /// A domain of each participant, with its worker under an id.
     pub fn domains(&self, ids: [u64; 2]) -> [TestDomain; 2] {
         [0, 1].map(|at| {
             TestDomain::new(self.engines[at], &self.parties[at], &[(ids[at], self.workers[at])])
         })
     }
 
-    /// Starts both and progresses until none is starting; how many nonzero calls each had.
+    /// Runs both starts to their ends. Returns the counts of nonzero progress calls.
     pub fn together(&self, domains: &[TestDomain; 2]) -> Vec<u32> {
         domains.iter().for_each(TestDomain::start);
         together(&[(self.engines[0], &domains[0]), (self.engines[1], &domains[1])])
     }
 
-    /// Starts both, which then run.
     pub fn meet(&self, domains: &[TestDomain; 2]) {
         domains.iter().for_each(TestDomain::start);
         meet(&[(self.engines[0], &domains[0]), (self.engines[1], &domains[1])]);
     }
 
-    /// Nothing happens at either.
     pub fn is_quiet(&self) {
         self.engines.iter().for_each(|engine| engine.is_quiet(1000));
     }
 }
 
-/// A domain context.
 #[derive(Clone, Copy)]
 pub struct TestDomain {
     pub raw: *mut Domain,
@@ -103,7 +94,7 @@ pub struct TestDomain {
 }
 
 impl TestDomain {
-    /// Connected, and without anything else.
+    /// A connected domain without configuration.
     pub fn bare(engine: &Engine) -> TestDomain {
         let mut raw = null_mut();
         assert_eq!(c!(doca_urom_domain_create(&mut raw)), OK);
@@ -112,8 +103,7 @@ impl TestDomain {
         TestDomain { raw, ctx }
     }
 
-    /// With functions and workers. Everything it is given is gone, or overwritten, when this
-    /// returns.
+    /// A configured domain. All arguments are freed or overwritten afterwards.
     pub fn new(engine: &Engine, party: &Party, workers: &[(u64, TestWorker)]) -> TestDomain {
         let domain = TestDomain::bare(engine);
         let mut oob = party.oob();
@@ -158,21 +148,19 @@ impl TestDomain {
         assert_eq!(state(self.ctx), CtxState::STARTING);
     }
 
-    /// Starts and waits until it runs.
     pub fn run(&self, engine: &Engine) {
         self.start();
         assert_eq!(engine.next(), 1);
         assert_eq!(state(self.ctx), CtxState::RUNNING, "{}", failure(self.ctx));
     }
 
-    /// Starts and waits until that fails; why.
+    /// Starts and returns the failure.
     pub fn fail(&self, engine: &Engine) -> (DocaError, String) {
         self.start();
         assert_eq!(engine.next(), 1);
         self.reason()
     }
 
-    /// Why it is idle.
     pub fn reason(&self) -> (DocaError, String) {
         assert_eq!(state(self.ctx), CtxState::IDLE);
         (x!(urom_ctx_get_failure_code(self.ctx)), failure(self.ctx))
@@ -193,8 +181,7 @@ impl TestDomain {
     }
 }
 
-/// Progresses engines of this thread in turn, until each domain runs; each gives one nonzero
-/// progress.
+/// Progresses engines of this thread in turn until all domains run, with one nonzero progress each.
 pub fn meet(all: &[(&Engine, &TestDomain)]) {
     let seen = together(all);
     for ((_, domain), seen) in all.iter().zip(seen) {
@@ -202,8 +189,8 @@ pub fn meet(all: &[(&Engine, &TestDomain)]) {
     }
 }
 
-/// Progresses engines of this thread in turn, until no domain is starting; how many nonzero calls
-/// each had.
+/// Progresses engines of this thread in turn until the starts are over. Returns the counts of
+/// nonzero progress calls.
 pub fn together(all: &[(&Engine, &TestDomain)]) -> Vec<u32> {
     let mut seen = vec![0; all.len()];
     until("the exchange does not end", || {
@@ -215,7 +202,6 @@ pub fn together(all: &[(&Engine, &TestDomain)]) -> Vec<u32> {
     seen
 }
 
-/// A worker with all three seekers.
 pub fn seeker(service: *mut Service, engine: &Engine, id: u64) -> TestWorker {
     let worker = TestWorker::new(service, engine, id, 8);
     assert_eq!(c!(doca_urom_worker_set_plugins(worker.raw, 7)), OK);
@@ -223,7 +209,6 @@ pub fn seeker(service: *mut Service, engine: &Engine, id: u64) -> TestWorker {
     worker
 }
 
-/// What a plugin of a worker answers.
 pub fn ask_plugin(
     engine: &Engine,
     worker: &TestWorker,
@@ -237,19 +222,17 @@ pub fn ask_plugin(
     (done.status, done.response.unwrap())
 }
 
-/// What the first plugin of a worker answers.
 pub fn ask(engine: &Engine, worker: &TestWorker, op: u64, a: u64, b: u64) -> (DocaError, Vec<u8>) {
     ask_plugin(engine, worker, 1, [op, a, b])
 }
 
-/// The segment that a look-up finds.
 pub fn segment(engine: &Engine, worker: &TestWorker, id: u64, va: u64) -> Result<i32, DocaError> {
     let (code, bytes) = ask(engine, worker, op::SEG, id, va);
     code.check()?;
     Ok(i32::from_le_bytes(bytes.try_into().unwrap()))
 }
 
-/// What a look-up of a handle should answer: length, sum, first bytes.
+/// The expected answer for a handle: length, sum, first bytes.
 pub fn handle(bytes: &[u8]) -> (DocaError, Vec<u8>) {
     let step = |total: u64, byte: &u8| total.wrapping_mul(31).wrapping_add(u64::from(*byte));
     let sum = bytes.iter().fold(0, step);

@@ -1,4 +1,4 @@
-//! Domains as contexts: states, setters, and what stops of every kind leave behind.
+//! Domains as contexts: states, setters, and the state after each kind of stop.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
         assert_eq!(c!(doca_ctx_set_state_changed_cb(domain.ctx, Some(note_change))), OK);
         for times in 1..=3 {
             domain.run(engine);
-            // Nothing more is to be seen until a task completes.
+            // Progress is quiet until a task completes.
             engine.is_quiet(20_000);
             assert_eq!(party.counts(), (ROUNDS * times, ROUNDS * times));
             assert_eq!(c!(doca_ctx_start(domain.ctx)), BAD);
@@ -121,7 +121,6 @@ fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
             let domain = TestDomain::new(&engine, &party, &[(1, worker)]);
             domain.start();
             engine.is_quiet(1000);
-            // Others go on.
             for _ in 0..100 {
                 ask(&engine, &worker, op::OWN, 0, 0);
             }
@@ -138,7 +137,7 @@ fn an_exchange_that_is_never_over_holds_nothing_up_and_can_be_stopped() {
             assert_eq!(party.counts(), (round + 1, round + 1), "nothing is called after a stop");
             assert!(party.is_called_by_this_thread());
         }
-        // Before the first progress nothing was called at all.
+        // Nothing is called before the first progress.
         let party = Rally::new(1).party(0);
         let domain = TestDomain::new(&engine, &party, &[(1, worker)]);
         domain.start();
@@ -174,8 +173,7 @@ fn a_start_that_was_stopped_leaves_nothing_behind_for_the_next() {
     with_one(|engine, _, worker| {
         let party = Rally::new(1).party(0);
         let domain = TestDomain::new(engine, &party, &[(1, worker)]);
-        // Stopped after ever more steps: in an exchange, with the table under way, with the answer
-        // waiting.
+        // Stops after more and more steps: in an exchange, during the table, before the answer.
         for steps in (0..60).chain([1000, 10_000]) {
             party.gathers.store(0, Ordering::Relaxed);
             domain.start();

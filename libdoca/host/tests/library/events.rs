@@ -1,5 +1,4 @@
-//! The event handle: a host that sleeps is woken by everything it waits for, and by nothing for
-//! long.
+//! The event handle: all awaited events wake a sleeping host, without lasting spurious wake-ups.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -19,7 +18,6 @@ fn handle(engine: &Engine) -> i32 {
     fd
 }
 
-/// Whether the handle becomes readable in time.
 fn is_readable(fd: i32, within: Duration) -> bool {
     // SAFETY: the engine's descriptor, which is open as long as the engine.
     let fd = unsafe { BorrowedFd::borrow_raw(fd) };
@@ -28,7 +26,6 @@ fn is_readable(fd: i32, within: Duration) -> bool {
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).unwrap() == 1
 }
 
-/// Sleeps once, but not longer than this; whether the host was woken.
 pub fn nap(engine: &Engine, longest: Duration) -> bool {
     let fd = handle(engine);
     assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
@@ -37,7 +34,7 @@ pub fn nap(engine: &Engine, longest: Duration) -> bool {
     woken
 }
 
-/// Sleeps until `done`, as a host does; how often it was woken.
+/// Sleeps until `done`. Returns the number of wake-ups.
 fn sleep_until(engine: &Engine, done: impl Fn() -> bool) -> usize {
     let (fd, deadline) = (handle(engine), Instant::now() + PATIENCE);
     let mut woken = 0;
@@ -82,7 +79,6 @@ fn an_idle_engine_lets_its_host_sleep() {
     with_both_workers(|engine, _, _| {
         let (fd, begin) = (handle(engine), Instant::now());
         let mut woken = 0;
-        // Over several heartbeats.
         while begin.elapsed() < Duration::from_millis(2500) {
             assert_eq!(engine.progress(), 0);
             assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
@@ -103,7 +99,7 @@ fn what_is_ready_already_wakes_at_once() {
         }
         worker.submit(&command(op::RELEASE, 0));
         assert_eq!(engine.next(), 1);
-        // Three completions are left, and no new event will come for them.
+        // Three completions remain, and further events will not come for them.
         let fd = handle(engine);
         for left in (0..3).rev() {
             assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
@@ -112,7 +108,7 @@ fn what_is_ready_already_wakes_at_once() {
             assert_eq!(engine.next(), 1);
             assert_eq!(engine.in_flight(), left);
         }
-        // A stop whose last event is made by the host's own release.
+        // A stop whose last event is caused by the host's own release.
         take_done();
         let kept = worker.allocate().unwrap();
         assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
@@ -128,14 +124,14 @@ fn what_is_ready_already_wakes_at_once() {
 fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long() {
     with_both_workers(|engine, _, worker| {
         let fd = handle(engine);
-        // What is left of the start.
+        // Events of the start.
         engine.is_quiet(1000);
         for word in 0..50 {
             assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
-            // The second waits for company while the first is unanswered.
+            // The second is batched while the first is unanswered.
             worker.submit(&command(op::HOLD, word));
             worker.submit(&command(op::RELEASE, word));
-            // DOCA's order: request, submit, wait. Nothing but the two answers ends this.
+            // DOCA's order: request, submit, wait. Only the two answers end the wait.
             while engine.in_flight() > 0 {
                 assert!(is_readable(fd, PATIENCE), "nobody wakes the host");
                 assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
@@ -151,7 +147,7 @@ fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long()
 #[test]
 fn answers_that_a_progress_after_the_request_left_wake_the_host() {
     let plugins = Plugins::obedient();
-    // As on this machine, and over TCP, whose descriptor is quiet once everything is received.
+    // The loopback device, and TCP, whose descriptor is quiet once everything is received.
     for (listen, tcp) in [("127.0.0.1:0", false), ("127.0.0.2:0", true)] {
         let uromd = Uromd::start_at(listen, &plugins, &[]);
         let engine = Engine::new();
@@ -167,8 +163,8 @@ fn answers_that_a_progress_after_the_request_left_wake_the_host() {
             assert_eq!(engine.next(), 1);
             let left = engine.in_flight();
             assert!(left > 0);
-            // A progress in the meantime, by another part of the program, took more than it
-            // delivered. At once: some event that has nothing to do with it comes sooner or later.
+            // The progress meanwhile received more than it delivered. Readable at once, because
+            // unrelated events come sooner or later.
             assert!(
                 is_readable(fd, Duration::ZERO),
                 "{left} answers wait, and nobody wakes the host (tcp: {tcp})"

@@ -1,5 +1,4 @@
-//! The exchange of a domain that starts: of any size, with functions that fail, and with
-//! participants that send nonsense.
+//! The exchange of a starting domain: all sizes, failing functions, and malformed data.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,7 +14,7 @@ use crate::support::{Engine, OK, TestService, has, state, until};
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
-/// A blob's length, which leaves no room for another.
+/// A blob length that exceeds the limit together with any other.
 const TOO_LONG: [u8; 8] = (1_u64 << 26).to_le_bytes();
 
 #[test]
@@ -36,7 +35,7 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
                 assert_eq!(gathers, frees, "{name} {round}");
                 engine.is_quiet(1000);
                 domain.stop();
-                // With what works it works.
+                // It succeeds without the fault.
                 party.fault = None;
                 party.gathers.store(0, Ordering::Relaxed);
                 domain.run(engine);
@@ -46,7 +45,7 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
     });
 }
 
-/// How the first participant ended where the second sends what `tamper` makes of it.
+/// Returns the first participant's result if `tamper` changes the second's blocks.
 fn tampered(
     two: &mut Two<'_>,
     tamper: impl Fn(usize, &mut Vec<u8>) + Send + Sync + 'static,
@@ -59,7 +58,7 @@ fn tampered(
     assert_eq!(counterpart.add(0x10_0000, 4096, &[1; 100], &[2; 30]), OK);
     domain.start();
     counterpart.start();
-    // For one that gave up in the first round the other waits for ever: its host has to stop it.
+    // After a failure in the first round the other side waits until its host stops it.
     let mut seen = 0;
     until("the exchange does not end", || {
         two.engines[1].progress();
@@ -104,7 +103,7 @@ fn what_another_participant_sends_is_not_believed() {
             assert_eq!(failed, code, "{text}");
             has(&text, &["participant 1"]);
         }
-        // A size that is too short, or too long, for what comes.
+        // The size is too short or too long for the blob.
         for by in [-1_i64, 1] {
             let (failed, text) = run(Box::new(move |round, bytes: &mut Vec<u8>| {
                 if round == 0 {
@@ -115,7 +114,7 @@ fn what_another_participant_sends_is_not_believed() {
             .unwrap_err();
             assert_eq!(failed, io, "{text}");
         }
-        // Any byte of the description. It is a valid one or a failure, and always one or the other.
+        // Any byte of the description: the result is a valid description or a failure.
         let mut ran = 0;
         for at in 0..150 {
             let result = run(Box::new(move |round, bytes: &mut Vec<u8>| {
@@ -130,7 +129,6 @@ fn what_another_participant_sends_is_not_believed() {
     });
 }
 
-/// Both participants' starts fail with the same code and words.
 fn both_fail(two: &Two<'_>, domains: [TestDomain; 2], code: DocaError, words: &str) {
     two.together(&domains);
     for domain in domains {
@@ -174,7 +172,7 @@ fn megabytes_of_handles_are_exchanged_and_found() {
         let parties = [rally.party(0), rally.party(1)];
         let domains = [0, 1]
             .map(|at| TestDomain::new(&engines[at], &parties[at], &[(at as u64, workers[at])]));
-        // The first would not fit a control message, the last is a small part of one.
+        // The first exceeds a control message, the last is a small part of one.
         let memh = |at: usize, which: usize| vec![(at * 10 + which + 1) as u8; (1 << 20) >> which];
         let mkey = |at: usize, which: usize| format!("key {which} of {at}").into_bytes();
         for (at, domain) in domains.iter().enumerate() {
@@ -235,14 +233,13 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
             assert!(crate::events::nap(engine, Duration::from_secs(1)), "nobody wakes the host");
             woken += 1;
         }
-        // Once a millisecond, on a machine that may be busy with other things.
+        // Once a millisecond, on a possibly busy machine.
         assert!((20..=600).contains(&woken), "{woken}");
         domain.end();
         engine.is_quiet(1000);
         let stray =
             (0..10).filter(|_| crate::events::nap(engine, Duration::from_millis(50))).count();
         assert!(stray <= 3, "{stray}");
-        // One that is over at once, by a host that only sleeps.
         let party = Rally::new(1).party(0);
         let domain = TestDomain::new(engine, &party, &[(1, worker)]);
         domain.start();
@@ -257,7 +254,7 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
 #[test]
 fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
     with_two(|_, two| {
-        // The second's worker keeps what its plugins may have looked up, and has little room left.
+        // The second's worker keeps looked-up data and is nearly full.
         for round in 0..4 {
             let alone = Rally::new(1).party(0);
             let before = TestDomain::new(two.engines[1], &alone, &[(1, two.workers[1])]);
@@ -280,7 +277,7 @@ fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
             has(&text, &words);
         }
         two.is_quiet();
-        // It was there at the first's worker, for a moment.
+        // It existed briefly at the first's worker.
         let found = || ask(two.engines[0], &two.workers[0], op::ADDR, 2, 0).0;
         until("it is still there", || found() == DocaError::NOT_FOUND);
         domains.into_iter().for_each(TestDomain::end);
@@ -316,7 +313,7 @@ fn a_start_that_is_taken_back_half_way_leaves_the_worker_to_others() {
         for _ in 0..3 {
             parties.iter().for_each(|party| party.gathers.store(0, Ordering::Relaxed));
             parties.iter().for_each(|party| party.frees.store(0, Ordering::Relaxed));
-            // The table of one is on its way, that of the other is next.
+            // One table is being sent, the other is next.
             long.start();
             while parties[0].counts() != (2, 2) {
                 engine.progress();

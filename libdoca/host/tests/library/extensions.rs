@@ -1,5 +1,4 @@
-//! Extensions: ends that are read in place, deadlines, cancelling, several completions in one call,
-//! and workers that are left to their engine.
+//! Extensions: in-place ends, deadlines, cancelling, batched completions, and abandoned workers.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,6 @@ fn end_of(task: *mut CmdTask) -> *const CmdTaskEnd {
     x!(urom_worker_cmd_task_get_end(task))
 }
 
-/// One call that may deliver several commands.
 fn many(engine: &Engine) -> u32 {
     x!(urom_pe_progress_many(engine.0))
 }
@@ -47,7 +45,7 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
             assert_eq!(c!(doca_task_submit(as_task(task))), OK);
             let done = engine.done();
             assert_eq!(end_of(task), end);
-            // SAFETY: the place is the task's, which is complete.
+            // SAFETY: the pointer belongs to the task, which is complete.
             let CmdTaskEnd { status: read, given_up, response, length } = unsafe { end.read() };
             assert_eq!((read, given_up, done.status), (status, 0, status));
             let bytes = (!response.is_null()).then(|| {
@@ -120,7 +118,7 @@ fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         let [cancelled, forgotten] = [(); 2].map(|()| hold(worker, Duration::ZERO));
         assert_eq!(engine.done().status, DocaError::TIME_OUT);
         assert!(began.elapsed() >= SHORT);
-        // SAFETY: the place is the task's, which is complete.
+        // SAFETY: the pointer belongs to the task, which is complete.
         assert_eq!(unsafe { end_of(late).read() }.given_up, 1);
         assert_eq!(c!(doca_task_submit(as_task(late))), DocaError::INVALID_VALUE);
         assert_eq!(c!(doca_urom_worker_cmd_task_release(late)), OK);
@@ -185,7 +183,7 @@ fn a_deadline_wakes_a_host_that_sleeps_as_does_a_time_that_it_named() {
         let request = || assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
         hold(worker, Duration::from_secs(3600));
         for early in [false, true] {
-            // The deadline is set before the request, or after it.
+            // The deadline is set before or after the request.
             let began = Instant::now();
             if early {
                 hold(worker, SHORT);
@@ -225,7 +223,7 @@ fn a_task_has_an_area_that_stays_as_long_as_its_worker() {
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
         engine.done();
         worker.stop(engine);
-        // SAFETY: it stays until the worker is destroyed.
+        // SAFETY: the area is valid until the worker is destroyed.
         assert_eq!(unsafe { area.read() }, [7; CMD_TASK_AREA]);
     });
 }
@@ -247,6 +245,6 @@ fn a_worker_that_is_left_is_destroyed_by_its_engine() {
                 engine.is_quiet(100);
             }
         }
-        // The service may go before the second one, and the engine's end waits for that.
+        // The service may end before the second worker; the engine's end waits for it.
     });
 }

@@ -1,4 +1,4 @@
-//! A host and its key: what is read, when, and what the reasons say.
+//! A host and its key file: when it is read, and the failures.
 
 use std::ffi::CString;
 use std::fs;
@@ -24,7 +24,6 @@ fn set_key_file(service: &TestService, path: &Path) -> DocaError {
     x!(urom_service_set_key_file(service.raw, path.as_ptr()))
 }
 
-/// Starts a service that was given a key file, or none; why it did not.
 fn start(
     at: &At<'_>,
     key: Option<&Path>,
@@ -48,7 +47,7 @@ fn start(
 fn one_command(engine: &Engine, service: &TestService) {
     let worker = TestWorker::start(service.raw, engine, 1, 1);
     worker.echo(engine, 1);
-    // Its key is that of its worker only, so a second one has another.
+    // Each worker has its own key, so a second worker has another.
     let second = TestWorker::start(service.raw, engine, 2, 1);
     second.end(engine);
     worker.end(engine);
@@ -58,7 +57,7 @@ fn one_command(engine: &Engine, service: &TestService) {
 fn a_host_that_holds_the_key_gets_workers_on_every_address() {
     let (plugins, directory) = (Plugins::obedient(), tempfile::tempdir().unwrap());
     let right = key(directory.path(), "right", 1, 0o600);
-    // On an unspecified address workers are found by the daemon's.
+    // With an unspecified address, workers are at the daemon's address.
     for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
         let uromd = Uromd::start_at(listen, &plugins, &["--key-file", right.to_str().unwrap()]);
         let address = ([127, 0, 0, 1], uromd.address.port()).into();
@@ -92,7 +91,7 @@ fn a_file_that_is_no_key_fails_the_start_before_anybody_is_asked() {
     key(directory.path(), "open", 1, 0o640);
     fs::write(at("short"), "short").unwrap();
     fs::set_permissions(at("short"), fs::Permissions::from_mode(0o600)).unwrap();
-    // Nobody listens there, which would be another reason.
+    // Nothing listens there, which would be another failure.
     let address = ([127, 0, 0, 1], 1).into();
     for (name, expected, part) in [
         ("open", DocaError::NOT_PERMITTED, "mode 0640"),

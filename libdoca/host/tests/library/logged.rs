@@ -1,4 +1,4 @@
-//! What the library logs on this thread.
+//! Captures the library's log of this thread.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,6 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Lines with their levels.
 pub type Lines = Vec<(Level, String)>;
 
 #[derive(Default)]
@@ -46,7 +45,6 @@ impl Subscriber for Capture {
     fn exit(&self, _: &Id) {}
 }
 
-/// What `call` gives, and what the library logs on this thread meanwhile.
 pub fn logged<T>(call: impl FnOnce() -> T) -> (T, Lines) {
     let capture = Capture::default();
     let lines = Arc::clone(&capture.0);

@@ -1,4 +1,4 @@
-//! What plugins find of domains, when, and for how long.
+//! When plugins find a domain's data.
 
 use std::sync::mpsc;
 use std::time::Instant;
@@ -142,7 +142,7 @@ fn plugins_find_the_member_of_the_newest_domain_that_runs() {
         assert_eq!(ask(engine, &other, op::MKEY, 6, 0), handle(b"k"), "the first's alone");
         different.stop();
         assert_eq!(segment(engine, &worker, 9, 0x1000), Err(DocaError::NOT_FOUND));
-        // The id is there until the last of them is over.
+        // The id exists until the last domain ends.
         first.stop();
         assert_eq!(segment(engine, &worker, 5, 0x100f), Ok(0));
         assert_eq!(segment(engine, &worker, 5, 0x1010), Err(DocaError::NOT_FOUND));
@@ -171,7 +171,7 @@ fn a_host_that_leaves_takes_its_domains_along() {
         });
         let found = |id| ask(&engines[0], &workers[0], op::ADDR, id, 0).0;
         assert_eq!((found(0), found(1)), (OK, OK));
-        // Without a word about its domain, which keeps running without it.
+        // The domain is not notified and keeps running without the worker.
         workers[1].stop(&engines[1]);
         assert_eq!(state(domains[1].0.ctx), CtxState::RUNNING);
         until("it is still there", || found(1) != OK);
@@ -196,14 +196,14 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     assert_eq!(engine.next(), 1, "the worker goes");
     assert_eq!(state(right.ctx), CtxState::IDLE);
     assert_eq!(state(domain.ctx), CtxState::STARTING, "others may wait for this process");
-    // The other participant comes at last: another engine, for it would wait for this one.
+    // The other participant joins late, on another engine, because its start would block this one.
     let other = Engine::new();
     let there = seeker(service.raw, &other, 2);
     let counterpart = TestDomain::new(&other, &late, &[(2, there)]);
     counterpart.start();
     crate::domain_support::together(&[(&engine, &domain), (&other, &counterpart)]);
     let (code, text) = domain.reason();
-    // Whoever notices first: the stream or UCX.
+    // The stream or UCX notices first.
     assert!(matches!(code, DocaError::CONNECTION_RESET | DocaError::TIME_OUT), "{code}");
     has(&text, &["could not start at worker 1"]);
     assert!(text.contains(&failure(right.ctx)), "{text}");
@@ -215,7 +215,7 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     });
     domain.destroy();
     right.destroy();
-    // One that runs stays, for its other workers.
+    // A running domain remains for its other workers.
     let solo = Rally::new(1).party(0);
     let again = TestDomain::new(&other, &solo, &[(2, there)]);
     again.run(&other);

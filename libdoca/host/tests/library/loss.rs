@@ -1,5 +1,4 @@
-//! Peers that are killed or stopped: every task ends with an error, contexts leave RUNNING, the
-//! rest goes on.
+//! Killed or stopped peers: all tasks fail, contexts leave RUNNING, the rest continues.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,6 @@ use crate::support::{
     until,
 };
 
-/// The process of a worker with the obedient plugin.
 pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
     worker.submit(&command(op::PID, 0));
     assert_eq!(engine.next(), 1);
@@ -21,8 +19,7 @@ pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
     Pid::from_raw(u64::from_le_bytes(pid.try_into().unwrap()) as i32).unwrap()
 }
 
-/// 16 tasks in flight, and `end` for the process they are at: all complete with `code` within
-/// `limit`.
+/// All 16 tasks in flight at the ended process must fail with `code` within `limit`.
 fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
     let (_plugins, _uromd, engine, service) = daemon();
     let worker = TestWorker::start(service.raw, &engine, 1, 32);
@@ -50,7 +47,6 @@ fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
     engine.is_quiet(1000);
-    // The rest of the service works.
     other.echo(&engine, 3);
     let _ = kill_process(pid, Signal::KILL);
     TestWorker::start(service.raw, &engine, urom_abi::WORKER_ID_ANY, 1);
@@ -65,7 +61,7 @@ fn a_killed_worker_is_noticed_within_a_second() {
 #[test]
 fn a_stopped_worker_is_noticed_within_five_seconds() {
     let stop = |pid| kill_process(pid, Signal::STOP).unwrap();
-    // The daemon kills what does not answer it, and may be the first to notice.
+    // The daemon kills unresponsive workers and may notice first.
     lose(stop, &[DocaError::TIME_OUT, DocaError::CONNECTION_RESET], Duration::from_secs(5));
 }
 
@@ -87,7 +83,6 @@ fn commands_that_ucx_could_not_send_yet_end_with_the_worker() {
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     assert_eq!(engine.next(), 1);
     assert_eq!(state(worker.ctx), CtxState::IDLE);
-    // The next one is served by the same engine.
     let next = TestWorker::start(service.raw, &engine, 2, 1);
     next.submit(&payload[8..]);
     assert_eq!(engine.done().status, OK);
@@ -109,8 +104,8 @@ fn answers_that_came_before_the_loss_are_delivered() {
     }
     engine.is_quiet(100_000);
     worker.submit(&command(op::RELEASE, 0));
-    // Sends it. This host does not look before the worker is gone; another shows that the worker
-    // has answered.
+    // Sends it. This host does not progress until the worker has ended; the second context shows
+    // that the worker has answered.
     assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
     let other_engine = Engine::new();
     let other = TestWorker::start(service.raw, &other_engine, 1, 1);
@@ -162,11 +157,9 @@ fn a_service_whose_daemon_is_killed_goes_idle_with_a_reason() {
     let text = failure(service.ctx);
     has(&text, &[&uromd.address.to_string()]);
     engine.is_quiet(1000);
-    // Nobody is there now.
     assert_ne!(c!(doca_ctx_start(service.ctx)), OK);
 }
 
-/// Has the worker answer the one command that it holds.
 fn let_go(engine: &Engine, worker: &TestWorker) {
     worker.submit(&command(op::RELEASE, 0));
     for _ in 0..2 {
@@ -174,8 +167,7 @@ fn let_go(engine: &Engine, worker: &TestWorker) {
     }
 }
 
-/// A host that takes the first 1 for the end of its task must not take the loss of something else
-/// for it.
+/// A host may take the first 1 as its task's completion, so a loss must not return 1 before.
 #[test]
 fn a_loss_is_not_taken_for_the_end_of_a_task() {
     let plugins = Plugins::obedient();
@@ -196,7 +188,7 @@ fn a_loss_is_not_taken_for_the_end_of_a_task() {
     let_go(&engine, &worker);
 }
 
-/// The host's own stop counts, even if what it stops was lost before.
+/// The host's own stop counts, even after a loss.
 #[test]
 fn a_lost_worker_that_is_stopped_counts_as_progress() {
     let (_plugins, _uromd, engine, service) = daemon();

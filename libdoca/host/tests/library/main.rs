@@ -1,5 +1,4 @@
-//! The host library against a real daemon, real worker processes and a C plugin, and against the
-//! embedded service; every call goes through the table of DOCA's functions.
+//! The host library with a real daemon, workers and a C plugin, and with the embedded service.
 
 #![allow(unreachable_pub, reason = "a test has no outside")]
 

@@ -1,5 +1,4 @@
-//! What goes wrong at one participant of a domain that starts: the others are told, and nobody
-//! waits for ever.
+//! Failures at one participant of a starting domain: the others fail instead of waiting forever.
 
 use rustix::process::{Signal, kill_process};
 use urom_abi::DocaError;
@@ -13,7 +12,7 @@ use crate::support::{At, Engine, OK, TestService, TestWorker, failure, state};
 
 const IO: DocaError = DocaError::IO_FAILED;
 
-/// Both participants' reasons, the second's being its own: `words`, with `code`.
+/// Both fail with `code` and `words`; the second reports its own failure.
 fn both_failed([here, there]: [&TestDomain; 2], code: DocaError, words: &str) {
     for (domain, begin) in [(here, "participant 1 of the domain failed: "), (there, "")] {
         let (failed, text) = domain.reason();
@@ -36,7 +35,7 @@ fn a_worker_that_does_not_run_fails_the_start_of_all_participants() {
             assert_eq!(two.together(&domains), [1, 1]);
             let words = "the domain's worker 3 does not run";
             both_failed(domains.each_ref(), DocaError::BAD_STATE, words);
-            // There is nothing to exchange but that.
+            // Only the failure is exchanged.
             rounds += 1;
             assert_eq!(two.parties.each_ref().map(|party| party.counts()), [(rounds, rounds); 2]);
             two.is_quiet();
@@ -59,7 +58,6 @@ fn a_domain_of_one_process_fails_like_any_other() {
     });
 }
 
-/// What comes of two participants of which the second is changed by `change`.
 fn pair(change: impl FnOnce(&mut Party, &mut OobColl), check: impl FnOnce([&TestDomain; 2])) {
     with_two(|_, two| {
         let mut oob = two.parties[1].oob();
@@ -89,7 +87,7 @@ fn blobs_that_only_one_participant_cannot_read_end_the_start_of_both() {
                 bytes.fill(byte);
             }
         };
-        // The first sees it, and the second does not.
+        // Only the first notices.
         let check = |[here, there]: [&TestDomain; 2]| {
             let (failed, text) = here.reason();
             assert_eq!(failed, code);
@@ -103,7 +101,7 @@ fn blobs_that_only_one_participant_cannot_read_end_the_start_of_both() {
     }
 }
 
-/// Kills the second participant's worker before the start, or with the exchange of blobs under way.
+/// Kills the second participant's worker before the start or during the exchange of blobs.
 fn kill(under_way: bool) {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);

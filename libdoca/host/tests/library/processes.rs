@@ -1,5 +1,4 @@
-//! What the host library is tested against: the obedient plugin, compiled from C, and a `uromd` of
-//! one's own.
+//! The test environment: the obedient plugin, compiled from C, and a `uromd` process.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ pub(crate) use crate::compile::op;
 
 use crate::support::{At, Engine, TestService, TestWorker};
 
-/// A directory for `UROM_PLUGIN_PATH` with plugins: they do what the first word of a command says.
+/// A plugin directory. The first word of a command selects the plugin's operation.
 pub struct Plugins {
     directory: tempfile::TempDir,
 }
@@ -23,8 +22,7 @@ impl Plugins {
         Plugins::compile(&[("obedient", "obedient.c", &[])])
     }
 
-    /// Three plugins that make look-ups, ids 1, 2 and 4 in this order: two with addresses, one
-    /// without.
+    /// Three look-up plugins with ids 1, 2 and 4: two with addresses, one without.
     pub fn seekers() -> Plugins {
         Plugins::compile(&[
             ("seeker", "seeker.c", &[]),
@@ -33,12 +31,10 @@ impl Plugins {
         ])
     }
 
-    /// A directory without any.
     pub fn empty() -> Plugins {
         Plugins::compile(&[])
     }
 
-    /// Names, sources and flags.
     fn compile(all: &[(&str, &str, &[&str])]) -> Plugins {
         let directory = tempfile::tempdir().unwrap();
         for (name, source, flags) in all {
@@ -51,18 +47,17 @@ impl Plugins {
         self.directory.path()
     }
 
-    /// Puts another build of an obedient plugin in the place of one that is there.
+    /// Replaces an obedient plugin by another build.
     pub fn replace(&self, name: &str, flags: &[&str]) {
         let aside = tempfile::tempdir().unwrap();
         let built = compile(aside.path(), name, Path::new("obedient.c"), flags);
         let place = self.path().join(format!("{name}.so"));
-        // A new file: workers go on with the old one.
+        // A new file: running workers keep the old file.
         std::fs::remove_file(&place).unwrap();
         std::fs::copy(built, &place).unwrap();
     }
 }
 
-/// The `uromd` that was built beside this test.
 fn uromd() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let file = program.ancestors().nth(2).unwrap().join("uromd");
@@ -74,7 +69,7 @@ fn uromd() -> PathBuf {
     file
 }
 
-/// A daemon with a process of its own; killed when dropped.
+/// A daemon process, killed when dropped.
 pub struct Uromd {
     process: TestDaemon,
     pub address: SocketAddr,
@@ -101,7 +96,6 @@ impl Uromd {
     }
 }
 
-/// The same body for a daemon of its own and for the embedded service.
 pub fn with_both(body: impl Fn(&At<'_>)) {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
@@ -109,7 +103,6 @@ pub fn with_both(body: impl Fn(&At<'_>)) {
     body(&At::Embedded(plugins.path()));
 }
 
-/// The same with an engine, a service, and a worker for 16 tasks.
 pub fn with_both_workers(body: impl Fn(&Engine, &TestService, &TestWorker)) {
     with_both(|at| {
         let engine = Engine::new();
@@ -119,7 +112,6 @@ pub fn with_both_workers(body: impl Fn(&Engine, &TestService, &TestWorker)) {
     });
 }
 
-/// An engine with a running service, with a daemon of its own and messages of up to so many bytes.
 pub fn daemon_of(plugins: Plugins, max_message: usize) -> (Plugins, Uromd, Engine, TestService) {
     let uromd = Uromd::start_with(&plugins, &["-m", &max_message.to_string()]);
     let engine = Engine::new();
@@ -127,25 +119,21 @@ pub fn daemon_of(plugins: Plugins, max_message: usize) -> (Plugins, Uromd, Engin
     (plugins, uromd, engine, service)
 }
 
-/// The same with the obedient plugin.
 pub fn daemon() -> (Plugins, Uromd, Engine, TestService) {
     daemon_of(Plugins::obedient(), 4096)
 }
 
-/// The same with the embedded service.
 pub fn embedded() -> (Plugins, Engine, TestService) {
     let (plugins, engine) = (Plugins::obedient(), Engine::new());
     let service = TestService::start(&At::Embedded(plugins.path()), &engine);
     (plugins, engine, service)
 }
 
-/// Runs with an engine and a service that has a daemon of its own.
 pub fn with_service(body: impl FnOnce(&Engine, &TestService)) {
     let (_plugins, _uromd, engine, service) = daemon();
     body(&engine, &service);
 }
 
-/// The same with a worker for so many tasks.
 pub fn with_worker(max_inflight: u32, body: impl FnOnce(&Engine, &TestService, &TestWorker)) {
     with_service(|engine, service| {
         let worker = TestWorker::start(service.raw, engine, 5, max_inflight);

@@ -1,4 +1,4 @@
-//! The contract of `doca_pe_progress`: what it returns, when, and in which order callbacks run.
+//! The contract of `doca_pe_progress`: return values and order of callbacks.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
@@ -153,7 +153,7 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
                     ask.wait();
                 });
             }
-            // The service's engine is quiet while the workers start on others.
+            // The service's engine is quiet while the workers start on other engines.
             engine.is_quiet(100_000);
             all_run.wait();
             engine.is_quiet(1000);
@@ -170,7 +170,7 @@ fn workers_of_other_threads_need_no_progress_of_the_service() {
 #[test]
 fn a_worker_at_another_address_works_and_its_loss_is_noticed() {
     let plugins = Plugins::obedient();
-    // This host's end of a connection there is 127.0.0.1: as far as it can tell, another machine.
+    // This host's local address there is 127.0.0.1, so the daemon appears to be on another machine.
     let uromd = Uromd::start_at("127.0.0.2:0", &plugins, &[]);
     let engine = Engine::new();
     let service = TestService::start(&At::Address(uromd.address), &engine);
@@ -202,7 +202,7 @@ thread_local! {
 unsafe extern "C" fn submit_second(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
     assert_eq!(c!(doca_pe_progress(ENGINE.get())), 0);
     assert_eq!(c!(doca_task_submit(as_task(SECOND.get()))), OK);
-    // SAFETY: the callback this one stands for.
+    // SAFETY: called with the arguments of this callback.
     unsafe { note_and_release(task, task_data, ctx_data) };
 }
 
@@ -242,7 +242,7 @@ fn every_change_of_state_is_told_and_progress_in_the_callback_does_nothing() {
         assert_eq!(c!(doca_ctx_set_state_changed_cb(worker.ctx, Some(progress_inside))), OK);
         worker.run(engine);
         worker.submit(&command(op::HOLD, 0));
-        // It completes the task, which is ready when the callback runs.
+        // The stop completes the task, which is ready when the callback runs.
         assert_eq!(c!(doca_ctx_stop(worker.ctx)), DocaError::IN_PROGRESS);
         assert_eq!(take_done(), []);
         assert_eq!(engine.done().status, DocaError::SHUTDOWN);

@@ -27,7 +27,6 @@ unsafe extern "C" fn note_ids(task: *mut GidTask, _: Data, _: Data) {
     IDS.with_borrow_mut(|all| all.push((status, ids)));
 }
 
-/// The workers of a group.
 pub fn ids_of(engine: &Engine, service: &TestService, gid: u32) -> (DocaError, Vec<u64>) {
     let task = service.query(gid, note_ids);
     let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));
@@ -58,7 +57,7 @@ fn a_service_with_queries_out_stops_when_they_are_released() {
         assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_release(task)), OK);
         assert_eq!(engine.next(), 1);
         assert_eq!(state(service.ctx), CtxState::IDLE);
-        // Again, with a query on its way: its callback comes first.
+        // Again, with a pending query: its callback comes first.
         assert_eq!(c!(doca_ctx_start(service.ctx)), OK);
         let task = service.query(0, note_ids);
         let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));

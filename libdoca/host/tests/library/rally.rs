@@ -1,5 +1,4 @@
-//! An all-gather inside this process, between engines of one thread or of several, that also goes
-//! wrong where a test wants it to.
+//! An all-gather inside this process, between engines of one or more threads, with fault injection.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -12,33 +11,29 @@ use urom_abi::host::OobColl;
 
 use crate::support::OK;
 
-/// Where the participants meet.
 pub struct Rally {
     count: usize,
-    /// By round and participant.
     blocks: Mutex<HashMap<(usize, usize), Block>>,
 }
 
-/// How many all-gathers a start takes.
 pub const ROUNDS: usize = 3;
 
-/// A block as it is, and as others see it.
+/// The original block, and the block that others receive.
 type Block = [Vec<u8>; 2];
 
-/// What goes wrong, in which round (from 0).
+/// A fault and its round (from 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Allgather(usize),
     Test(usize),
     Free(usize),
-    /// The round is never over.
     Never(usize),
 }
 
 /// Changes a block on its way to others: round and bytes.
 pub type Tamper = Box<dyn Fn(usize, &mut Vec<u8>) + Send + Sync>;
 
-/// One participant. It must stay where it is while a domain has its functions.
+/// One participant. Must not move while a domain has its functions.
 pub struct Party {
     rally: Arc<Rally>,
     index: usize,
@@ -96,7 +91,6 @@ impl Party {
         self.callers.lock().unwrap().push(thread::current().id());
     }
 
-    /// Whether only this thread ever called.
     pub fn is_called_by_this_thread(&self) -> bool {
         self.callers.lock().unwrap().iter().all(|caller| *caller == thread::current().id())
     }
@@ -117,7 +111,7 @@ unsafe extern "C" fn allgather(
     info: *mut c_void,
     request: *mut *mut c_void,
 ) -> DocaError {
-    // SAFETY: what `oob` gave.
+    // SAFETY: the pointer from `oob`.
     let party = unsafe { &*info.cast::<Party>() };
     party.called();
     let round = Party::count(&party.gathers) % ROUNDS;
@@ -125,7 +119,7 @@ unsafe extern "C" fn allgather(
         return DocaError::IO_FAILED;
     }
     party.gathers.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller gives `len` bytes.
+    // SAFETY: the caller passes `len` bytes.
     let block = unsafe { std::slice::from_raw_parts(send.cast::<u8>(), len) }.to_vec();
     let mut shown = block.clone();
     if let Some(tamper) = &party.tamper {
@@ -134,7 +128,7 @@ unsafe extern "C" fn allgather(
     let round = Party::count(&party.gathers) - 1;
     party.rally.blocks.lock().unwrap().insert((round, party.index), [block, shown]);
     let new = Box::new(Request { party, round, receive, len, over: false });
-    // SAFETY: the caller's place.
+    // SAFETY: the caller's pointer.
     unsafe { request.write(Box::into_raw(new).cast()) };
     OK
 }
@@ -165,7 +159,7 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
     for (index, block) in all.into_iter().enumerate() {
         let block = &block[usize::from(index != party.index)];
         let place = request.receive.cast::<u8>().wrapping_add(index * request.len);
-        // SAFETY: the caller gave room for a block of each.
+        // SAFETY: the caller's buffer has space for all blocks.
         unsafe { place.copy_from_nonoverlapping(block.as_ptr(), block.len().min(request.len)) };
     }
     request.over = true;
@@ -173,7 +167,7 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
 }
 
 unsafe extern "C" fn free(request: *mut c_void) -> DocaError {
-    // SAFETY: from `allgather`, and freed once, or the C heap's checks or a tool complain.
+    // SAFETY: from `allgather`, and freed once; heap checkers would detect a double free.
     let request = unsafe { Box::from_raw(request.cast::<Request>()) };
     // SAFETY: a party outlives its requests.
     let party = unsafe { &*request.party };

@@ -1,5 +1,4 @@
-//! What the library logs for a host that sees only codes: why a call was refused, and what is
-//! waited for.
+//! The library's log lines for hosts that only see codes: refused calls and pending waits.
 
 use std::ptr::null_mut;
 
@@ -16,7 +15,7 @@ use crate::support::{
 
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
-/// Runs `call`, which must log one line of this level, with these parts in it.
+/// Runs `call`, which must log one line of this level containing `parts`.
 fn says<T>(level: tracing::Level, parts: &[&str], call: impl FnOnce() -> T) -> T {
     let (result, lines) = logged(call);
     let of_level: Vec<_> = lines.iter().filter(|(of, _)| *of == level).collect();
@@ -108,7 +107,7 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
     let (_plugins, engine, service) = embedded();
     let worker = TestWorker::start(service.raw, &engine, 7, 4);
     let idle = worker.allocate().unwrap();
-    // One that is in flight when the worker is stopped, and that its callback keeps.
+    // In flight when the worker stops, and kept by its callback.
     let kept = worker.task(&command(2, 0));
     c!(doca_urom_worker_cmd_task_set_cb(kept, Some(note_and_keep)));
     assert_eq!(c!(doca_task_submit(as_task(kept))), OK);

@@ -1,5 +1,5 @@
-//! What a context lacks that does not start, and why a service cannot be reached. The C programs of
-//! `tests/c` call every function with every wrong argument, in every state.
+//! Failures of incomplete contexts and unreachable services. The C programs of `tests/c` call every
+//! function with every wrong argument, in every state.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -59,7 +59,6 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     has(&failure(worker.ctx), &["7-8", "0-7"]);
 }
 
-/// Starts a service that must fail with `code`, where it was told to look, and this reason.
 fn fails(address: SocketAddr, expected: DocaError, reason: &str) {
     let (code, text) = failed_start(&At::Address(address));
     assert_eq!(code, expected, "{text}");
@@ -71,7 +70,7 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        // A host that is hung up on tries again.
+        // A host reconnects after its connection was closed.
         for host in listener.incoming() {
             let (mut host, mut greeting) = (host.unwrap(), [0; HELLO_LEN + OPENING_LEN]);
             host.read_exact(&mut greeting).unwrap();

@@ -1,5 +1,4 @@
-//! A host in the words of DOCA's C interface, as short as tests want it. It checks nothing that a
-//! test should.
+//! A concise host by DOCA's C interface, without the checks that tests make themselves.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_void};
@@ -12,23 +11,21 @@ use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, GidTask, Pe, Service, Task, Worker};
 use urom_abi::plugin::PluginInfo;
 
-/// How long anything may take before a test gives up.
+/// Timeout of all waits.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// Calls a function of the table.
 macro_rules! c {
     ($name:ident($($arg:expr),* $(,)?)) => {{
         let function = $crate::support::api().$name;
-        // SAFETY: the tests give live objects and places, or null.
+        // SAFETY: the tests pass live objects and pointers, or null.
         unsafe { function($($arg),*) }
     }};
 }
 
-/// Calls an extension of the table.
 macro_rules! x {
     ($name:ident($($arg:expr),* $(,)?)) => {{
         let function = $crate::support::api().extensions.$name.unwrap();
-        // SAFETY: the tests give live objects and places, or null.
+        // SAFETY: the tests pass live objects and pointers, or null.
         unsafe { function($($arg),*) }
     }};
 }
@@ -42,13 +39,12 @@ thread_local! {
     static MADE: RefCell<Vec<(*mut Pe, *mut Ctx, Destroy)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Destroys a context, which its engine then forgets.
 pub fn destroy(ctx: *mut Ctx, with: Destroy) {
     assert_eq!(with(ctx), OK);
     MADE.with_borrow_mut(|made| made.retain(|(_, known, _)| *known != ctx));
 }
 
-/// A progress engine. Dropped, it stops and destroys its contexts, the newest first.
+/// A progress engine. Its drop stops and destroys its contexts, newest first.
 pub struct Engine(pub *mut Pe);
 
 impl Engine {
@@ -58,18 +54,16 @@ impl Engine {
         Engine(pe)
     }
 
-    /// Connects a context, which is destroyed with the engine.
     pub fn connect(&self, ctx: *mut Ctx, destroy: Destroy) {
         assert_eq!(c!(doca_pe_connect_ctx(self.0, ctx)), OK);
         MADE.with_borrow_mut(|made| made.push((self.0, ctx, destroy)));
     }
 
-    /// One call.
     pub fn progress(&self) -> u8 {
         c!(doca_pe_progress(self.0))
     }
 
-    /// Calls until something happened; returns what the last call did.
+    /// Progresses until an event; returns the last call's result.
     pub fn next(&self) -> u8 {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -80,7 +74,6 @@ impl Engine {
         }
     }
 
-    /// Calls until one task has completed.
     pub fn done(&self) -> Done {
         assert_eq!(self.next(), 1);
         let mut all = take_done();
@@ -88,21 +81,19 @@ impl Engine {
         all.remove(0)
     }
 
-    /// Calls until a context is idle.
     pub fn until_idle(&self, ctx: *mut Ctx) {
         while state(ctx) != CtxState::IDLE {
             self.next();
         }
     }
 
-    /// Calls `count` times, and asserts that nothing happens.
     pub fn is_quiet(&self, count: usize) {
         for call in 0..count {
             assert_eq!(self.progress(), 0, "call {call}");
         }
     }
 
-    /// Calls until `done`, and asserts that nothing happens that counts.
+    /// Progresses until `done`, without a visible event.
     pub fn quiet_until(&self, done: impl Fn() -> bool) {
         until("nothing happens", || {
             assert_eq!(self.progress(), 0);
@@ -135,7 +126,6 @@ impl Drop for Engine {
     }
 }
 
-/// Repeats `done` until it is true.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
@@ -156,19 +146,16 @@ pub fn failure(ctx: *mut Ctx) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Asserts that a text has all of these parts.
 pub fn has(text: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
 }
 
-/// Where a service context is to find its service.
 pub enum At<'a> {
     Address(SocketAddr),
     Embedded(&'a std::path::Path),
     Environment,
 }
 
-/// A service context that runs.
 pub struct TestService {
     pub raw: *mut Service,
     pub ctx: *mut Ctx,
@@ -197,7 +184,6 @@ impl TestService {
         TestService::start_with(at, engine, 4096)
     }
 
-    /// With messages of up to so many bytes.
     pub fn start_with(at: &At<'_>, engine: &Engine, max_message: usize) -> TestService {
         let service = new_service(at);
         assert_eq!(c!(doca_urom_service_set_max_comm_msg_size(service.raw, max_message)), OK);
@@ -230,7 +216,6 @@ impl TestService {
         task
     }
 
-    /// Stops and destroys.
     pub fn end(self) {
         assert_eq!(c!(doca_ctx_stop(self.ctx)), OK);
         self.destroy();
@@ -241,7 +226,6 @@ impl TestService {
     }
 }
 
-/// Starts a service that must fail, soon; how it failed.
 pub fn failed_start(at: &At<'_>) -> (DocaError, String) {
     let engine = Engine::new();
     let service = new_service(at);
@@ -254,14 +238,12 @@ pub fn failed_start(at: &At<'_>) -> (DocaError, String) {
     (code, failure(service.ctx))
 }
 
-/// A worker context.
 #[derive(Clone, Copy)]
 pub struct TestWorker {
     pub raw: *mut Worker,
     pub ctx: *mut Ctx,
 }
 
-/// A completion as a callback saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub task: usize,
@@ -272,11 +254,10 @@ pub struct Done {
 }
 
 thread_local! {
-    /// What completed on this thread, oldest first.
     static DONE: RefCell<Vec<Done>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What completed on this thread since the last call.
+/// Takes this thread's completions since the last call, oldest first.
 pub fn take_done() -> Vec<Done> {
     DONE.take()
 }
@@ -297,20 +278,18 @@ pub fn response(task: *mut CmdTask) -> Option<Vec<u8>> {
 fn note(task: *mut CmdTask, task_data: Data, ctx_data: Data) -> Done {
     // SAFETY: every bit pattern is a number.
     let task_data = unsafe { task_data.u64 };
-    // SAFETY: as above.
+    // SAFETY: every bit pattern is a number.
     let ctx_data = unsafe { ctx_data.u64 };
     let status = c!(doca_task_get_status(as_task(task)));
     Done { task: task.addr(), task_data, ctx_data, status, response: response(task) }
 }
 
-/// Notes the completion and releases the task.
 pub unsafe extern "C" fn note_and_release(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
     let done = note(task, task_data, ctx_data);
     assert_eq!(c!(doca_urom_worker_cmd_task_release(task)), OK);
     DONE.with_borrow_mut(|all| all.push(done));
 }
 
-/// Notes the completion and keeps the task.
 pub unsafe extern "C" fn note_and_keep(task: *mut CmdTask, task_data: Data, ctx_data: Data) {
     let done = note(task, task_data, ctx_data);
     DONE.with_borrow_mut(|all| all.push(done));
@@ -320,13 +299,11 @@ pub fn as_task(task: *mut CmdTask) -> *mut Task {
     c!(doca_urom_worker_cmd_task_as_task(task))
 }
 
-/// The bytes of a command of the obedient plugin.
 pub fn command(op: u64, word: u64) -> Vec<u8> {
     [op.to_le_bytes(), word.to_le_bytes()].concat()
 }
 
 impl TestWorker {
-    /// A worker with the first plugin.
     pub fn new(service: *mut Service, engine: &Engine, id: u64, max_inflight: u32) -> TestWorker {
         let mut raw = null_mut();
         assert_eq!(c!(doca_urom_worker_create(&mut raw)), OK);
@@ -345,7 +322,6 @@ impl TestWorker {
         worker
     }
 
-    /// Starts it and waits until it runs.
     pub fn run(&self, engine: &Engine) {
         assert_eq!(c!(doca_ctx_start(self.ctx)), DocaError::IN_PROGRESS, "{}", failure(self.ctx));
         assert_eq!(state(self.ctx), CtxState::STARTING);
@@ -360,21 +336,18 @@ impl TestWorker {
         Ok(task)
     }
 
-    /// A task with these bytes.
     pub fn task(&self, payload: &[u8]) -> *mut CmdTask {
         let task = self.allocate().unwrap();
         fill(task, payload);
         task
     }
 
-    /// Sends a command; returns its task.
     pub fn submit(&self, payload: &[u8]) -> *mut CmdTask {
         let task = self.task(payload);
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
         task
     }
 
-    /// Sends an echo, which comes back.
     pub fn echo(&self, engine: &Engine, word: u64) {
         self.submit(&command(crate::processes::op::ECHO, word));
         assert_eq!(engine.done().status, OK);
@@ -385,7 +358,6 @@ impl TestWorker {
         c!(doca_urom_worker_get_id(self.raw, &mut id)).check().map(|()| id)
     }
 
-    /// Stops it, and waits for the one event that tells.
     pub fn stop(&self, engine: &Engine) {
         assert_eq!(c!(doca_ctx_stop(self.ctx)), DocaError::IN_PROGRESS);
         assert_eq!(state(self.ctx), CtxState::STOPPING);
@@ -404,7 +376,6 @@ impl TestWorker {
     }
 }
 
-/// Writes a task's payload as a stub does.
 pub fn fill(task: *mut CmdTask, payload: &[u8]) {
     let buf = c!(doca_urom_worker_cmd_task_get_payload(task));
     let (mut data, mut capacity) = (null_mut::<c_void>(), 0);

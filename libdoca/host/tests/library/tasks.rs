@@ -52,7 +52,7 @@ fn as_many_tasks_as_allowed_can_be_allocated_and_each_is_one_hosts() {
         assert_eq!(c!(doca_task_submit(as_task(tasks[1]))), DocaError::INVALID_VALUE);
         assert_eq!(worker.allocate(), Ok(tasks[1]));
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
-        // In flight it is nobody's to release or submit.
+        // In flight, the task cannot be released or submitted.
         fill(tasks[0], &command(op::HOLD, 0));
         assert_eq!(c!(doca_task_get_status(as_task(tasks[0]))), DocaError::BAD_STATE);
         assert_eq!(c!(doca_task_submit(as_task(tasks[0]))), OK);
@@ -60,7 +60,6 @@ fn as_many_tasks_as_allowed_can_be_allocated_and_each_is_one_hosts() {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(tasks[0])), DocaError::NOT_PERMITTED);
         assert_eq!(c!(doca_task_get_status(as_task(tasks[0]))), DocaError::IN_PROGRESS);
         assert!(response(tasks[0]).is_none());
-        // A completed task may be submitted again without being released.
         c!(doca_urom_worker_cmd_task_set_cb(tasks[2], Some(note_and_keep)));
         for word in 0..3 {
             fill(tasks[2], &command(op::ECHO, word));
@@ -96,7 +95,7 @@ fn a_payload_over_the_limit_is_too_big_and_the_task_still_the_callers() {
         );
         assert_eq!(c!(doca_task_submit(as_task(task))), DocaError::INVALID_VALUE);
         assert_eq!(engine.in_flight(), 0);
-        // Data that does not begin at the head travels, too.
+        // Data after the head also arrives.
         fill(task, &command(op::ECHO, 5));
         assert_eq!(c!(doca_buf_set_data(buf, data.wrapping_byte_add(8), 8)), OK);
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
@@ -128,7 +127,7 @@ unsafe extern "C" fn take_area(task: *mut CmdTask, task_data: Data, ctx_data: Da
     let area = c!(doca_urom_worker_cmd_task_get_user_data(task)).cast::<[u64; 4]>();
     // SAFETY: the task's own 32 bytes, 8-aligned.
     AREA.set(unsafe { *area });
-    // SAFETY: the callback this one stands for.
+    // SAFETY: called with the arguments of this callback.
     unsafe { note_and_release(task, task_data, ctx_data) };
 }
 
@@ -151,7 +150,7 @@ fn user_data_of_every_kind_comes_back() {
         assert_eq!(unsafe { area.replace([1, 2, 3, 4]) }, [0; 4]);
         c!(doca_urom_worker_cmd_task_set_cb(task, Some(take_area)));
         c!(doca_task_set_user_data(as_task(task), Data { u64: 88 }));
-        // SAFETY: as above.
+        // SAFETY: every bit pattern is a number.
         assert_eq!(unsafe { task_data(task).u64 }, 88);
         assert_eq!(c!(doca_task_get_ctx(as_task(task))), worker.ctx);
         assert_eq!(c!(doca_task_submit(as_task(task))), OK);
@@ -162,10 +161,10 @@ fn user_data_of_every_kind_comes_back() {
         assert_eq!((done.task_data, done.ctx_data, AREA.get()), (88, 77, [1, 2, 3, 4]));
         assert_eq!(c!(doca_ctx_get_num_inflight_tasks(worker.ctx, &mut count)), OK);
         assert_eq!(count, 0);
-        // The next user of the slot finds nothing of this one.
+        // The next user of the slot gets reset data.
         let next = worker.allocate().unwrap();
         let area = c!(doca_urom_worker_cmd_task_get_user_data(next)).cast::<[u64; 4]>();
-        // SAFETY: as above.
+        // SAFETY: the task's own 32 bytes.
         assert_eq!(unsafe { area.read() }, [0; 4]);
         // SAFETY: every bit pattern is a number.
         assert_eq!(unsafe { task_data(next).u64 }, 0);

@@ -1,17 +1,16 @@
-//! The allreduce plugin: an allreduce that runs wholly on the workers of a domain.
+//! The allreduce plugin: an allreduce on the workers of a domain, without the hosts.
 //!
 //! Short inputs are reduced by recursive doubling: in each of log2(n) steps two members exchange
-//! all bytes. Members beyond a power of two add their input to a partner's before, and get the
-//! result after. Long inputs go around a ring: in n - 1 steps each member reduces one part more,
-//! and in n - 1 further steps each finished part goes to all.
+//! all bytes. Members beyond a power of two first send their input to a partner, and receive the
+//! result at the end. Long inputs go around a ring: in n - 1 steps each member reduces one more
+//! part, and in n - 1 further steps each finished part goes to all.
 //!
-//! The operand of the lower rank is always the left one, and each part of the result is made once
-//! or by the same tree. So all members have the same bits, also for NaN and zeros.
+//! The operand of the lower rank is always the left one, and each part of the result is computed
+//! once or by the same tree. So all members get the same bits, also for NaN and zeros.
 //!
 //! # Failures
-//! A member whose call fails tells all others, and the calls of all members fail with one error. A
-//! lost member has the same effect. The group is over then, because its members may have counted
-//! other calls.
+//! A member whose call fails notifies all others, and the calls of all members fail with one error.
+//! A lost member has the same effect. The group then ends, as its members may differ in calls.
 
 mod reduce;
 
@@ -30,16 +29,14 @@ use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
 use reduce::reduce;
 
-/// Inputs of more bytes go around the ring: measured with 4 members over shared memory.
+/// Longer inputs use the ring; measured with 4 members over shared memory.
 const LONG: u64 = if cfg!(test) { 100 } else { 64 << 10 };
 
-/// The messages between members.
 #[urom_message(version = 1)]
 #[derive(Debug, Clone, Copy)]
 enum Message<'a> {
-    /// Elements of a step of a call, as data.
+    /// Elements of a call's step, as data.
     Part { group: u64, call: u64, step: u64, terms: Terms },
-    /// A call has failed at the sender.
     Failed {
         group: u64,
         #[urom(inline)]
@@ -47,16 +44,15 @@ enum Message<'a> {
     },
 }
 
-/// The ring reduces blocks of this size, which stay in the caches.
+/// Block size of the ring's reduction; a block fits into the caches.
 const BLOCK: usize = 32 << 10;
-/// The number of parts that may wait for their calls.
+/// Maximum number of parts that wait for their calls.
 const MOST_PARTS: usize = 1 << 14;
-/// The most members of a group.
 const MOST_MEMBERS: u32 = 1024;
-/// The number of groups that are over whose late messages are dropped.
+/// Maximum number of ended groups whose late messages are dropped.
 const MOST_OVER: usize = 1024;
 
-/// The terms of a call, on which the members must agree.
+/// The parameters of a call, which must be the same at all members.
 #[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, Described)]
 #[repr(C)]
 struct Terms {
@@ -65,20 +61,19 @@ struct Terms {
     bytes: u64,
 }
 
-/// The parts that arrive, or the failure of their call, by group, call and step.
+/// Received parts, or the failure of their call, by group, call and step.
 struct Inbox {
     parts: Window<(u64, u64, u64), Result<(Terms, PeerData)>>,
     over: RefCell<VecDeque<(u64, Error)>>,
 }
 
 impl Inbox {
-    /// Why the group is over, if it is.
     fn over(&self, group: u64) -> Option<Error> {
         let over = self.over.borrow();
         over.iter().find(|(number, _)| *number == group).map(|(_, error)| error.clone())
     }
 
-    /// Ends a group, and every call of it that waits for a part. Returns whether it was not over.
+    /// Ends a group and its waiting calls. Returns false if it was over already.
     fn end(&self, group: u64, why: &str) -> bool {
         if self.over(group).is_some() {
             return false;
@@ -119,7 +114,6 @@ impl Receive for Inbox {
     }
 }
 
-/// A group, as one of its members sees it.
 struct Group {
     number: u64,
     rank: usize,
@@ -132,7 +126,6 @@ struct Group {
 }
 
 impl Group {
-    /// Ends the group here and at all other members.
     fn end(&self, why: &dyn Display) {
         let why: String = format!("member {}: {why}", self.rank).chars().take(200).collect();
         if !self.inbox.end(self.number, &why) {
@@ -141,7 +134,6 @@ impl Group {
         let (group, members) = (self.number, self.members.clone());
         self.tasks.spawn(async move {
             for member in members {
-                // The calls of a lost member have ended.
                 let _ = member.send(&Message::Failed { group, why: &why }).await;
             }
         });
@@ -200,7 +192,7 @@ impl Handler for Allreduce {
         let end = offset.saturating_add(bytes);
         let input = if cmd.in_place { &group.recv } else { &group.send };
         let (input, output) = (input.part(offset..end)?, group.recv.part(offset..end)?);
-        // From here on it is a call, which all members count.
+        // From here on, all members count the call.
         let number = group.calls.replace(group.calls.get() + 1);
         let terms = Terms { element, operation, bytes };
         let call = Call { cx, group: &group, number, terms };
@@ -216,7 +208,6 @@ impl Handler for Allreduce {
     }
 }
 
-/// A call under way.
 struct Call<'a> {
     cx: &'a Context,
     group: &'a Group,
@@ -252,8 +243,7 @@ impl Call<'_> {
         output.write(0, &all).await
     }
 
-    /// Around the ring: each step sends one part to the right, and gets one from the left. UCX
-    /// sends finished parts from the output, and receives them there.
+    /// The ring: each step sends a part to the right and receives one, finished ones in the output.
     async fn ring(&self, input: &Region, output: &Region) -> Result<()> {
         let (rank, size) = (self.group.rank, self.group.members.len());
         let (left, right) = ((rank + size - 1) % size, &self.group.members[(rank + 1) % size]);
@@ -263,7 +253,6 @@ impl Call<'_> {
         let part = |of: &Region, part: usize| of.part(start(part)..start(part + 1));
         let (mut room, mut block) = (Vec::new(), vec![0; BLOCK]);
         for step in 0..2 * (size - 1) {
-            // The part to send, and the part to receive.
             let (mine, next) =
                 ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
             let from = part(if step == 0 { input } else { output }, mine)?;
@@ -303,7 +292,6 @@ impl Call<'_> {
         sent.map(|()| part)
     }
 
-    /// The part that a member sends in a step.
     async fn receive(&self, rank: usize, step: u64) -> Result<PeerData> {
         let Group { number, inbox, members, .. } = self.group;
         if let Some(error) = inbox.over(*number) {
@@ -318,7 +306,6 @@ impl Call<'_> {
         Ok(data)
     }
 
-    /// All bytes of a member in a step.
     async fn receive_all(&self, rank: usize, step: u64) -> Result<Vec<u8>> {
         self.receive(rank, step).await?.into_bytes(self.terms.bytes as usize).await
     }

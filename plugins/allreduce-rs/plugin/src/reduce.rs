@@ -1,4 +1,4 @@
-//! Two lists of elements become one.
+//! Combines two lists of elements.
 
 use allreduce_protocol::{Element, Operation};
 use bytemuck::Pod;

@@ -1,5 +1,4 @@
-//! The plugin under the test kit: several workers of one domain, which talk over UCX within this
-//! process.
+//! The plugin under the test kit: workers of one domain, connected by UCX within this process.
 
 use allreduce_protocol::{Element, Join, Operation, Protocol, Reduce, Reduced};
 use half::bf16;
@@ -9,7 +8,6 @@ use urom_pdk::{CancelReason, DocaError};
 
 use super::{Allreduce, LONG};
 
-/// A member of a group: its worker, its buffers and its handle.
 struct Member {
     worker: Worker<Protocol>,
     send: SharedMemory,
@@ -25,7 +23,6 @@ fn workers(size: u64) -> (Domain, Vec<Worker<Protocol>>) {
 
 fn join(worker: Worker<Protocol>, rank: usize, size: usize, inputs: &[u8]) -> Member {
     let share = |bytes: &[u8]| worker.share(bytes, Access::PCI_READ_WRITE, MemoryPath::MAPPED);
-    // Memory has at least one byte.
     let inputs = if inputs.is_empty() { &[0] } else { inputs };
     let (send, recv) = (share(inputs), share(&vec![0; inputs.len()]));
     let (send_range, recv_range) = (send.range(), recv.range());
@@ -35,7 +32,6 @@ fn join(worker: Worker<Protocol>, rank: usize, size: usize, inputs: &[u8]) -> Me
     Member { worker, send, recv, handle }
 }
 
-/// A group whose members have these inputs.
 fn group(inputs: &[Vec<u8>]) -> (Domain, Vec<Member>) {
     let (domain, workers) = workers(inputs.len() as u64);
     let members = workers.into_iter().zip(inputs).enumerate();
@@ -55,7 +51,6 @@ fn f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// Reduces once, and returns the bytes that all members got.
 fn reduced(inputs: &[Vec<u8>], element: Element, operation: Operation) -> Vec<u8> {
     let (_domain, members) = group(inputs);
     let count = inputs[0].len() as u64 / element.size();
@@ -221,7 +216,7 @@ fn a_member_that_leaves_ends_the_calls_of_all_others() {
 #[test]
 fn a_host_that_leaves_in_the_middle_ends_the_calls_of_all_others() {
     let (domain, members) = group(&[vec![0; 24], vec![0; 24], vec![0; 24], vec![0; 24]]);
-    // Members 2 and 3 make no call, so the two calls cannot complete.
+    // Members 2 and 3 do not call, so the two calls cannot complete.
     let [first, second] =
         [0, 1].map(|at: usize| members[at].reduce(3, Element::U64, Operation::Sum));
     for _ in 0..100 {

@@ -1,9 +1,7 @@
-//! The allreduce plugin's commands and notifications.
+//! The allreduce plugin's commands and notifications. Both sides use this crate: the plugin
+//! implements [`Handler`], a host sends commands through [`Client`].
 //!
-//! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
-//! [`Client`].
-//!
-//! The members of a *group* are the members 0 to `size - 1` of a domain. Each host joins with the
+//! The members of a *group* are the members 0 to `size - 1` of a domain. Each host joins with
 //! buffers that it shares with its worker. Every member then sends the same calls in the same
 //! order, and the workers reduce.
 
@@ -28,7 +26,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub const fn size(self) -> u64 {
         match self {
             Element::Bf16 => 2,
@@ -38,15 +36,15 @@ impl Element {
     }
 }
 
-/// How two elements become one.
+/// The operation that combines two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described)]
 #[repr(u32)]
 pub enum Operation {
     /// Their sum.
     Sum = 1,
-    /// The smaller one; the other one if one is NaN.
+    /// The smaller one; if one is NaN, the other.
     Min = 2,
-    /// The larger one; the other one if one is NaN.
+    /// The larger one; if one is NaN, the other.
     Max = 3,
 }
 
@@ -57,7 +55,7 @@ pub enum Command {
     /// Joins a group.
     #[urom(reply = Joined)]
     Join {
-        /// The number of the group, the same at all members. Each group of a domain needs another.
+        /// The number of the group, the same at all members, and unique in the domain.
         group: u64,
         /// The member's own id in the domain.
         rank: u32,
@@ -69,14 +67,14 @@ pub enum Command {
         recv: MemoryRange,
     },
     /// Reduces `count` elements of all members. Every member gets the same bits. When a member
-    /// fails or leaves, the call fails at all members, and so does every later call of the group.
+    /// fails or leaves, the call and all later calls of the group fail at all members.
     #[urom(reply = Reduced)]
     Reduce {
-        /// The answer to `Join`.
+        /// The handle in the answer to `Join`.
         handle: u64,
         /// The number of elements.
         count: u64,
-        /// Their type.
+        /// The type of the elements.
         element: Element,
         /// The operation.
         operation: Operation,

@@ -1,16 +1,15 @@
-//! The smallest host program for the graph plugin: sends two values, and prints what came back.
+//! The smallest host program for the graph plugin: sends two values, and prints the answers.
 
 use graph_protocol::Protocol;
 use urom_host::{Result, Service, block_on};
 
 fn main() -> Result<()> {
-    // The service that the environment names; else one in this process, with the plugin that cargo
-    // built beside it.
+    // The service in the environment, or one in this process, with the plugin that cargo built.
     let service = Service::connect()?;
     let graph = service.plugin::<Protocol>()?;
     block_on(async {
         let worker = service.worker().plugin(&graph).start().await?;
-        // Both are under way before the first answer is there.
+        // Both tasks run before the first answer arrives.
         let tasks = [42, u64::MAX].map(|data| (data, graph.task_loopback(&worker, data).submit()));
         for (data, task) in tasks {
             println!("sent {data}, got {} back", task?.await?.data);

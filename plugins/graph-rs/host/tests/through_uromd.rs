@@ -1,4 +1,4 @@
-//! Host program and plugin, with a `uromd` and a worker process between them.
+//! Host program and plugin, connected by a `uromd` and a worker process.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The graph plugin: answers a loopback command with the data it carried.
+//! The graph plugin: answers a loopback command with its data.
 
 use graph_protocol::{Handler, Loopback, LoopbackDone};
 use urom_pdk::prelude::*;

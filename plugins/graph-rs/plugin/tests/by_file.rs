@@ -1,4 +1,4 @@
-//! Plugins as files under the test kit: this one as it was built, and one in C, right and wrong.
+//! Plugins as files under the test kit: this plugin, and correct and faulty ones in C.
 
 mod support;
 
@@ -14,7 +14,6 @@ fn load(file: impl AsRef<Path>) -> Result<Worker<Protocol>, DocaError> {
     unsafe { Worker::load(file, &Domain::new()) }
 }
 
-/// The plugin in C that answers every command this many times.
 fn in_c(times: usize) -> Worker<Protocol> {
     let definition = format!("-DTIMES={times}");
     let file =
@@ -22,7 +21,6 @@ fn in_c(times: usize) -> Worker<Protocol> {
     load(file).expect("it opens")
 }
 
-/// What a hundred commands come to.
 fn exchange(worker: Worker<Protocol>) -> Report {
     let sent: Vec<_> = (0..100).map(|data| worker.send(Loopback { data })).collect();
     worker.progress();
@@ -66,7 +64,7 @@ fn what_is_no_plugin_of_this_protocol_does_not_load() {
     assert_eq!(load(other).unwrap_err(), DocaError::UNSUPPORTED_VERSION, "its description says so");
 }
 
-/// The graph plugin, as a test has it that was built with another definition of the same version.
+/// The graph protocol in a test built with another definition of the same version.
 mod another_layout {
     use urom_abi::{urom_command, urom_notification};
 

@@ -1,6 +1,4 @@
-//! Plugins of this kit, driven by C programs that know nothing of the kit: plain, and under
-//! valgrind.
-//!
+//! Plugins of this kit, driven by C programs that do not use the kit: directly, and under valgrind.
 //! The programs are compiled here against this project's own `doca_urom_plugin.h`.
 
 mod support;
@@ -27,7 +25,7 @@ fn talkative() -> PathBuf {
     plugin("talkative-plugin", "worker_talkative")
 }
 
-/// Cargo's runner for this test's target: an emulator, when the target is another machine.
+/// Returns Cargo's runner for this test's target: an emulator for another machine.
 fn emulator() -> Vec<String> {
     let variable =
         format!("CARGO_TARGET_{}_UNKNOWN_LINUX_GNU_RUNNER", env::consts::ARCH.to_ascii_uppercase());
@@ -47,13 +45,11 @@ fn valgrind() -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// What a program wrote.
 struct Written {
     out: String,
     err: String,
 }
 
-/// Runs `words`, which must end well.
 fn run(words: impl IntoIterator<Item = PathBuf>) -> Written {
     let mut words = words.into_iter();
     let program = words.next().expect("a program");
@@ -66,7 +62,6 @@ fn run(words: impl IntoIterator<Item = PathBuf>) -> Written {
     Written { out, err }
 }
 
-/// Runs the driver, behind the words of `wrapper`, on a plugin.
 fn drive(wrapper: Vec<String>, which: &str, plugin: PathBuf, test: &str) {
     let words = [program("c_driver", test), which.into(), plugin];
     let written = run(wrapper.into_iter().map(PathBuf::from).chain(words));

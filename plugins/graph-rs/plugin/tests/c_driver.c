@@ -1,11 +1,9 @@
 /*
- * A worker in miniature, in C: loads a plugin and holds it to the rules of doca_urom_plugin.h.
+ * A minimal worker in C: checks a plugin against the rules of doca_urom_plugin.h. It uses only that
+ * header and the layout of the plugin's messages. Usage: c_driver graph|faulty PLUGIN.so. Prints
+ * the first broken rule and exits with 1.
  *
- * It knows nothing of how the plugin was made: only that header, and the layout of the plugin's
- * messages. Usage: c_driver graph|faulty PLUGIN.so. The first broken rule is printed and ends the
- * program with 1.
- *
- * Commands lie in blocks of exactly their size, so that valgrind sees a read past their end.
+ * Commands are in blocks of exactly their size, so that valgrind detects a read past their end.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -24,12 +22,12 @@
 	} while (0)
 
 #define PLUGIN_ID 0x20
-/* What stands before a Rust plugin's address. */
+/* The header of a Rust plugin's address. */
 #define FRAME_LEN 16
 #define IFACE_ROOM 256
 #define MAX_MESSAGE 256
 
-/* A command to send and the one notification it must get. The notification's length is the plugin's
+/* A command to send and its expected notification. The notification's length is the plugin's
  * for all. */
 struct exchange {
 	uint64_t dest_id;
@@ -88,10 +86,10 @@ static doca_error_t no_memory(struct urom_worker_ctx *c, uint64_t id, int seg, s
 	return DOCA_ERROR_NOT_FOUND;
 }
 
-/* Version, interface, and a context that is not open yet. */
+/* Reads version and interface, and prepares an unopened context. */
 static void prepare(void)
 {
-	/* More room than the structure takes shows that no more is written. */
+	/* A longer buffer shows that the plugin writes only the structure. */
 	unsigned char *room = malloc(IFACE_ROOM);
 	uint64_t version = 0;
 	size_t i;
@@ -119,7 +117,7 @@ static void prepare(void)
 	ctx->domain_iface.mkey_lookup = no_memory;
 }
 
-/* Everything that is NULL, or not open, is refused. */
+/* NULL arguments and unopened contexts are refused. */
 static void check_null(void)
 {
 	struct urom_worker_notify header = {.type = PLUGIN_ID};
@@ -149,8 +147,8 @@ static void check_null(void)
 	CHECK(ctx->iface.progress(ctx, &list) == DOCA_ERROR_EMPTY && ucs_list_is_empty(&list));
 }
 
-/* First the length, then the bytes, twice over. These plugins have no address of their own, so all
- * there is is the frame that tells the kit at the other end how long an address is. */
+/* Reads the length, then the bytes, twice. These plugins lack an address, so the result is only
+ * the frame with the address's length for the kit at the other end. */
 static void check_address(void)
 {
 	unsigned char first[FRAME_LEN], again[FRAME_LEN + 1];
@@ -201,7 +199,7 @@ static void submit(const struct exchange *exchanges, size_t count)
 	CHECK(ucs_list_is_empty(&list));
 }
 
-/* Packs once with too little room, once with enough, and once with more. */
+/* Packs into buffers that are too short, exact and longer. */
 static void check_packing(struct urom_worker_notif_desc *desc, size_t len)
 {
 	struct urom_worker_notify *notif = &desc->worker_notif;
@@ -236,7 +234,7 @@ static struct exchange *find(struct exchange *exchanges, size_t count, uint64_t 
 	return NULL;
 }
 
-/* Collects until every exchange has its notification, and checks that none has two. */
+/* Collects until every exchange has exactly one notification. */
 static void collect(struct exchange *exchanges, size_t count, size_t notification_len)
 {
 	size_t answered = 0;
@@ -317,11 +315,11 @@ static void drive_graph(void)
 	collect(exchanges, count, sizeof(struct graph_message));
 	check_idle();
 
-	/* Answered, but not collected when the worker closes. */
+	/* Answered, but not collected before the worker closes. */
 	submit(exchanges, count);
 	close_twice();
 
-	/* A second life. */
+	/* Reopen. */
 	CHECK(ctx->iface.open(ctx) == DOCA_SUCCESS);
 	exchanges[0].answers = 0;
 	submit(exchanges, 1);

@@ -1,9 +1,8 @@
 /*
- * A process with DOCA's log in it, as NVIDIA's worker is one: a plugin must find the log and use
- * it.
+ * A process with DOCA's log, like NVIDIA's worker: a plugin must find the log and use it.
  *
  * Usage: c_log PLUGIN.so, where the plugin is worker_faulty or worker_talkative. Linked with
- * -rdynamic, so that the plugin sees the two functions.
+ * -rdynamic, to export the two functions to the plugin.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -26,7 +25,7 @@
 #define LEVEL_WARNING 40
 #define LEVEL_INFO 50
 
-/* What a plugin is told, and what it then logs. */
+/* A command, and the line that the plugin then logs. */
 struct trial {
 	const char *name;
 	uint64_t command[5];
@@ -42,7 +41,7 @@ static const struct trial trials[] = {
 	 40,
 	 1,
 	 "connection 9 failed: the command asked for it (DOCA_ERROR_NOT_FOUND)"},
-	/* SayElsewhere: through the crates log and tracing, on a thread of its own. */
+	/* SayElsewhere: through the crates log and tracing, on another thread. */
 	{"worker_talkative", {1, 5}, 16, 2, "elsewhere by tracing 5"},
 };
 
@@ -68,7 +67,7 @@ __attribute__((format(printf, 6, 7))) doca_error_t doca_log(uint32_t level, int 
 
 	CHECK(registered && source == SOURCE);
 	CHECK(strstr(file, ".rs") != NULL && line > 0 && strcmp(func, trial->name) == 0);
-	/* One that opens says so. */
+	/* A plugin logs that it opens. */
 	if (level == LEVEL_INFO)
 		return DOCA_SUCCESS;
 	CHECK(level == LEVEL_WARNING);

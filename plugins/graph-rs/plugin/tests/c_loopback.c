@@ -1,6 +1,5 @@
 /*
- * A loopback plugin in C for the test kit, right unless -DTIMES says otherwise: how often each
- * command is answered.
+ * A loopback plugin in C for the test kit. -DTIMES sets the number of answers to each command.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +109,7 @@ doca_error_t urom_plugin_get_iface(struct urom_plugin_iface *iface)
 	iface->worker_cmd = loopback_worker_cmd;
 	iface->progress = loopback_progress;
 	iface->notif_pack = loopback_pack;
-	/* As a plugin that was built against a longer interface. */
+	/* Like a plugin built against a longer interface. */
 	memset(iface + 1, 0, 16 * sizeof(void *));
 	return DOCA_SUCCESS;
 }

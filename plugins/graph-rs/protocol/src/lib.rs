@@ -1,15 +1,14 @@
-//! The graph plugin's commands and notifications: one loopback, as in DOCA's `worker_graph` sample.
-//!
+//! The graph plugin's commands and notifications: a loopback, as in DOCA's `worker_graph` sample.
 //! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
 //! [`Client`].
 
 use urom_abi::{urom_command, urom_notification};
 
-/// What a host can ask of the graph plugin.
+/// The commands of the graph plugin.
 #[urom_command(plugin = "worker_graph", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Asks for `data` back.
+    /// Requests `data` back.
     #[urom(reply = LoopbackDone)]
     Loopback {
         /// Any value.
@@ -17,13 +16,13 @@ pub enum Command {
     },
 }
 
-/// What the graph plugin answers.
+/// The answers of the graph plugin.
 #[urom_notification]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     /// Answers a loopback.
     LoopbackDone {
-        /// The value that was sent.
+        /// The command's value.
         data: u64,
     },
 }

@@ -1,5 +1,4 @@
-//! A host in C against the committed header: its bytes are those that the C sample's own pack
-//! functions made.
+//! A C host with the committed header: its bytes equal the output of the C sample's pack functions.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 /*
- * What a host in C does with the plugin's header: packs a LOOPBACK of the first argument, prints it
- * in hexadecimal, reads the notification in the second argument, prints its data.
+ * A C host with the plugin's header: packs a LOOPBACK of the first argument, prints it in
+ * hexadecimal, reads the notification in the second argument, and prints its data.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! The bytes that the C plugin's own pack functions made, read and written.
+//! Reads and writes the bytes that the C plugin's own pack functions made.
 
 use graph_protocol::{Command, Loopback, LoopbackDone, Notification, Protocol};
 use serde_json::Value;
@@ -8,7 +8,6 @@ fn golden() -> Value {
     serde_json::from_str(include_str!("../golden/worker_graph.json")).unwrap()
 }
 
-/// Each message of one direction: the value of `data`, and the bytes.
 fn messages(direction: &str) -> Vec<(u64, Vec<u8>)> {
     let golden = golden();
     let messages = golden[direction].as_array().unwrap();

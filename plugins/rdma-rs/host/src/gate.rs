@@ -1,5 +1,4 @@
-//! The order in which things begin: that of the calls, although memory that is new to the worker
-//! takes a while to be shared.
+//! Starts operations in call order, although sharing new memory with the worker takes time.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,14 +6,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// Those who wait, in the order in which they came.
+/// The waiting operations, in call order.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     waiting: RefCell<VecDeque<(u64, Option<Waker>)>>,
     last: RefCell<u64>,
 }
 
-/// A place in the order. Dropping it lets the next one through.
+/// A position in the order. Dropping it admits the next operation.
 #[derive(Debug)]
 pub(crate) struct Turn {
     gate: Rc<Gate>,
@@ -22,12 +21,10 @@ pub(crate) struct Turn {
 }
 
 impl Gate {
-    /// Whether nobody waits.
     pub(crate) fn is_open(&self) -> bool {
         self.waiting.borrow().is_empty()
     }
 
-    /// Takes the last place.
     pub(crate) fn wait(self: &Rc<Self>) -> Turn {
         let mut last = self.last.borrow_mut();
         *last += 1;
@@ -37,7 +34,7 @@ impl Gate {
 }
 
 impl Turn {
-    /// Ends when all that came before are through.
+    /// Ends when all earlier operations are admitted.
     pub(crate) async fn comes(&self) {
         poll_fn(|cx| {
             let mut waiting = self.gate.waiting.borrow_mut();
@@ -61,7 +58,7 @@ impl Drop for Turn {
             waiting.retain(|(number, _)| *number != self.number);
             waiting.front_mut().and_then(|(_, waker)| waker.take())
         };
-        // Outside of the borrow: it may take a turn at once.
+        // Outside of the borrow: the woken task may take a turn at once.
         next.into_iter().for_each(Waker::wake);
     }
 }

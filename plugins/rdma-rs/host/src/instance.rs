@@ -16,7 +16,6 @@ use crate::operation::Operation;
 use crate::registered::Registered;
 use crate::remote::{RemotePlace, refused};
 
-/// Submits a task, with the deadline of the instance if it has one.
 macro_rules! submit {
     ($this:ident, $task:expr) => {{
         let task = $task;
@@ -27,22 +26,20 @@ macro_rules! submit {
     }};
 }
 
-/// One end of a connection between two hosts (`doca_rdma`). The crate's page shows its use.
+/// One end of a connection between two hosts (`doca_rdma`); see the crate's example.
 ///
-/// A clone is a second handle. When the last one is dropped, the worker destroys the instance. Its
-/// operations are carried out and complete in the order of the calls.
-///
-/// It stays on the thread of its worker.
+/// A clone is a second handle. Dropping the last handle destroys the instance at the worker.
+/// Operations run and complete in call order. An instance stays on its worker's thread.
 ///
 /// # Errors of operations
-/// An operation that cannot be submitted leaves the instance as it is: `BAD_STATE` in another state
+/// An operation that cannot be submitted does not affect the instance: `BAD_STATE` in another state
 /// than [`Connected`](State::Connected), `NOT_PERMITTED` for local memory without
 /// `LOCAL_READ_WRITE`, `TOO_BIG` beyond the [limits](Self::limits), `FULL` for too many at a time.
 ///
-/// One that fails later brings both ends to the state [`Error`](State::Error): `NOT_PERMITTED`,
-/// `NOT_FOUND` or `INVALID_VALUE` for the other end's memory, `IO_FAILED` for a message that does
-/// not fit its receive. Everything else that is not complete ends with `CONNECTION_ABORTED` and the
-/// text of the first failure. So it does when the other end is gone.
+/// An operation that fails later brings both ends to the state [`Error`](State::Error):
+/// `NOT_PERMITTED`, `NOT_FOUND` or `INVALID_VALUE` for the other end's memory, `IO_FAILED` for a
+/// message that does not fit its receive. All other pending operations, and all on the loss of the
+/// other end, end with `CONNECTION_ABORTED` and the text of the first failure.
 #[derive(Clone, Debug)]
 pub struct Rdma {
     inner: Rc<Inner>,
@@ -66,21 +63,21 @@ impl std::fmt::Debug for Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The worker's host may be gone, and then so is the instance.
+        // The worker's host may be gone, and the instance with it.
         let _ = self.client.task_destroy(&self.worker, self.rdma).submit_with(|_| {});
     }
 }
 
-/// Why an instance is in the state [`Error`](State::Error).
+/// The failure of an instance in the state [`Error`](State::Error).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// The code of the first operation that failed.
     pub code: DocaError,
-    /// What failed.
+    /// The reason.
     pub why: String,
 }
 
-/// The settings of an instance.
+/// Builds an instance.
 #[derive(Debug)]
 #[must_use = "`start` makes the instance"]
 pub struct Builder<'a> {
@@ -89,19 +86,18 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// What the other end may do with memory that permits it, too (`doca_rdma_set_permissions`):
-    /// `RDMA_READ`, `RDMA_WRITE`, `RDMA_ATOMIC`. Nothing by default.
+    /// Sets the other end's permissions (`doca_rdma_set_permissions`): `RDMA_READ`, `RDMA_WRITE`,
+    /// `RDMA_ATOMIC`; the memory must permit the access too. Nothing by default.
     pub fn permissions(mut self, permissions: Access) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// Creates the instance and brings it to the state [`Init`](State::Init) (`doca_rdma_create`,
-    /// `doca_ctx_start`).
+    /// Creates the instance in [`Init`](State::Init) (`doca_rdma_create`, `doca_ctx_start`).
     ///
     /// # Errors
     /// `NOT_FOUND` or `UNSUPPORTED_VERSION` when the service lacks the plugin, `INVALID_VALUE` for
-    /// other permissions, `FULL` when the host has as many instances as it may.
+    /// other permissions, `FULL` at the host's limit of instances.
     pub async fn start(self) -> Result<Rdma> {
         let worker = self.worker.clone();
         let client = worker.service().plugin::<Protocol>()?;
@@ -118,21 +114,20 @@ impl Builder<'_> {
 }
 
 impl Rdma {
-    /// Begins to make an instance in a worker that runs the plugin `worker_rdma`.
+    /// Returns a builder for an instance in a worker that runs the plugin `worker_rdma`.
     pub fn builder(worker: &Worker) -> Builder<'_> {
         Builder { worker, permissions: Access::empty() }
     }
 
-    /// The same instance, whose operations have a deadline, counted from their submission: one that
-    /// is not complete by then ends with `TIME_OUT` here. It stays in its place at the worker,
-    /// which may complete it later. So the bytes of its destination may still change, until the
-    /// instance was [stopped](Self::stop).
+    /// Returns the same instance with a deadline for its operations, counted from their submission:
+    /// later ones end with `TIME_OUT` here. The worker may still complete such an operation, and
+    /// change its destination, until the instance is [stopped](Self::stop).
     #[must_use]
     pub fn within(&self, limit: Duration) -> Rdma {
         Rdma { inner: Rc::clone(&self.inner), deadline: Some(limit) }
     }
 
-    /// What the plugin allows.
+    /// Returns the plugin's limits.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.inner.limits
@@ -145,16 +140,15 @@ impl Rdma {
         Ok(())
     }
 
-    /// Brings the instance to RESET (`doca_ctx_stop`). Operations that are not complete end with
-    /// `SHUTDOWN`.
+    /// Brings the instance to RESET (`doca_ctx_stop`). Pending operations end with `SHUTDOWN`.
     pub async fn stop(&self) -> Result<()> {
         let inner = &*self.inner;
         inner.client.task_stop(&inner.worker, inner.rdma).submit()?.await?;
         Ok(())
     }
 
-    /// The details for the other end (`doca_rdma_export`). They are good until the instance stops
-    /// or fails. They are a secret: whoever has those of both ends can speak for either.
+    /// Returns the details for the other end (`doca_rdma_export`), valid until the instance stops
+    /// or fails. They are secret: anyone who has the details of both ends can impersonate either.
     ///
     /// # Errors
     /// `BAD_STATE` in another state than INIT.
@@ -165,18 +159,18 @@ impl Rdma {
     }
 
     /// Connects to the other end (`doca_rdma_connect`), and brings the instance to CONNECTED. It
-    /// does not wait for the other end: operations do.
+    /// does not wait for the other end; operations do.
     ///
     /// # Errors
-    /// `BAD_STATE` in another state than INIT; `INVALID_VALUE` or `UNSUPPORTED_VERSION` for bytes
-    /// that no other end exported; `NOT_CONNECTED` when UCX has no way there.
+    /// `BAD_STATE` in another state than INIT; `INVALID_VALUE` or `UNSUPPORTED_VERSION` for foreign
+    /// bytes; `NOT_CONNECTED` when UCX cannot reach the other end.
     pub async fn connect(&self, details: &[u8]) -> Result<()> {
         let inner = &*self.inner;
         inner.client.task_connect(&inner.worker, inner.rdma, details).submit()?.await?;
         Ok(())
     }
 
-    /// The state (`doca_ctx_get_state`), and in ERROR what failed first.
+    /// Returns the state (`doca_ctx_get_state`), and in ERROR the first failure.
     pub async fn state(&self) -> Result<(State, Option<Failed>)> {
         let inner = &*self.inner;
         let is = inner.client.task_query(&inner.worker, inner.rdma).submit()?.await?;
@@ -185,19 +179,18 @@ impl Rdma {
         Ok((is.state, (is.state == State::Error).then_some(failed)))
     }
 
-    /// Shares a map with the worker, so that operations on it are submitted by their calls. An
-    /// operation shares its local memory by itself, but is submitted later then: see [`Operation`].
+    /// Shares a map with the worker, so that operations on it are submitted at once. An operation
+    /// shares its local memory itself, but is then submitted later: see [`Operation`].
     pub async fn register(&self, map: &Mmap) -> Result<()> {
         let inner = &*self.inner;
         inner.registered.share(&inner.worker, &map.begin_share()).await
     }
 
-    /// Registers a map and exports it for the other end (`doca_mmap_export_rdma`).
-    /// [`release`](Self::release) ends its use.
+    /// Exports a map for the other end (`doca_mmap_export_rdma`), until [`release`](Self::release).
     ///
     /// # Errors
-    /// `NOT_PERMITTED` if the map permits others nothing, and those of
-    /// [`Share::share`](urom_host::memory::Share::share).
+    /// `NOT_PERMITTED` if the map grants no access, or as
+    /// [`share`](urom_host::memory::Share::share).
     pub async fn export_mmap(&self, map: &Mmap) -> Result<Vec<u8>> {
         let others = Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;
         if !map.access().intersects(others) {
@@ -212,8 +205,7 @@ impl Rdma {
         Ok(exported)
     }
 
-    /// Ends the use of a map by this worker, once the operations on it are over: then
-    /// [`Mmap::bytes`] gives the memory as a slice again.
+    /// Ends the worker's use of a map after its operations; then [`Mmap::bytes`] works again.
     pub async fn release(&self, map: &Mmap) -> Result<()> {
         match self.inner.registered.unshare(map) {
             Some(ended) => ended.await,
@@ -221,9 +213,8 @@ impl Rdma {
         }
     }
 
-    /// Receives a message (`doca_rdma_task_receive`), in the states INIT and CONNECTED. Messages go
-    /// to receives in the order of the calls. A message that is longer than the destination fails
-    /// both ends with `IO_FAILED`.
+    /// Receives a message (`doca_rdma_task_receive`), in INIT and CONNECTED, in call order. A
+    /// message longer than the destination fails both ends with `IO_FAILED`.
     pub fn receive<D>(&self, destination: D) -> Operation<Received, D>
     where
         D: Destination,
@@ -247,7 +238,7 @@ impl Rdma {
         })
     }
 
-    /// As [`send`](Self::send), with a number for the receiver (`doca_rdma_task_send_imm`).
+    /// Sends like [`send`](Self::send), with a number for the receiver (`doca_rdma_task_send_imm`).
     pub fn send_imm(&self, source: impl Source, immediate: u32) -> Operation<Sent> {
         let list = pieces(&source);
         let maps = self.new_maps(&source);
@@ -268,8 +259,7 @@ impl Rdma {
         })
     }
 
-    /// As [`write`](Self::write), and completes a receive of the other end with a number
-    /// (`doca_rdma_task_write_imm`).
+    /// Writes, and completes a receive of the other end with a number (`doca_rdma_task_write_imm`).
     pub fn write_imm(
         &self,
         source: impl Source,
@@ -286,8 +276,7 @@ impl Rdma {
         })
     }
 
-    /// Reads from the other end's memory (`doca_rdma_task_read`): as many bytes as the destination
-    /// has.
+    /// Reads from the other end's memory (`doca_rdma_task_read`) to fill the destination.
     pub fn read(&self, source: RemotePlace, destination: impl Destination) -> Operation<ReadDone> {
         let mut list = Ranges::new();
         destination.places(&mut |range| list.push(range));
@@ -298,9 +287,8 @@ impl Rdma {
         })
     }
 
-    /// Replaces eight bytes of the other end's memory by `swap` if they are `compare`
-    /// (`doca_rdma_task_atomic_cmp_swp`), little-endian. The eight bytes from before go to
-    /// `result`, which has eight, and are returned.
+    /// Replaces eight bytes of the other end's memory, little-endian, if they equal `compare`
+    /// (`doca_rdma_task_atomic_cmp_swp`). The value before goes to `result` and is returned.
     pub fn compare_swap(
         &self,
         target: RemotePlace,
@@ -318,9 +306,8 @@ impl Rdma {
         })
     }
 
-    /// Adds to eight bytes of the other end's memory (`doca_rdma_task_atomic_fetch_add`),
-    /// little-endian; overflow wraps. The eight bytes from before go to `result`, which has eight,
-    /// and are returned.
+    /// Adds to eight bytes of the other end's memory, little-endian, wrapping
+    /// (`doca_rdma_task_atomic_fetch_add`). The value before goes to `result` and is returned.
     pub fn fetch_add(
         &self,
         target: RemotePlace,
@@ -336,8 +323,7 @@ impl Rdma {
         })
     }
 
-    /// The maps of an operation that has to wait: for one of them that the worker does not have
-    /// yet, or for an operation before it.
+    /// Returns the maps of an operation that must wait for a new map or an earlier operation.
     fn new_maps(&self, local: &impl Sealed) -> Result<Vec<ShareGuard>> {
         let mut has_to_wait = !self.inner.gate.is_open();
         local.each_map(&mut |map| has_to_wait |= !self.inner.registered.has(&map))?;
@@ -348,7 +334,7 @@ impl Rdma {
         Ok(maps)
     }
 
-    /// Submits an operation, or begins to share its memory first.
+    /// Submits an operation, or starts to share its memory first.
     fn run<R: Reply, L>(
         &self,
         maps: Result<Vec<ShareGuard>>,

@@ -1,8 +1,7 @@
 //! DOCA RDMA's operations for host programs, carried out by their workers.
 //!
-//! A host asks its worker, and the workers of two hosts move the bytes between the memories of
-//! both. Neither program takes part. The names are DOCA's: `doca_rdma_task_write` is
-//! [`Rdma::write`].
+//! The workers of two hosts move bytes between the memories of both hosts; neither host program
+//! takes part. The names are DOCA's: `doca_rdma_task_write` is [`Rdma::write`].
 //!
 //! ```no_run
 //! use rdma_host::{Rdma, RemoteMmap};

@@ -1,46 +1,43 @@
-//! Local memory of an operation: what bytes come from, and what they go to.
+//! Local memory of an operation: its source or destination.
 
 use rdma_protocol::MemoryRange;
 use smallvec::SmallVec;
 use urom_host::Result;
 use urom_host::memory::{Buffer, ShareGuard, Slice};
 
-/// The ranges of a list.
 pub(crate) type Ranges = SmallVec<[MemoryRange; 4]>;
 
 mod sealed {
     use super::*;
 
     pub trait Sealed {
-        /// The maps that the bytes lie in.
         fn each_map(&self, visit: &mut dyn FnMut(ShareGuard)) -> Result<()>;
     }
 }
 
 pub(crate) use sealed::Sealed;
 
-/// What bytes come from: the data of a [`Buffer`] or of each element of its list, a [`Slice`] of a
-/// map, or `()` for no bytes.
+/// The source of an operation: the data of a [`Buffer`] list, a [`Slice`] of a map, or `()`.
 pub trait Source: sealed::Sealed {
-    /// The bytes.
+    /// Visits the source's ranges.
     #[doc(hidden)]
     fn pieces(&self, add: &mut dyn FnMut(MemoryRange));
 }
 
-/// What bytes go to. A [`Slice`] or `()` takes as many as it has.
+/// The destination of an operation. A [`Slice`] or `()` has a fixed size.
 ///
-/// A [`Buffer`] takes the bytes of a message from the beginning of its data to its end, in each
-/// element of its list, and its data are then what came. The bytes of a read go to its data.
+/// A [`Buffer`] receives a message from the start of its data to its end, in each element of its
+/// list, and its data is then the message. The bytes of a read replace its data.
 pub trait Destination: sealed::Sealed {
-    /// Where a message goes.
+    /// Visits the ranges for a message.
     #[doc(hidden)]
     fn rooms(&self, add: &mut dyn FnMut(MemoryRange));
 
-    /// Where the bytes of a read go.
+    /// Visits the ranges for a read.
     #[doc(hidden)]
     fn places(&self, add: &mut dyn FnMut(MemoryRange));
 
-    /// Notes how long the message was.
+    /// Records the length of the message.
     #[doc(hidden)]
     fn received(&self, len: u64) -> Result<()>;
 }

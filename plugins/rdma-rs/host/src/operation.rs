@@ -1,4 +1,4 @@
-//! An operation that was submitted, or will be.
+//! A pending or submitted operation.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,18 +12,16 @@ use crate::Rdma;
 use crate::local::Destination;
 use crate::remote::refused;
 
-/// An operation under way: a future of its result.
+/// A running operation: a future of its result.
 ///
-/// It was submitted when the call returned, unless memory of it, or of an operation before it, is
-/// new to the worker. Then it is submitted as this is polled. The operations behind it wait for
-/// that, and so do other operations with the same new memory. Dropping it leaves an operation that
-/// was submitted to run; one that was not is given up.
+/// The call submits it, unless its memory, or an earlier operation's, is new to the worker. Then
+/// polling submits it; later operations, and others with the same new memory, wait for that.
+/// Dropping it does not stop a submitted operation, but cancels an unsubmitted one.
 #[must_use = "an operation is submitted by polling it, if its memory is new to the worker"]
 pub struct Operation<R: Reply, L = ()> {
     phase: Phase<R>,
-    /// What is given back.
+    /// Returned with the result.
     local: Option<L>,
-    /// The instance stays until its operations are over.
     _rdma: Rdma,
 }
 
@@ -33,12 +31,12 @@ enum Phase<R: Reply> {
     Refused(Option<urom_host::Error>),
 }
 
-/// A message that has arrived.
+/// A received message.
 #[derive(Debug)]
 pub struct Message<L> {
-    /// Which operation of the other end sent it.
+    /// The other end's operation that sent it.
     pub opcode: Opcode,
-    /// How many bytes arrived in the destination: 0 for a write with immediate.
+    /// Number of bytes in the destination: 0 for a write with immediate.
     pub len: u64,
     /// The immediate value, if the operation has one.
     pub immediate: Option<u32>,
@@ -46,7 +44,7 @@ pub struct Message<L> {
     pub destination: L,
 }
 
-/// What an answer is to the program.
+/// Converts an answer for the program.
 #[doc(hidden)]
 pub trait Outcome<L>: Reply {
     type Output;
@@ -119,11 +117,10 @@ impl<R: Reply, L> Operation<R, L> {
 }
 
 impl<R: Outcome<L>, L: Unpin + 'static> Operation<R, L> {
-    /// Has a callback told of the result in place of this future, inside the progress call that
-    /// completes the operation. The callback may begin further operations; it cannot wait.
+    /// Calls a callback with the result, inside the progress call that completes the operation. The
+    /// callback may start further operations; it cannot wait.
     ///
-    /// It is told `BAD_STATE` at once if the operation's memory is new to the worker:
-    /// [`register`](crate::Rdma::register) it first.
+    /// `BAD_STATE` at once if its memory is not [registered](crate::Rdma::register).
     pub fn then(self, callback: impl FnOnce(Result<R::Output>) + 'static) {
         match (self.phase, self.local) {
             (Phase::Submitted(completion), Some(local)) => {
@@ -146,7 +143,7 @@ impl<R: Outcome<L>, L: Unpin + 'static> Operation<R, L> {
     /// Waits for the end, progressing all engines of this thread.
     ///
     /// # Errors
-    /// As the future; `BAD_STATE` inside a completion callback, where nothing can move.
+    /// The future's errors; `BAD_STATE` inside a completion callback, which prevents progress.
     pub fn wait(self) -> Result<R::Output> {
         block_on(self)
     }
@@ -156,7 +153,7 @@ impl<R: Outcome<L>, L: Unpin> Future for Operation<R, L> {
     type Output = Result<R::Output>;
 
     /// # Panics
-    /// When it is polled after it gave its result.
+    /// When polled after its result was returned.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             match &mut self.phase {

@@ -12,7 +12,7 @@ use crate::gate::Gate;
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
     maps: RefCell<HashMap<u64, (MemoryShare, ShareGuard)>>,
-    /// Of the maps that are being shared: each once, and who finds it in the table can use it.
+    /// Gates of maps that are being shared; lookups in the table wait for them.
     gates: RefCell<HashMap<u64, Weak<Gate>>>,
 }
 
@@ -30,14 +30,14 @@ impl Registered {
         if self.has(map) {
             return Ok(());
         }
-        // Those that nobody but this table and the share has any more.
+        // Drop maps that only this table and the share still hold.
         self.maps.borrow_mut().retain(|_, (_, known)| known.shares() > 1);
         match map.share_with_device(worker).await {
             Ok(shared) => {
                 let known = (shared, map.begin_share());
                 self.maps.borrow_mut().insert(map.id(), known);
             }
-            // By the program itself: the plugin may do what that allows.
+            // The program shared the map itself, with the access that the plugin gets.
             Err(error) if error.code() == DocaError::ALREADY_EXIST => {}
             Err(error) => return Err(error),
         }
@@ -55,7 +55,6 @@ impl Registered {
         gate
     }
 
-    /// Ends the share of a map; `None` if there is none.
     pub(crate) fn unshare(&self, map: &Mmap) -> Option<Pending<()>> {
         Some(self.maps.borrow_mut().remove(&map.id())?.0.unshare())
     }

@@ -1,4 +1,4 @@
-//! Another instance that has connected to one of this worker, before that has connected to it.
+//! An instance that has connected to an instance of this worker before that one connects to it.
 
 use std::rc::Rc;
 
@@ -9,24 +9,21 @@ use crate::message::{Bye, Route};
 
 pub(crate) struct Caller {
     ucx: WeakWorker,
-    /// That of its messages.
     pub(crate) route: Route,
-    /// Its number.
     sender: u64,
     address: Vec<u8>,
 }
 
 impl Caller {
-    /// The sender of a `Hello`.
     pub(crate) fn new(ucx: &WeakWorker, route: Route, sender: u64, address: &[u8]) -> Caller {
         Caller { ucx: ucx.clone(), route, sender, address: address.to_vec() }
     }
 
-    /// Refuses its connection. A lost caller gets no answer.
+    /// Refuses the caller's connection. A lost caller gets no answer.
     pub(crate) fn turn_away(self) {
         let Some(ucx) = self.ucx.upgrade() else { return };
-        // SAFETY: the address of another worker, from itself. The workers that reach this one are
-        // trusted with its memory: see the guide's page on security.
+        // SAFETY: another worker's own address; such workers are trusted with this memory (see the
+        // guide).
         let address = unsafe { PeerAddress::from_bytes(&self.address) };
         let endpoint = address.and_then(|address| ucx.endpoint().connect_peer(&address));
         let Ok(endpoint) = endpoint.map(Rc::new) else { return };

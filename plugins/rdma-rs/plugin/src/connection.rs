@@ -18,8 +18,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects to the other end: the instance with the number `sender` of the worker with
-    /// `address`.
+    /// Connects to the instance with the number `sender` of the worker with `address`.
     pub(crate) fn new(link: Rc<Link>, sender: u64, address: Vec<u8>) -> Result<Connection> {
         let (requester, responder) = (Requester::new(&link), Responder::new(&link));
         let sent = link.tell(&Hello { route: link.route, sender }, address);
@@ -27,7 +26,6 @@ impl Connection {
         Ok(Connection { link, requester, responder })
     }
 
-    /// Whether a message is from the other end of this connection.
     pub(crate) fn is_meant_by(&self, route: Route) -> bool {
         (route.to, route.from) == (self.link.route.from, self.link.route.to)
     }

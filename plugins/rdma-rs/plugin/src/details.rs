@@ -1,19 +1,19 @@
-//! The details of an instance, with which the other end connects (`doca_rdma_export`).
+//! The details of an instance, used by the other end to connect (`doca_rdma_export`).
 
 use urom_pdk::{peers, prelude::*, urom_message};
 
 const MARK: &[u8; 8] = b"UROMrdma";
-/// The longest address of UCX that is read.
+/// The longest accepted UCX address.
 const LONGEST_ADDRESS: usize = 8192;
 
 #[urom_message(version = 1)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Export<'a> {
-    /// They may be forged.
+    /// The bytes may be forged.
     Details {
         instance: u64,
         secret: u64,
-        /// That of the plugin's UCX worker: bytes of a `ucx::PeerAddress`.
+        /// The address of the plugin's UCX worker: bytes of a `ucx::PeerAddress`.
         #[urom(inline)]
         address: &'a [u8],
     },

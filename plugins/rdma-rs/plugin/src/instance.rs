@@ -17,11 +17,10 @@ use crate::link::{Base, Link};
 use crate::message::Route;
 use crate::pieces::Pieces;
 
-/// The most other instances that may have connected to an instance before it connects.
+/// Maximum number of callers before an instance connects.
 const CALLERS: usize = 8;
 
 pub(crate) struct Instance {
-    /// Its number.
     handle: u64,
     pub(crate) base: Rc<Base>,
     phase: RefCell<Phase>,
@@ -29,10 +28,8 @@ pub(crate) struct Instance {
 
 enum Phase {
     Reset,
-    /// With its secret, and the instances that have connected to it.
     Init(u64, Vec<Caller>),
     Connected(Connection),
-    /// With the first failure, and the connection, if there was one.
     Failed(Error, Option<Connection>),
 }
 
@@ -41,7 +38,6 @@ impl Instance {
         Instance { handle, base: Rc::new(base), phase: RefCell::new(Phase::Reset) }
     }
 
-    /// Its state, and in ERROR the first failure.
     pub(crate) fn state(&self) -> (State, Option<Error>) {
         match &*self.phase.borrow() {
             Phase::Reset => (State::Reset, None),
@@ -51,7 +47,6 @@ impl Instance {
         }
     }
 
-    /// The error of a call that this state does not allow.
     #[cold]
     pub(crate) fn bad_state(&self, call: &str) -> Error {
         let advice = match self.state() {
@@ -72,13 +67,11 @@ impl Instance {
         Ok(())
     }
 
-    /// Brings it to RESET, ends the operations that are not complete, and returns the connection,
-    /// if there was one, whose bytes may still move.
+    /// Brings the instance to RESET; returns the connection, if any, whose bytes may still move.
     pub(crate) fn stop(&self, why: &str) -> Option<Connection> {
         self.end(&Error::new(DocaError::SHUTDOWN, why.to_owned()))
     }
 
-    /// Brings it to ERROR, if it is in INIT or CONNECTED.
     pub(crate) fn cut(&self, error: &Error) {
         if matches!(self.state().0, State::Init | State::Connected) {
             let connection = self.end(error);
@@ -86,7 +79,6 @@ impl Instance {
         }
     }
 
-    /// Leaves a phase, and returns the connection, if there was one.
     fn end(&self, error: &Error) -> Option<Connection> {
         let connection = match self.phase.replace(Phase::Reset) {
             Phase::Connected(connection) => {
@@ -104,7 +96,6 @@ impl Instance {
         connection
     }
 
-    /// The secret in INIT.
     fn secret(&self, call: &str) -> Result<u64> {
         match *self.phase.borrow() {
             Phase::Init(secret, _) => Ok(secret),
@@ -117,19 +108,17 @@ impl Instance {
         Details { instance: self.handle, secret, address: &address }.to_bytes()
     }
 
-    /// Connects to the other end with its details.
     pub(crate) fn connect(self: &Rc<Self>, peers: &PeerWorker, details: &[u8]) -> Result<()> {
         let secret = self.secret("connecting")?;
         let details = Details::read(details)?;
-        // It may have another worker then.
+        // The address changes when the worker is replaced.
         let own = peers.address()?;
-        // SAFETY: the address of another worker, from a host. Hosts are trusted with the worker's
-        // memory: see the guide's page on security.
+        // SAFETY: another worker's address from a host, trusted with this memory (see the guide).
         let address = unsafe { PeerAddress::from_bytes(details.address) };
         let address =
             address.or_code(DocaError::INVALID_VALUE, "reading the other end's address")?;
         let this = Rc::downgrade(self);
-        // An earlier connection fails alone.
+        // The failure of an earlier connection does not affect this one.
         let fail = move |error: &Error| match this.upgrade() {
             Some(this) if this.connection(|it| it.link.route.from == secret).is_some() => {
                 this.cut(error);
@@ -157,7 +146,6 @@ impl Instance {
         Ok(())
     }
 
-    /// The connection, if `is_meant` accepts it.
     pub(crate) fn connection(
         &self,
         is_meant: impl FnOnce(&Connection) -> bool,
@@ -168,7 +156,7 @@ impl Instance {
         }
     }
 
-    /// Keeps another instance that has connected to this one, until this one connects or ends.
+    /// Keeps a caller until this instance connects or ends.
     pub(crate) fn called(&self, caller: Caller) {
         if let Phase::Init(secret, callers) = &mut *self.phase.borrow_mut()
             && *secret == caller.route.to
@@ -179,14 +167,12 @@ impl Instance {
         caller.turn_away();
     }
 
-    /// Another instance that had connected to this one has left.
     pub(crate) fn caller_left(&self, route: Route) {
         if let Phase::Init(_, callers) = &mut *self.phase.borrow_mut() {
             callers.retain(|caller| caller.route != route);
         }
     }
 
-    /// Adds a receive, and returns its number.
     pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
         if let State::Reset | State::Error = self.state().0 {
             return Err(self.bad_state("a receive"));
@@ -198,7 +184,6 @@ impl Instance {
         Ok(number)
     }
 
-    /// The permissions of the other end.
     pub(crate) fn permissions(bits: u32) -> Result<Access> {
         let allowed =
             Access::LOCAL_READ_WRITE | Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;
@@ -209,7 +194,6 @@ impl Instance {
     }
 }
 
-/// A random number, which others cannot guess.
 fn secret() -> Result<u64> {
     let mut bytes = [0; 8];
     let filled = getrandom(&mut bytes, GetRandomFlags::empty());

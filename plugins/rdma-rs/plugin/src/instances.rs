@@ -1,4 +1,4 @@
-//! The instances of a worker, and the messages for them.
+//! The instances of a worker, and their messages.
 
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ impl Instances {
         self.0.find_any(route.instance)?.connection(|it| it.is_meant_by(route))
     }
 
-    /// Passes a message to the connection that it is of. Others are ignored.
+    /// Passes a message to its connection. Messages of unknown connections are ignored.
     fn pass(&self, route: Route, take: impl FnOnce(&Connection) -> Result<()>) {
         if let Some(connection) = self.connection(route)
             && let Err(error) = take(&connection)

@@ -1,31 +1,29 @@
 //! The RDMA plugin: DOCA RDMA's operations between the memories of two hosts.
 //!
-//! Each host has *instances* in its worker. The plugins of two workers connect two instances over a
-//! UCX worker of their own, and move bytes between the memories that the hosts share with their
-//! workers. On one machine UCX reads and writes these memories where they are.
+//! Each host has *instances* in its worker. The plugins of two workers connect two instances over
+//! their own UCX workers, and move bytes between the memories that the hosts share with their
+//! workers. On one machine, UCX reads and writes these memories in place.
 //!
-//! UCX receives announced bytes in place, except those for several places of a list: these are
-//! received into memory of the worker, and copied.
+//! UCX receives announced bytes in place; for several ranges, the plugin copies them.
 //!
 //! # Order
-//! The operations of an instance start and complete in the order of their submission. Operations on
-//! different memory of the other end run side by side. An operation on memory of an earlier one
-//! waits for it. A message goes to the first receive of the other end, or waits for one; every
-//! operation behind it waits, too.
+//! The operations of an instance start and complete in submission order. Operations on different
+//! remote memory run in parallel; an operation on memory of an earlier one waits for it. A message
+//! goes to the first receive of the other end, or waits for one; all later operations wait too.
 //!
 //! # Errors
-//! The plugin refuses a command with an unknown number, a list that is too long or local memory that
-//! it may not write, and a command in the wrong state. An operation that fails later brings both
-//! ends to the state ERROR. It completes with its own error. All other operations that are not
-//! complete fail with `CONNECTION_ABORTED` and the first failure. A lost peer is such a failure. A
-//! peer that is killed in the middle of a message may block UCX's receive queue for all others: the
-//! plugin then fails all instances, and goes on with a UCX worker of another address.
+//! The plugin refuses a command with an unknown instance, a list that is too long, local memory
+//! that it may not write, or the wrong state. An operation that fails later brings both ends to the
+//! state ERROR and completes with its own error. All other pending operations fail with
+//! `CONNECTION_ABORTED` and the first failure. A lost peer counts as a failure. A peer killed in
+//! the middle of a message may block UCX's receive queue for all others: the plugin then fails all
+//! instances, and continues with a new UCX worker and address.
 //!
 //! # Trust
-//! UCX does not check the address in the details of the other end, so hosts are trusted with the
+//! UCX does not check the address in the other end's details, so hosts are trusted with the
 //! worker's memory. Every message carries a secret of each end, so its sender has the details of
-//! both. The worker of the owner checks the memory and the permissions of each operation. Any
-//! worker may send the first message of a connection: an unknown instance is answered with a `Bye`.
+//! both. The owner's worker checks the memory and the permissions of each operation. Any worker may
+//! send the first message of a connection: an unknown instance is answered with a `Bye`.
 
 mod caller;
 mod connection;
@@ -63,14 +61,13 @@ use message::{Kind, Request};
 use pieces::Pieces;
 use receives::Receives;
 
-/// The limits of every instance.
 pub(crate) const LIMITS: Limits =
     Limits { message: 1 << 31, list: 64, operations: 1024, receives: 1024, instances: 256 };
 
-/// The number of parts of operations that may be in memory of the worker at a time.
+/// Maximum number of parts of operations in the worker's memory.
 const ROOMS: usize = 8;
 
-/// The longest wait of a stop for bytes that move.
+/// Timeout of a stop for bytes that still move.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 struct Rdma {
@@ -85,7 +82,6 @@ impl Rdma {
         self.instances.0.get(cx.dest_id(), handle)
     }
 
-    /// Runs an operation with bytes of the host.
     async fn ask(
         &self,
         cx: &Context,
@@ -147,7 +143,7 @@ impl Handler for Rdma {
     }
 
     async fn start(&self, cx: &Context, cmd: Start) -> Result<Started> {
-        // A peer that has left may have blocked the UCX worker, whose address would be exported.
+        // A lost peer may have blocked the UCX worker whose address would be exported.
         if let Some(mesh) = self.peers.mesh() {
             mesh.tested().await;
         }
@@ -225,7 +221,7 @@ impl Handler for Rdma {
     }
 }
 
-/// Waits until no byte of a connection that has ended moves any more, if UCX gets that far.
+/// Waits until the bytes of an ended connection have stopped moving, or for [`PATIENCE`].
 async fn drain(connection: Option<Connection>) {
     let Some(connection) = connection else { return };
     if time::timeout(PATIENCE, connection.link.drained()).await.is_err() {
@@ -234,7 +230,6 @@ async fn drain(connection: Option<Connection>) {
 }
 
 impl Drop for Rdma {
-    /// Tells the other ends.
     fn drop(&mut self) {
         for instance in self.instances.0.take_all() {
             instance.stop("the worker of the other end has closed the plugin");

@@ -1,4 +1,4 @@
-//! One end of a connection: the way to the other end, and the bytes that move.
+//! One end of a connection: the endpoint, and the bytes that move.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,33 +19,27 @@ use crate::receives::Receives;
 /// The longest part of an operation: the other end may need as much memory for it.
 const LONGEST_PART: u64 = 8 << 20;
 
-/// The part of an instance that its connection uses.
 pub(crate) struct Base {
-    /// The operations that the other end may run.
     pub(crate) permissions: Access,
     pub(crate) memories: Memories,
     pub(crate) receives: Receives,
     pub(crate) tasks: Tasks,
     pub(crate) awake: KeepAwake,
-    /// The number of parts that may be in memory of the worker at a time.
+    /// Limits the parts in the worker's memory.
     pub(crate) rooms: Rc<Semaphore>,
 }
 
 pub(crate) struct Link {
     pub(crate) base: Rc<Base>,
     pub(crate) peer: Peer,
-    /// Of the messages to the other end.
     pub(crate) route: Route,
-    /// Brings the instance to the state ERROR.
     on_failure: Box<dyn Fn(&Error)>,
-    /// Whether the connection has ended, so that no further bytes move.
     is_over: Cell<bool>,
-    /// The number of tasks that move bytes.
     moving: Cell<usize>,
     moved: Notify,
 }
 
-/// Bytes that are moved, or on their way. The result is their number.
+/// A transfer, running or done. The result is the number of bytes.
 pub(crate) enum Moving {
     Done(Result<u64>),
     Later(LocalBoxFuture<'static, Result<u64>>),
@@ -63,12 +57,11 @@ impl Moving {
     }
 }
 
-/// One of the two directions of a connection.
 pub(crate) trait Side: Clone + 'static {
-    /// Whether sent bytes count. Otherwise the other end answers.
+    /// Whether sent bytes count as progress. Otherwise the other end answers.
     const COUNTS_SENT: bool;
 
-    /// Bytes of an operation are in their place, or have failed.
+    /// Handles the end of a transfer for an operation, successful or not.
     fn arrived(&self, number: u64, moved: Result<u64>);
 }
 
@@ -84,13 +77,11 @@ impl Link {
         Rc::new(Link { base, peer, route, on_failure, is_over, moving, moved })
     }
 
-    /// Brings the instance to the state ERROR.
     pub(crate) fn fail(&self, error: &Error) {
         (self.on_failure)(error);
     }
 
-    /// Sends a message without memory of a host. When the endpoint fails later, so does the
-    /// connection.
+    /// Sends a message without host memory. If the endpoint fails later, the connection fails too.
     pub(crate) fn tell(&self, message: &impl PeerMessage, data: Vec<u8>) -> Result<()> {
         match self.peer.begin_send(message, data, AmFlags::EAGER)?.into_done() {
             Ok((sent, _)) => sent.or_code(DocaError::IO_FAILED, "sending to the other end"),
@@ -98,8 +89,7 @@ impl Link {
         }
     }
 
-    /// Sends the pieces of an operation in parts, each with the message that `message` makes of its
-    /// offset, and with the flags for its length.
+    /// Sends pieces in parts. `message` makes each part's message from its offset.
     pub(crate) fn send<S: Side, M: PeerMessage>(
         self: &Rc<Self>,
         side: &S,
@@ -132,7 +122,6 @@ impl Link {
         self.after(side, number, Moving::Later(Box::pin(sends)));
     }
 
-    /// Puts bytes that came into pieces, from `at` on.
     pub(crate) fn place(self: &Rc<Self>, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
         let pieces = pieces.part(at..at + data.len() as u64);
         if let Data::Eager(bytes) = &data
@@ -156,7 +145,7 @@ impl Link {
         }))
     }
 
-    /// Reports bytes of an operation when they have moved. A stop waits for that.
+    /// Reports a transfer when it has ended. A stop waits for that.
     pub(crate) fn after(self: &Rc<Self>, side: &impl Side, number: u64, moving: Moving) {
         let moving = match moving {
             Moving::Done(moved) => return side.arrived(number, moved),
@@ -181,15 +170,14 @@ impl Link {
         if self.is_over.get() { Err(DocaError::SHUTDOWN.into()) } else { Ok(()) }
     }
 
-    /// Ends when no byte moves for this connection any more, which has ended.
+    /// Ends when no byte moves any more for this ended connection.
     pub(crate) async fn drained(&self) {
         while self.moving.get() > 0 {
             self.moved.notified().await;
         }
     }
 
-    /// Closes the endpoint when everything has moved and arrived. Until then UCX reports a dead
-    /// peer, and the mesh finds a blocked worker.
+    /// Closes the endpoint after all transfers and a flush, so that a lost peer is still detected.
     pub(crate) fn close(self: &Rc<Self>) {
         self.is_over.set(true);
         let this = Rc::clone(self);

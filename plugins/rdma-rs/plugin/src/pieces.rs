@@ -1,4 +1,4 @@
-//! The memory of an operation: a list of parts of a host's memory, one after the other.
+//! The memory of an operation: a list of ranges of a host's memory.
 
 use std::ops::Range;
 
@@ -9,19 +9,18 @@ use urom_pdk::{prelude::*, time};
 
 use crate::LIMITS;
 
-/// Memory that is not mapped is read and written in blocks of this size.
+/// Block size of reads and writes of unmapped memory.
 pub(crate) const BLOCK: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces {
-    /// Those with bytes. A list allocates for more than one.
+    /// The non-empty pieces. Only a longer list allocates.
     list: SmallVec<[HostMemory; 1]>,
     len: u64,
 }
 
 impl Pieces {
-    /// Opens the ranges of a list, which the host may read and write itself, and this plugin if
-    /// bytes go there.
+    /// Opens ranges; the host needs read and write access, and the plugin too for writes.
     pub(crate) fn open(
         memories: &Memories,
         ranges: impl ExactSizeIterator<Item = MemoryRange>,
@@ -52,7 +51,6 @@ impl Pieces {
         self.len
     }
 
-    /// The pieces in parts of at most `most` bytes, each with its offset.
     pub(crate) fn parts(&self, most: u64) -> impl Iterator<Item = (u64, HostMemory)> {
         self.placed().flat_map(move |(at, piece)| {
             let starts = (0..piece.len()).step_by(most as usize);
@@ -60,7 +58,6 @@ impl Pieces {
         })
     }
 
-    /// The pieces, each with its offset.
     fn placed(&self) -> impl Iterator<Item = (u64, &HostMemory)> {
         self.list.iter().scan(0, |end, piece| {
             let at = *end;
@@ -69,7 +66,6 @@ impl Pieces {
         })
     }
 
-    /// The bytes in a range of the whole.
     pub(crate) fn part(&self, range: Range<u64>) -> Pieces {
         let within = self.placed().filter_map(|(at, piece)| {
             let (start, end) = (range.start.max(at), range.end.min(at + piece.len()));
@@ -78,7 +74,6 @@ impl Pieces {
         Pieces { list: within.collect(), len: range.end - range.start }
     }
 
-    /// The piece, if there is one alone.
     pub(crate) fn single(&self) -> Option<&HostMemory> {
         self.list.first().filter(|_| self.list.len() == 1)
     }
@@ -87,7 +82,6 @@ impl Pieces {
         self.list.iter().all(|piece| piece.mapped().is_some())
     }
 
-    /// Copies as many bytes into mapped pieces, and returns their number.
     pub(crate) fn copy_from(&self, bytes: &[u8]) -> Result<u64> {
         for (at, piece) in self.placed() {
             if let Some(view) = piece.mapped() {
@@ -97,17 +91,15 @@ impl Pieces {
         Ok(self.len)
     }
 
-    /// Copies as many bytes into pieces on any path, and returns their number.
     pub(crate) async fn write(&self, bytes: &[u8]) -> Result<u64> {
         for (at, piece) in self.parts(BLOCK) {
             piece.write(0, &bytes[at as usize..(at + piece.len()) as usize]).await?;
-            // The kernel copies in the call.
+            // The kernel copies inside the call, so yield between blocks.
             time::yield_now().await;
         }
         Ok(self.len)
     }
 
-    /// Whether some bytes of these are bytes of the others.
     pub(crate) fn overlaps(&self, other: &Pieces) -> bool {
         let range = |piece: &HostMemory| piece.address()..piece.address() + piece.len();
         self.list.iter().map(range).any(|one| {

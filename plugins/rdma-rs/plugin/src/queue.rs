@@ -1,5 +1,4 @@
-//! The operations of the other end on an instance, in the order of their submission. They may arrive
-//! in another order.
+//! The other end's operations in submission order; they may arrive in another order.
 
 use std::collections::VecDeque;
 use std::mem::take;
@@ -11,15 +10,13 @@ use crate::LIMITS;
 use crate::message::{Kind, Request};
 use crate::pieces::Pieces;
 
-/// The most bytes that are kept because their operation has to wait.
+/// Limit of bytes kept for operations that must wait.
 const MOST_EARLY: usize = 32 << 20;
 
-/// The most operations that run at a time.
 const MOST_AT_A_TIME: usize = 64;
 
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// The number of the first entry.
     base: u64,
     entries: VecDeque<Option<Entry>>,
     early: usize,
@@ -28,16 +25,13 @@ pub(crate) struct Queue {
 pub(crate) struct Entry {
     pub(crate) request: Request,
     pub(crate) kind: Kind,
-    /// Its memory, once it has started.
     pub(crate) memory: Pieces,
-    /// The number of bytes that are not in their place.
     pub(crate) left: u64,
     pub(crate) has_started: bool,
-    /// The receive that it completes.
     pub(crate) receive: Option<u64>,
-    /// The value that it found, or why it failed.
+    /// The value before an atomic operation, or the error.
     pub(crate) outcome: Result<u64>,
-    /// The parts that came before it could start, with their offsets.
+    /// Parts that arrived before the operation could start, with their offsets.
     early: Vec<(u64, PeerData)>,
 }
 
@@ -53,17 +47,15 @@ impl Entry {
     }
 }
 
-/// The memory that a part takes while it waits, in bytes.
 fn cost((_, data): &(u64, PeerData)) -> usize {
     128 + if let PeerData::Here(bytes) = data { bytes.len() } else { 0 }
 }
 
 impl Queue {
-    /// The entry of a request, which may be one of several parts; `None` for a request that cannot
-    /// be.
+    /// Returns the entry of a request or of one of its parts; `None` for an invalid request.
     pub(crate) fn entry(&mut self, request: Request) -> Option<&mut Entry> {
         let index = request.number.checked_sub(self.base)?;
-        // The other end may not have the answers to operations that are over here.
+        // The other end may not yet have the answers to operations that are complete here.
         if index >= 2 * u64::from(LIMITS.operations) || request.total > LIMITS.message {
             return None;
         }
@@ -80,7 +72,7 @@ impl Queue {
         self.entries.get_mut(index)?.as_mut()
     }
 
-    /// The next operation to start: all before it have started. Nothing behind a failure happens.
+    /// Returns the next operation to start; `None` after a failure.
     pub(crate) fn next(&self) -> Option<&Entry> {
         for entry in &self.entries {
             match entry {
@@ -92,7 +84,7 @@ impl Queue {
         None
     }
 
-    /// Whether an operation on this memory may start while those before it are not over.
+    /// Returns whether an operation on this memory may start before the earlier ones end.
     pub(crate) fn may_start(&self, number: u64, memory: &Pieces) -> bool {
         let before = self.entries.iter().take((number - self.base) as usize).flatten();
         let mut running = before.filter(|entry| !entry.is_over());
@@ -100,7 +92,7 @@ impl Queue {
             && running.next().is_none()
     }
 
-    /// Keeps a part of an operation that has to wait. Whether there is room.
+    /// Keeps a part of a waiting operation; returns false if the limit is reached.
     pub(crate) fn keep(&mut self, number: u64, at: u64, data: PeerData) -> bool {
         let early = (at, data);
         self.early += cost(&early);
@@ -110,14 +102,12 @@ impl Queue {
         self.early <= MOST_EARLY
     }
 
-    /// Takes the parts that came before an operation started.
     pub(crate) fn take_early(&mut self, number: u64) -> Vec<(u64, PeerData)> {
         let early = self.get(number).map(|entry| take(&mut entry.early)).unwrap_or_default();
         self.early -= early.iter().map(cost).sum::<usize>();
         early
     }
 
-    /// Takes the first operation, if it is over.
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         self.entries.front()?.as_ref().filter(|first| first.is_over())?;
         self.base += 1;

@@ -9,22 +9,18 @@ use crate::LIMITS;
 use crate::pieces::Pieces;
 
 pub(crate) struct Receives {
-    /// Their places, and their outcomes once they have ended.
     window: Window<u64, (Pieces, Result<Received>)>,
-    /// The number of the next receive.
     next: Cell<u64>,
-    /// The number of the first receive without a message.
     first: Cell<u64>,
 }
 
 impl Receives {
     pub(crate) fn new() -> Receives {
-        // With messages, or until their outcomes are taken, receives are beyond the limit.
+        // Matched receives, until their outcomes are taken, exceed the limit.
         let window = Window::ordered(usize::MAX);
         Receives { window, next: Cell::new(0), first: Cell::new(0) }
     }
 
-    /// Adds a receive, and returns its number.
     pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
         let number = self.next.get();
         if number - self.first.get() >= LIMITS.receives.into() {
@@ -35,12 +31,11 @@ impl Receives {
         Ok(number)
     }
 
-    /// The places of the first receive without a message.
     pub(crate) fn first(&self) -> Option<Pieces> {
         self.window.edit(self.first.get(), |(places, _)| places.clone())
     }
 
-    /// Gives the first receive without a message one, and returns its number.
+    /// Assigns a message to the first receive without one, and returns its number.
     pub(crate) fn take_first(&self) -> u64 {
         self.first.replace(self.first.get() + 1)
     }
@@ -50,13 +45,12 @@ impl Receives {
         self.window.finish(number);
     }
 
-    /// Ends all that are not complete.
     pub(crate) fn fail(&self, error: &Error) {
         self.first.set(self.next.get());
         self.window.finish_all(|posted| *posted = (Pieces::default(), Err(error.clone())));
     }
 
-    /// The outcome of a receive, which goes on when this is dropped.
+    /// Returns the outcome of a receive; dropping the future does not stop the receive.
     pub(crate) async fn outcome(&self, number: u64) -> Result<Received> {
         self.window.take(number).await.1
     }

@@ -1,5 +1,4 @@
-//! The operations of an instance at the other end. They are reported in the order of their
-//! submission.
+//! The operations of an instance at the other end, reported in submission order.
 
 use std::cell::{Cell, RefCell};
 use std::mem::take;
@@ -14,32 +13,27 @@ use crate::link::{Link, Side};
 use crate::message::{Ask, Kind, Request};
 use crate::pieces::Pieces;
 
-/// The most bytes under way that the other end may have to keep: half of its limit.
+/// Limit of sent bytes that the other end may have to keep: half of its limit.
 const MOST_EARLY: u64 = 16 << 20;
 
-/// The memory that the other end takes for a part in addition to its bytes.
+/// The other end's memory for a part in addition to its bytes.
 const PART: u64 = 128;
 
 pub(crate) struct Requester {
     link: Rc<Link>,
     operations: Window<u64, Operation>,
-    /// The number of the next operation.
     next: Cell<u64>,
-    /// Whether the other end has connected.
     is_connected: Cell<bool>,
-    /// The operations that wait for that.
+    /// Operations that wait for the other end to connect.
     unsent: RefCell<Vec<(Request, Pieces)>>,
-    /// The bytes under way that the other end may have to keep.
     early: Cell<u64>,
 }
 
 struct Operation {
     kind: Kind,
-    /// Where the bytes go that the other end answers with.
     places: Pieces,
-    /// The number of these bytes that have not arrived; without any, 1 until the answer.
+    /// Number of these bytes still missing; for an operation without bytes, 1 until the answer.
     left: u64,
-    /// Its part of the requester's early bytes.
     early: u64,
     outcome: Result<u64>,
 }
@@ -56,8 +50,7 @@ impl Requester {
         })
     }
 
-    /// Has the other end carry out an operation, and returns what it answers. The operation takes
-    /// its place when this is polled for the first time, and goes on when the command is cancelled.
+    /// Runs an operation at the other end, in the order of first polls, even if cancelled.
     pub(crate) async fn ask(
         self: &Rc<Self>,
         cx: &Context,
@@ -80,7 +73,6 @@ impl Requester {
         cx.unless_cancelled(self.operations.take(number)).await?.outcome
     }
 
-    /// Sends what waits: the other end has connected.
     pub(crate) fn start(self: &Rc<Self>) {
         self.is_connected.set(true);
         self.unsent.take().into_iter().for_each(|(request, local)| self.send(request, &local));
@@ -98,12 +90,11 @@ impl Requester {
         }
     }
 
-    /// The flags for a part. More than the other end keeps is announced, and stays here until the
-    /// other end has a place for it.
+    /// Returns the flags for a part. Bytes beyond the other end's limit are announced.
     fn flags(&self, number: u64, len: u64) -> AmFlags {
         let (flags, early) = (self.link.peer.flags(len), self.early.get() + len + PART);
         if flags == AmFlags::NONE && early > MOST_EARLY {
-            // As data of any length, where UCX announces.
+            // The flags of the longest data, which UCX announces.
             return self.link.peer.flags(u64::MAX);
         }
         if flags == AmFlags::NONE {
@@ -115,7 +106,6 @@ impl Requester {
         flags
     }
 
-    /// Bytes for the places of an operation have come.
     pub(crate) fn on_bytes(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
         let len = data.len() as u64;
         let places = self.operations.edit(number, |operation| {
@@ -127,7 +117,6 @@ impl Requester {
         Ok(())
     }
 
-    /// The other end has carried out an operation.
     pub(crate) fn on_answer(self: &Rc<Self>, number: u64, result: u64) -> Result<()> {
         let kind = self.operations.edit(number, |operation| {
             operation.outcome = Ok(result);
@@ -146,7 +135,6 @@ impl Requester {
         self.operations.finish(number);
     }
 
-    /// An operation has failed, and so has the instance.
     pub(crate) fn fail(&self, number: u64, error: Error) {
         let outcome = Err(error.clone());
         if self.operations.edit(number, |operation| operation.outcome = outcome).is_some() {
@@ -155,7 +143,6 @@ impl Requester {
         }
     }
 
-    /// Ends all operations that are not complete.
     pub(crate) fn end(&self, error: &Error) {
         let others = of_others(error);
         self.unsent.take();

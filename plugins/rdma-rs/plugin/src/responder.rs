@@ -1,4 +1,4 @@
-//! The part of an instance that carries out the operations of the other end.
+//! The part of an instance that runs the other end's operations.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -27,7 +27,6 @@ impl Responder {
         Rc::new(Responder { link, queue: RefCell::default(), is_advancing })
     }
 
-    /// An operation, or a part of one, has come.
     pub(crate) fn on_request(self: &Rc<Self>, request: Request, data: Data<'_>) -> Result<()> {
         let (at, len) = (request.at, data.len() as u64);
         let kind = self.queue.borrow_mut().entry(request).map(|entry| entry.kind);
@@ -45,7 +44,7 @@ impl Responder {
         Ok(())
     }
 
-    /// Puts a part of an operation into the memory, or keeps it until the operation starts.
+    /// Copies a part of an operation into the memory, or keeps it until the operation starts.
     fn take_part(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
         let mut queue = self.queue.borrow_mut();
         // The bytes of a failed operation are dropped.
@@ -62,9 +61,9 @@ impl Responder {
         Ok(())
     }
 
-    /// Starts what can start, and answers what is over.
+    /// Starts operations that can start, and answers ended ones.
     pub(crate) fn advance(self: &Rc<Self>) {
-        // Bytes that came before end an operation inside the loop, which then goes on by itself.
+        // Early bytes may end an operation inside the loop, which then continues by itself.
         if !self.is_advancing.replace(true) {
             while self.start_next().is_some() {}
             self.is_advancing.set(false);
@@ -72,7 +71,6 @@ impl Responder {
         }
     }
 
-    /// Starts the next operation, if it may start now.
     fn start_next(self: &Rc<Self>) -> Option<()> {
         let (kind, request) =
             self.queue.borrow().next().map(|entry| (entry.kind, entry.request))?;
@@ -128,7 +126,6 @@ impl Responder {
                 Ok(word.len())
             };
             let moving = match is_mapped {
-                // Mapped memory is used at once.
                 true => Moving::Done(access.now_or_never().unwrap_or(Ok(0))),
                 false => Moving::Later(Box::pin(access)),
             };
@@ -144,7 +141,7 @@ impl Responder {
         }
     }
 
-    /// The memory of an operation, if both the instance and the memory permit it.
+    /// Returns the memory of an operation, if both the instance and the memory permit it.
     fn memory_of(&self, kind: Kind, request: &Request) -> Result<Pieces> {
         let permission = match kind {
             Kind::Read => Access::RDMA_READ,
@@ -178,7 +175,6 @@ impl Responder {
         Ok(Pieces::from(opened))
     }
 
-    /// Answers what is over, in order, up to the first failure.
     fn settle(&self) {
         loop {
             let over = self.queue.borrow_mut().pop();
@@ -188,7 +184,6 @@ impl Responder {
         }
     }
 
-    /// Answers an operation. Whether it succeeded.
     fn answer(&self, Entry { request, kind, receive, outcome, .. }: Entry) -> bool {
         // The bytes of a read are its answer.
         if outcome.is_err() || kind != Kind::Read || request.total == 0 {
@@ -218,7 +213,6 @@ impl Responder {
         outcome.is_ok()
     }
 
-    /// Drops all operations.
     pub(crate) fn end(&self) {
         drop(self.queue.take());
     }

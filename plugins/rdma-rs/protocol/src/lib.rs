@@ -1,42 +1,42 @@
 //! The RDMA plugin's commands and notifications: DOCA RDMA's operations (`doca_rdma.h`), which the
-//! workers of two hosts carry out on the memory of both.
+//! workers of two hosts run on the memory of both.
 //!
 //! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
-//! [`Client`]. The crate `rdma-host` has what a program uses: buffers, memory and states.
+//! [`Client`]. The crate `rdma-host` has the API for programs: buffers, memory and states.
 //!
-//! An *instance* is one end of a connection (`doca_rdma`). A host creates it, starts it, exports
-//! its details, passes them to the other end by any channel, and connects with the details that it
-//! gets from there. Local memory is a list of [`MemoryRange`]s that the host shares with its
-//! worker. The other end's memory is a [`Remote`] place.
+//! An *instance* is one end of a connection (`doca_rdma`). A host creates it, starts it, sends its
+//! exported details to the other end by any channel, and connects with the other end's details.
+//! Local memory is a list of [`MemoryRange`]s that the host shares with its worker. The other end's
+//! memory is a [`Remote`] address.
 
 use bytemuck::{Pod, Zeroable};
 pub use urom_abi::memory::{Access, MemoryRange};
 use urom_abi::{Described, Elements, Payload, urom_command, urom_notification};
 use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
 
-/// A place in the memory of the other end. The memory's owner shares it with its own worker.
+/// An address in the other end's memory. The owner shares this memory with its own worker.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Described)]
 pub struct Remote {
-    /// The number of the memory map; 0 for no memory, which an operation on no bytes may name.
+    /// The number of the memory map; 0 for operations without bytes.
     pub memory: u64,
-    /// Where the bytes begin, in bytes from the start of the map.
+    /// The offset in bytes from the start of the map.
     pub offset: u64,
 }
 
-/// What the plugin allows for each instance.
+/// The plugin's limits for each instance.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Described)]
 pub struct Limits {
     /// The longest message, in bytes (`doca_rdma_cap_get_max_message_size`).
     pub message: u64,
-    /// The most ranges of a list of buffers (`doca_rdma_cap_get_max_send_buf_list_len`).
+    /// Maximum number of ranges in a list of buffers (`doca_rdma_cap_get_max_send_buf_list_len`).
     pub list: u32,
-    /// The most operations that are not complete, receives apart.
+    /// Maximum number of pending operations, excluding receives.
     pub operations: u32,
-    /// The most receives that wait for a message (`doca_rdma_set_recv_queue_size`).
+    /// Maximum number of receives that wait for a message (`doca_rdma_set_recv_queue_size`).
     pub receives: u32,
-    /// The most instances of a host.
+    /// Maximum number of instances of a host.
     pub instances: u32,
 }
 
@@ -54,7 +54,7 @@ pub enum State {
     Error = 3,
 }
 
-/// Which operation of the other end completed a receive (`doca_rdma_opcode`).
+/// The operation of the other end that completed a receive (`doca_rdma_opcode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described)]
 #[repr(u32)]
 pub enum Opcode {
@@ -62,19 +62,19 @@ pub enum Opcode {
     Send = 1,
     /// A send with an immediate value.
     SendImm = 2,
-    /// A write with an immediate value, which has written the other bytes elsewhere.
+    /// A write with an immediate value, which has written its bytes elsewhere.
     WriteImm = 3,
 }
 
-/// What a host can ask of the RDMA plugin.
+/// The commands of the RDMA plugin.
 #[urom_command(plugin = "worker_rdma", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command<'a> {
     /// Creates an instance in the state RESET (`doca_rdma_create`).
     #[urom(reply = Created)]
     Create {
-        /// What the other end may do (`doca_rdma_set_permissions`): bits of
-        /// `enum doca_access_flag`. Without it, nothing.
+        /// The other end's permissions (`doca_rdma_set_permissions`): bits of `enum
+        /// doca_access_flag`. None by default.
         #[urom(optional)]
         permissions: u32,
     },
@@ -90,14 +90,14 @@ pub enum Command<'a> {
         /// The instance.
         rdma: u64,
     },
-    /// Brings an instance to RESET (`doca_ctx_stop`). Operations that are not complete end with
-    /// `SHUTDOWN`.
+    /// Brings an instance to RESET (`doca_ctx_stop`). Pending operations end with `SHUTDOWN`.
     #[urom(reply = Stopped)]
     Stop {
         /// The instance.
         rdma: u64,
     },
-    /// Gives the details by which the other end connects (`doca_rdma_export`), in the state INIT.
+    /// Returns the details with which the other end connects (`doca_rdma_export`), in the state
+    /// INIT.
     #[urom(reply = Exported)]
     Export {
         /// The instance.
@@ -109,22 +109,22 @@ pub enum Command<'a> {
     Connect {
         /// The instance.
         rdma: u64,
-        /// What the other end's `Export` gave.
+        /// The other end's answer to `Export`.
         #[urom(inline)]
         details: &'a [u8],
     },
-    /// Asks for an instance's state (`doca_ctx_get_state`).
+    /// Returns an instance's state (`doca_ctx_get_state`).
     #[urom(reply = StateIs)]
     Query {
         /// The instance.
         rdma: u64,
     },
-    /// Waits for a message of the other end (`doca_rdma_task_receive`), in INIT and CONNECTED.
+    /// Receives a message of the other end (`doca_rdma_task_receive`), in INIT and CONNECTED.
     #[urom(reply = Received)]
     Receive {
         /// The instance.
         rdma: u64,
-        /// Where the message goes; nowhere for one without bytes.
+        /// The destination of the message; empty for a message without bytes.
         #[urom(inline)]
         places: Elements<'a, MemoryRange>,
     },
@@ -137,7 +137,7 @@ pub enum Command<'a> {
         #[urom(inline)]
         pieces: Elements<'a, MemoryRange>,
     },
-    /// As `Send`, with an immediate value (`doca_rdma_task_send_imm`).
+    /// Like `Send`, with an immediate value (`doca_rdma_task_send_imm`).
     #[urom(reply = Sent)]
     SendImm {
         /// The instance.
@@ -153,19 +153,19 @@ pub enum Command<'a> {
     Write {
         /// The instance.
         rdma: u64,
-        /// Where the bytes go.
+        /// The destination.
         target: Remote,
         /// The bytes.
         #[urom(inline)]
         pieces: Elements<'a, MemoryRange>,
     },
-    /// As `Write`, and then completes a receive of the other end with an immediate value
+    /// Like `Write`, and then completes a receive of the other end with an immediate value
     /// (`doca_rdma_task_write_imm`).
     #[urom(reply = Written)]
     WriteImm {
         /// The instance.
         rdma: u64,
-        /// Where the bytes go.
+        /// The destination.
         target: Remote,
         /// The value, big-endian.
         immediate: [u8; 4],
@@ -178,25 +178,25 @@ pub enum Command<'a> {
     Read {
         /// The instance.
         rdma: u64,
-        /// Where the bytes are.
+        /// The source.
         source: Remote,
-        /// Where they go.
+        /// The destination.
         #[urom(inline)]
         places: Elements<'a, MemoryRange>,
     },
-    /// Replaces eight bytes of the other end's memory, if they are what is expected
+    /// Replaces eight bytes of the other end's memory, if they equal `compare`
     /// (`doca_rdma_task_atomic_cmp_swp`).
     #[urom(reply = Swapped)]
     CompareSwap {
         /// The instance.
         rdma: u64,
-        /// Where the eight bytes are, at an address that is a multiple of eight.
+        /// The address of the eight bytes, a multiple of eight.
         target: Remote,
-        /// What is expected, little-endian in memory.
+        /// The expected value, little-endian in memory.
         compare: u64,
-        /// What replaces it.
+        /// The new value.
         swap: u64,
-        /// Where the eight bytes from before go.
+        /// The destination of the eight bytes before the operation.
         result: MemoryRange,
     },
     /// Adds to eight bytes of the other end's memory (`doca_rdma_task_atomic_fetch_add`).
@@ -204,27 +204,27 @@ pub enum Command<'a> {
     FetchAdd {
         /// The instance.
         rdma: u64,
-        /// Where the eight bytes are, at an address that is a multiple of eight.
+        /// The address of the eight bytes, a multiple of eight.
         target: Remote,
-        /// What is added; overflow wraps.
+        /// The number to add; overflow wraps.
         add: u64,
-        /// Where the eight bytes from before go.
+        /// The destination of the eight bytes before the operation.
         result: MemoryRange,
     },
 }
 
-/// What the RDMA plugin answers.
+/// The answers of the RDMA plugin.
 #[urom_notification]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
     /// The instance exists.
     Created {
-        /// The number by which commands name it.
+        /// The number of the instance, for commands.
         rdma: u64,
-        /// What it allows.
+        /// The instance's limits.
         limits: Limits,
     },
-    /// The instance is gone.
+    /// The instance is destroyed.
     Destroyed,
     /// The instance is in the state INIT.
     Started,
@@ -232,7 +232,7 @@ pub enum Notification {
     Stopped,
     /// The details of the instance.
     Exported {
-        /// For the other end. They are good until the instance stops.
+        /// For the other end. Valid until the instance stops.
         #[urom(inline)]
         details: Payload,
     },
@@ -244,17 +244,17 @@ pub enum Notification {
         state: State,
         /// The code of the first failure, in the state ERROR (`doca_error_t`).
         failure: u32,
-        /// What failed, in the state ERROR.
+        /// The reason of the failure, in the state ERROR.
         #[urom(inline)]
         why: Payload,
     },
     /// A message has arrived.
     Received {
-        /// What sent it.
+        /// The operation that sent it.
         opcode: Opcode,
         /// The immediate value, big-endian, if the operation has one.
         immediate: [u8; 4],
-        /// How many bytes arrived in the places of the receive. Those of a write are elsewhere.
+        /// Number of bytes in the places of the receive. The bytes of a write are elsewhere.
         len: u64,
     },
     /// The message is in the places of the other end's receive.
@@ -263,14 +263,14 @@ pub enum Notification {
     Written,
     /// The bytes are in the local places.
     ReadDone,
-    /// The comparison was made. The eight bytes are in the local place, too.
+    /// The comparison was made. The local place has the eight bytes from before, too.
     Swapped {
-        /// What was there before.
+        /// The value before the operation.
         before: u64,
     },
-    /// The addition was made. The eight bytes are in the local place, too.
+    /// The addition was made. The local place has the eight bytes from before, too.
     Added {
-        /// What was there before.
+        /// The value before the operation.
         before: u64,
     },
 }

@@ -11,39 +11,34 @@ use tokio::sync::{Mutex, MutexGuard};
 use ucx::{Data, Endpoint, EndpointId};
 use urom_pdk::{PerHost, Region, Task, Tasks, peers::PeerData, prelude::*};
 
-/// The limit in bytes of the messages that wait in a queue, and of the writes to a host that have
-/// not arrived. Tests of the limit need fewer.
+/// Limit in bytes of a queue's messages, and of a host's unflushed writes; smaller in tests.
 pub(crate) const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
-/// The memory of a message or a write beside its data, about: UCX's part and this plugin's.
+/// Approximate memory of a message or a write in addition to its data.
 const BESIDE: usize = 256;
 
 pub(crate) struct Client {
     pub(crate) connection: u64,
-    /// To the host's UCX worker.
     pub(crate) host: Rc<Endpoint>,
     pub(crate) memory: PerHost<Registered>,
     queues: RefCell<BTreeMap<u64, Queue>>,
     next_queue: Cell<u64>,
-    /// Held while memory is used. The bytes of the writes that take a flush of the host's endpoint.
+    /// Bytes to flush on the host's endpoint. Locked while memory is used.
     unflushed: Mutex<usize>,
     tasks: Tasks,
     serving: RefCell<BTreeMap<u64, Task>>,
 }
 
-/// The messages of an initiator that wait for their turn.
 struct Queue {
     initiator: EndpointId,
-    /// None once too many waited.
+    /// `None` after the queue exceeded its limit.
     jobs: Option<UnboundedSender<Job>>,
-    /// Their memory.
     waiting: Rc<Cell<usize>>,
 }
 
 /// A message, its data and its memory.
 type Job = (Request, PeerData, usize);
 
-/// A registered memory region.
 pub(crate) struct Registered {
     pub(crate) region: Region,
     /// The values of pointers that appends have advanced, by their addresses.
@@ -51,13 +46,13 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
-    /// The pointer at `address`, where the memory is mapped into this process.
+    /// Returns the pointer at `address`, if the memory is mapped into this process.
     fn in_place(&self, address: u64) -> Result<Option<&AtomicU64>> {
         let Some(view) = self.region.mapped() else { return Ok(None) };
         Ok(Some(view.atomic_u64(self.region.offset(address, 8)?)?))
     }
 
-    /// The value of the pointer at `address`: the client's, unless it was advanced since.
+    /// Returns the pointer at `address`: the client's value, unless it was advanced since.
     async fn pointer(&self, address: u64) -> Result<u64> {
         if let Some(word) = self.in_place(address)? {
             return Ok(word.load(Ordering::Acquire));
@@ -75,7 +70,7 @@ impl Registered {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Advances the pointer at `address`; the client sees it at once where it is mapped.
+    /// Advances the pointer at `address`; in mapped memory, the client sees it at once.
     fn advance(&self, address: u64, value: u64) -> Result<()> {
         match self.in_place(address)? {
             Some(word) => word.store(value, Ordering::Release),
@@ -97,7 +92,6 @@ impl Client {
         Rc::new(Client { connection, host, memory, queues, next_queue, unflushed, tasks, serving })
     }
 
-    /// Makes a queue for an initiator, and returns its number.
     pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
         let (jobs, given) = unbounded_channel();
         let number = self.next_queue.replace(self.next_queue.get() + 1);
@@ -109,19 +103,18 @@ impl Client {
         number
     }
 
-    /// Removes a queue. Its messages are carried out, then its endpoint closes.
+    /// Removes a queue. Its messages are still executed, then its endpoint closes.
     pub(crate) fn remove_queue(&self, number: u64) -> Result<()> {
         let missing = || Error::new(DocaError::NOT_FOUND, format!("no receive queue {number}"));
         self.queues.borrow_mut().remove(&number).map(drop).ok_or_else(missing)
     }
 
-    /// Carries a message out, or puts it into the queue of its initiator. The queue takes no more
-    /// once too much waits there: a flush that overtakes a lost message would be answered.
+    /// Executes or queues a message. A queue over the limit closes, or a flush would hide the loss.
     pub(crate) fn receive(&self, from: EndpointId, request: Request, data: Data<'_>) -> Result<()> {
         let mut queues = self.queues.borrow_mut();
         let missing =
             || Error::new(DocaError::NOT_FOUND, "its sender lacks an open receive queue there");
-        // The first alone: a second queue is used when the host has removed the closed first.
+        // The first one: a second queue is used when the host has removed the closed first.
         let queue = queues.values_mut().find(|queue| queue.initiator == from);
         let queue = queue.filter(|queue| queue.jobs.is_some()).ok_or_else(missing)?;
         let mut takes = BESIDE;
@@ -145,13 +138,12 @@ impl Client {
         jobs.send((request, PeerData::copied(data)?, takes)).map_err(|_| missing())
     }
 
-    /// Carries out an append to memory that is mapped here, if nothing else is at the client's
-    /// memory: no message waits for its turn and no byte is copied twice.
+    /// Executes an append to mapped memory at once, with one copy, if the client's memory is idle.
     fn append_at_once(&self, request: &Request, bytes: &[u8]) -> Result<bool> {
         let Operation::Append { pointer, pointer_rkey, data_rkey } = request.operation else {
             return Ok(false);
         };
-        // Writes that have not arrived arrive first.
+        // Earlier writes must arrive first.
         if self.unflushed.try_lock().is_ok_and(|unflushed| *unflushed == 0) {
             let (pointers, target) = (self.registered(pointer_rkey)?, self.registered(data_rkey)?);
             if let (Some(word), Some(view)) = (pointers.in_place(pointer)?, target.region.mapped())
@@ -174,7 +166,7 @@ impl Client {
                 let word = PeerData::Here(value.to_le_bytes().into());
                 self.write(&mut unflushed, registered, address, word).await?;
             }
-            // With a device this, and nothing less, makes the host's processor see them.
+            // With a device, only a read makes the host's processor see the pointers.
             if let Some((&last, _)) = pointers.last_key_value() {
                 registered.read(last).await?;
             }
@@ -184,13 +176,12 @@ impl Client {
         Ok(())
     }
 
-    /// Ends everything, and drops the messages under way, which hold this client.
+    /// Ends everything, and drops the running messages, which hold this client.
     pub(crate) fn end(&self) {
         self.queues.borrow_mut().clear();
         self.serving.take().values().for_each(Task::cancel);
     }
 
-    /// Carries out an initiator's messages, one after the other.
     async fn serve(
         self: Rc<Self>,
         number: u64,
@@ -238,17 +229,17 @@ impl Client {
     ) -> Result<()> {
         let target = self.registered(rkeys[1])?;
         if !target.region.has_device() {
-            // Before the client's memory is held: an initiator that stops delays no other one.
+            // Before the client's memory is locked: a stopped initiator does not delay others.
             let most = usize::try_from(target.region.len()).unwrap_or(usize::MAX);
             data = PeerData::Here(data.into_bytes(most).await?);
         }
         let mut unflushed = self.memory_after(fence).await?;
-        // Now, because they may have been deregistered meanwhile.
+        // After the wait, because they may have been deregistered meanwhile.
         let [pointers, target] = [self.registered(rkeys[0])?, self.registered(rkeys[1])?];
         let (at, len) = (pointers.pointer(pointer).await?, data.len() as u64);
         self.write(&mut unflushed, &target, at, data).await?;
         if pointers.region.mapped().is_some() {
-            // The host sees the pointer at once, and must see the data then.
+            // The host sees the pointer at once, so the data must be there.
             self.settle(&mut unflushed).await?;
         }
         pointers.advance(pointer, at + len)
@@ -271,7 +262,7 @@ impl Client {
         Ok(())
     }
 
-    /// Writes to a region, after a flush when the writes before leave no memory for it.
+    /// Writes to a region, after a flush if unflushed writes reach the limit.
     async fn write(
         &self,
         unflushed: &mut usize,
@@ -290,7 +281,7 @@ impl Client {
         Ok(())
     }
 
-    /// The client's memory, for one message; after a fence, once everything has arrived.
+    /// Locks the client's memory for one message; with a fence, after all writes have arrived.
     async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, usize>> {
         let mut unflushed = self.unflushed.lock().await;
         if fence {
@@ -299,14 +290,12 @@ impl Client {
         Ok(unflushed)
     }
 
-    /// The region with this key.
     pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<Registered>> {
         self.memory.find(self.connection, rkey).ok_or_else(|| {
             Error::new(DocaError::NOT_FOUND, format!("no memory of this client has key {rkey:#x}"))
         })
     }
 
-    /// Waits until all writes have arrived.
     async fn settle(&self, unflushed: &mut usize) -> Result<()> {
         if *unflushed > 0 {
             let (flushed, ()) = self.host.flush().await;

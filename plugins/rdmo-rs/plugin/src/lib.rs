@@ -1,32 +1,29 @@
 //! The RDMO plugin: appends to and scatters into a host's memory, for other processes.
 //!
-//! It is the worker's part of DOCA's RDMO application, with a UCX worker of its own; its messages
-//! are the same byte for byte. A host is a *client*: it registers memory, and makes a receive queue
-//! for each *initiator*. Initiators send active messages ([`rdmo_protocol::data`]). The plugin
-//! carries them out on the client's memory: on memory that the client shares with the worker, or by
-//! one-sided UCX.
+//! It is the worker's part of DOCA's RDMO application, with its own UCX worker and the same
+//! messages byte for byte. A host is a *client*: it registers memory, and makes a receive queue for
+//! each *initiator*. Initiators send active messages ([`rdmo_protocol::data`]). The plugin executes
+//! them on the client's memory, which is shared with the worker or accessed by one-sided UCX.
 //!
 //! # Order
-//! The messages of one initiator are carried out in order, the messages of several in any order.
-//! Nothing else of a client starts while a pointer is fetched from its memory. A pointer advances
-//! here alone until a flush, which first waits until all data has arrived, then writes the
-//! pointers, reads one back, and answers. A fence waits for all data, too. Pointers in memory that
-//! is mapped advance there, each after its data.
+//! Messages of one initiator are executed in order, messages of several in any order. While a
+//! pointer is fetched from a client's memory, no other message of that client starts. A pointer
+//! advances only here until a flush, which waits until all data has arrived, writes the pointers,
+//! reads one back, and answers. A fence also waits for all data. Mapped pointers advance in place,
+//! after their data.
 //!
 //! # Errors
-//! Only a flush is answered, and only when it succeeded. A message is dropped as a whole, with a
-//! line in the log, if it is malformed, names an unknown key or bytes outside a region, or comes
-//! from an initiator without a receive queue of that client. An append that fails does not advance
-//! its pointer, so the client never sees a hole. A scatter whose write fails leaves the parts
-//! before it written. A queue closes when too much waits in it, so no flush is answered after a
-//! lost message.
+//! Only a successful flush is answered. A message is dropped as a whole, and logged, if it is
+//! malformed, has an unknown key or bytes outside a region, or comes from an initiator without a
+//! receive queue of that client. A failed append does not advance its pointer, so the client never
+//! sees a hole. If a write of a scatter fails, the parts before it remain. A queue closes at its
+//! limit, so no flush is answered after a lost message.
 //!
 //! # Endpoints
-//! As in DOCA's plugin they are made without UCX's error handling: both ends of a connection must
-//! agree on that, and initiators in C expect it. UCX then uses shared memory where it can, and over
-//! that does not notice that a peer died. What waits for such a peer waits until the host leaves.
-//! UCX takes the addresses and keys in commands as they are, so hosts are trusted with the worker's
-//! memory.
+//! As in DOCA's plugin, endpoints lack UCX error handling: both ends of a connection must agree
+//! on that, and initiators in C expect it. UCX then uses shared memory if possible, and does not
+//! detect there that a peer died: operations for such a peer wait until the host leaves. UCX does
+//! not check the addresses and keys in commands, so hosts are trusted with the worker's memory.
 
 mod client;
 
@@ -47,7 +44,7 @@ use urom_pdk::{HostLimits, PerHost, Region, Tasks, prelude::*, time};
 
 use client::{Client, Registered, dropped};
 
-/// The time that a host that deregisters memory has for progress of its UCX worker.
+/// Timeout for progress of the UCX worker of a host that deregisters memory.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Rdmo {
@@ -57,7 +54,6 @@ struct Rdmo {
     peers: PeerWorker,
 }
 
-/// The clients, by the numbers that messages carry.
 #[derive(Default)]
 struct Clients(RefCell<HashMap<u64, Rc<Client>>>);
 
@@ -69,7 +65,6 @@ impl Clients {
         client.cloned().ok_or_else(missing)
     }
 
-    /// Puts a message into its queue.
     fn receive(&self, message: Message<'_>) -> Result<()> {
         let request = Request::read(message.header);
         let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
@@ -88,7 +83,7 @@ impl Handler for Rdmo {
         let clients = Rc::<Clients>::default();
         let receiver = Rc::downgrade(&clients);
         let peers = PeerWorker::builder(cx, Features::AM | Features::RMA | Features::AMO64)
-            // As DOCA's plugin does.
+            // Same setting as DOCA's plugin.
             .settings(|settings| settings.config("TCP_PUT_ENABLE", "n"))
             .listen(move |worker| {
                 let receiver = receiver.clone();
@@ -147,12 +142,12 @@ impl Handler for Rdmo {
         }
         let region = match Exported::read(memh) {
             Ok(map) => {
-                // Before the map's first byte this wraps, and no map is as long.
+                // Wraps for addresses before the map, so that the result exceeds every map.
                 let offset = va.wrapping_sub(map.address());
                 let memory = cx.memory(MemoryRange { memory: map.id(), offset, len })?;
                 Region::from(memory).with_address(va)
             }
-            // A handle of UCX comes with a key.
+            // An exported UCX handle needs a key.
             Err(error) if rkey.is_empty() && !memh.is_empty() => return Err(error.into()),
             Err(_) => Region::remote(cx, &client.host, rkey, memh, va, len)?,
         };
@@ -168,7 +163,7 @@ impl Handler for Rdmo {
         match cx.unless_cancelled(arrives).await? {
             Ok(arrived) => arrived?,
             Err(late) if !registered[0].pointers.borrow().is_empty() => return Err(late.into()),
-            // A host that waits for no more pointers may have ended its progress.
+            // A host that does not wait for pointers may have stopped progress.
             Err(_) => log::warn!("a host's UCX worker makes no progress while memory of it goes"),
         }
         Ok(MrDeregistered { rkey: cmd.rkey })

@@ -1,11 +1,11 @@
-//! The messages of the data path: active messages between initiators and the plugin, without a word
-//! of UROM.
+//! The messages of the data path: active messages between initiators and the plugin, independent of
+//! UROM.
 //!
-//! An initiator sends a [`Request`] as the message's header, with the flag that asks for a way back
+//! An initiator sends a [`Request`] as the message's header, with the reply flag
 //! (`ucx::AmFlags::REPLY`), to the active-message handler [`AM_ID`] of the plugin's worker. The
-//! data of an append and the [`Part`]s of a scatter are the message's data. Only a flush is
-//! answered, with [`Flushed`] as the header of a message without data. Every length that was
-//! received is checked before it is used.
+//! message's data is an append's data or a scatter's [`Part`]s. Only a flush is answered, with
+//! [`Flushed`] as the header of a message without data. Every received length is checked before
+//! use.
 //!
 //! ```
 //! use rdmo_protocol::data::{Operation, Request};
@@ -19,68 +19,68 @@
 
 use thiserror::Error;
 
-/// The id of the active messages of both directions.
+/// The id of the active messages in both directions.
 pub const AM_ID: u16 = 0;
 
-/// The longest header that is read, in bytes. Bytes behind those of the operation are ignored.
+/// The longest accepted header, in bytes. Bytes after the operation are ignored.
 pub const LONGEST_HEADER: usize = 64;
 
-/// The fixed part of a [`Part`].
+/// The size of the fixed part of a [`Part`].
 const PART: usize = 24;
 
-/// The flag of a request that waits for those before it, above the operation's 32 bits.
+/// The flag of a request that waits for earlier ones, above the operation's 32 bits.
 const FENCE: u64 = 1 << 32;
 
-/// Why bytes are no message of the data path.
+/// Why bytes are not a valid message of the data path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// A header of this length, where an operation needs more.
+    /// A header of this length, shorter than its operation.
     #[error("a header of {0} bytes is too short")]
     Short(usize),
     /// A header of this length.
     #[error("a header of {0} bytes is longer than {LONGEST_HEADER}")]
     Long(usize),
-    /// No operation has this number.
+    /// An unknown operation.
     #[error("there is no operation {0}: 0 flushes, 1 appends, 2 scatters")]
     Operation(u32),
-    /// A scatter with so many parts, of which this one is not all there, counted from 0.
+    /// A scatter whose data ends inside this part, counted from 0.
     #[error("part {part} of {count} goes beyond the end of a scatter's data")]
     Part {
-        /// Which.
+        /// The part's index.
         part: u64,
-        /// How many the header announces.
+        /// The number of parts in the header.
         count: u64,
     },
-    /// A part of a scatter with so many bytes.
+    /// A part of a scatter with this number of bytes.
     #[error("a part of a scatter has at most 65535 bytes, this one has {0}")]
     LongPart(usize),
 }
 
-/// What an initiator asks for.
+/// A request of an initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The number of the client whose memory is meant.
+    /// The number of the client that owns the memory.
     pub client: u64,
-    /// Whether it starts only when everything before it, from this initiator, is done.
+    /// Whether it waits until all earlier requests of this initiator are done.
     pub fence: bool,
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
 }
 
-/// What to do with a client's memory. A key (`rkey`) is the number in the answer to `MrReg`.
+/// An operation on a client's memory. A key (`rkey`) is the number in the answer to `MrReg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Waits until all data of the client has arrived, writes the pointers to its memory, then
     /// answers.
     Flush {
-        /// The answer repeats it.
+        /// An id that the answer repeats.
         flush_id: u64,
     },
-    /// Writes the message's data where a pointer in the client's memory points, and advances the
-    /// pointer by their length. The client sees the pointer advance after a flush; in memory that
-    /// is mapped in the worker, as soon as the data is there.
+    /// Writes the message's data to the target of a pointer in the client's memory, and advances
+    /// the pointer by their length. The client sees the new pointer after a flush; in memory mapped
+    /// by the worker, as soon as the data is there.
     Append {
-        /// Where the 64-bit pointer is.
+        /// The address of the 64-bit pointer.
         pointer: u64,
         /// The key of the region with the pointer.
         pointer_rkey: u64,
@@ -89,13 +89,13 @@ pub enum Operation {
     },
     /// Writes the parts in the message's data.
     Scatter {
-        /// How many there are.
+        /// The number of parts.
         count: u64,
     },
 }
 
 impl Request {
-    /// Room for any header.
+    /// A buffer for any header.
     pub const ROOM: [u8; 40] = [0; 40];
 
     /// Writes the header.
@@ -114,11 +114,11 @@ impl Request {
         &room[..len]
     }
 
-    /// Reads a header.
+    /// Reads a header; unknown flags are ignored.
     ///
     /// # Errors
-    /// A length that is too short for the operation or over [`LONGEST_HEADER`], and an operation
-    /// that does not exist. Flags that are not known are ignored.
+    /// A length that is too short for the operation or over [`LONGEST_HEADER`], and an unknown
+    /// operation.
     pub fn read(header: &[u8]) -> Result<Request, Malformed> {
         if header.len() > LONGEST_HEADER {
             return Err(Malformed::Long(header.len()));
@@ -139,22 +139,22 @@ impl Request {
     }
 }
 
-/// A part of a scatter: bytes and where they go.
+/// A part of a scatter: bytes and their destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Where the bytes go.
+    /// The destination.
     pub address: u64,
-    /// The key of the region there.
+    /// The key of the destination's region.
     pub rkey: u64,
     /// The bytes.
     pub data: &'a [u8],
 }
 
 impl<'a> Part<'a> {
-    /// Writes the part behind others. It need not be aligned.
+    /// Appends the part to others. Parts are not aligned.
     ///
     /// # Errors
-    /// [`Malformed::LongPart`], and nothing is written.
+    /// [`Malformed::LongPart`]; nothing is written.
     pub fn write(&self, data: &mut Vec<u8>) -> Result<(), Malformed> {
         let len = self.data.len();
         let len = u16::try_from(len).map_err(|_| Malformed::LongPart(len))?;
@@ -165,16 +165,16 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Reads all parts of a scatter. What is behind the last one is ignored.
+    /// Reads all parts of a scatter. Bytes after the last part are ignored.
     ///
     /// # Errors
-    /// [`Malformed::Part`] for the first that is not all there.
+    /// [`Malformed::Part`] for the first truncated part.
     pub fn read_all(count: u64, mut data: &'a [u8]) -> Result<Vec<Part<'a>>, Malformed> {
         let read = |part| {
             let cut = Malformed::Part { part, count };
             let (head, rest) = data.split_at_checked(PART).ok_or(cut)?;
             let [address, rkey, len] = [0, 8, 16].map(|at| word(head, at).unwrap_or_default());
-            // Behind the length are six bytes of C's padding.
+            // C pads the length with six bytes.
             let (bytes, behind) = rest.split_at_checked((len as u16).into()).ok_or(cut)?;
             data = behind;
             Ok(Part { address, rkey, data: bytes })
@@ -186,26 +186,26 @@ impl<'a> Part<'a> {
 /// The answer to a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flushed {
-    /// The request's.
+    /// The request's id.
     pub flush_id: u64,
 }
 
 impl Flushed {
-    /// The header: 12 bytes, so that the id in it is not aligned.
+    /// Returns the header: 12 bytes, with an unaligned id.
     pub fn header(self) -> [u8; 12] {
         let mut header = [0; 12];
         header[4..].copy_from_slice(&self.flush_id.to_le_bytes());
         header
     }
 
-    /// Reads a header; `None` for one that answers no flush.
+    /// Reads a header; `None` if it does not answer a flush.
     pub fn read(header: &[u8]) -> Option<Flushed> {
         let flush_id = header.strip_prefix(&[0; 4])?.try_into().ok()?;
         Some(Flushed { flush_id: u64::from_le_bytes(flush_id) })
     }
 }
 
-/// The little-endian word at `at`.
+/// Reads the little-endian word at `at`.
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word))
 }

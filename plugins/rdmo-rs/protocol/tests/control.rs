@@ -28,7 +28,7 @@ fn client_init_has_address_and_length_behind_the_id_and_the_bytes_behind_all() {
     let command = ClientInit { id: 9, addr: &addr };
     let table = Table::new(COMMAND).word(0, 0).word(8, 9).word(16, 1).word(24, 213).then(&addr);
     encodes_as(&command, &table);
-    // What C has as the address is its own business.
+    // C sends its own address here, which readers ignore.
     let from_c = table.clone().word(16, 0x7fff_1234_5678_9abc);
     assert_eq!(ClientInit::decode(from_c.as_bytes()), Ok(command));
     assert_eq!(Command::decode(from_c.as_bytes()), Ok(Command::ClientInit { id: 9, addr: &addr }));
@@ -84,7 +84,7 @@ fn mr_reg_without_a_handle_has_zeros_in_its_place() {
     let table =
         Table::new(COMMAND).word(0, 3).word(8, 1).word(16, 2).word(24, 1).word(32, 1).then(b"k");
     encodes_as(&command, &table);
-    // C's host sends a pointer with length 0: there is no payload all the same.
+    // A C host sends a pointer with length 0, which means no payload.
     let from_c = table.word(40, 0x5555_0000);
     assert_eq!(MrReg::decode(from_c.as_bytes()), Ok(command));
 }

@@ -1,4 +1,4 @@
-//! Every byte of the data path's messages, as C lays them down, and bytes that are none.
+//! Every byte of the data path's messages, in C's layout, and malformed messages.
 
 use proptest::prelude::*;
 use rdmo_protocol::data::{Flushed, LONGEST_HEADER, Malformed, Operation, Part, Request};
@@ -11,7 +11,7 @@ const APPEND: Operation = Operation::Append {
 };
 const SCATTER: Operation = Operation::Scatter { count: 0x1817_1615_1413_1211 };
 
-/// A header: client, operation, flags, and what belongs to the operation.
+/// Returns a header: client, operation, flags, and the operation's words.
 fn table(operation: u8, flags: u8, words: &[u8]) -> Vec<u8> {
     let client = [1, 2, 3, 4, 5, 6, 7, 8];
     [&client[..], &[operation, 0, 0, 0, flags, 0, 0, 0], words].concat()
@@ -91,7 +91,7 @@ fn the_parts_of_a_scatter_follow_each_other_without_alignment() {
     assert_eq!(made, table);
     assert_eq!(Part::read_all(3, &table).as_deref(), Ok(&parts[..]));
     assert_eq!(Part::read_all(2, &table).as_deref(), Ok(&parts[..2]));
-    // C leaves its padding as it was.
+    // C does not initialise its padding.
     table[18..24].fill(0xee);
     assert_eq!(Part::read_all(3, &table).as_deref(), Ok(&parts[..]));
 }

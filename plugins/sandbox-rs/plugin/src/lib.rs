@@ -1,31 +1,27 @@
 //! The sandbox plugin: sends and receives tagged messages between the workers of a domain.
 //!
-//! It is DOCA's `worker_sandbox`, byte for byte, on UCX of its own. Every receive and every send is
-//! a future that owns its memory: commands do not wait for each other, a message may arrive before
-//! its receive, and pending commands end with the worker.
+//! It is DOCA's `worker_sandbox`, byte for byte, with its own UCX worker. Every receive and send is
+//! a future that owns its memory, and does not delay other commands.
 //!
 //! # Registered memory
-//! `MEM_MAP` gives a handle (`memh_id`) for memory that later commands name, by addresses of the
-//! host's own choice:
+//! `MEM_MAP` returns a handle (`memh_id`) for memory, with addresses that the host chooses:
 //!
-//! - with `ALLOCATE`, memory of this process: a message is received into it and sent on without
-//!   passing the host;
-//! - with an export of `urom_host` (`Mmap::export`), memory of the host, which it shares with this
-//!   worker: UCX sends from it and receives into it in place, if it is mapped here;
-//! - with an exported handle of UCX, memory of the host that an RDMA device reads and writes.
+//! - with `ALLOCATE`, memory of this process: messages are received and sent on without the host;
+//! - with an export of `urom_host` (`Mmap::export`), memory that the host shares with this worker:
+//!   UCX sends and receives in place, if it is mapped here;
+//! - with an exported UCX handle, memory of the host that an RDMA device reads and writes.
 //!
-//! A [`PerHost`] makes the handles. The protocol lacks a command that ends a registration: the
-//! registrations of a host end when it leaves, in NVIDIA's worker when the worker stops.
+//! A [`PerHost`] allocates the handles. The protocol cannot end a registration: a host's
+//! registrations end when it leaves, in NVIDIA's worker when the worker stops.
 //!
-//! A cancelled receive ends without a message. In NVIDIA's worker, which does not report a cancel,
-//! it goes on.
+//! A cancelled receive ends without a message; in NVIDIA's worker it continues.
 //!
 //! # Status
-//! A notification fails when UCX was not asked: `NOT_FOUND` for an unknown destination,
+//! A notification fails when UCX was not called: `NOT_FOUND` for an unknown destination,
 //! `INVALID_VALUE` for a handle or bytes that are not the host's, `NO_MEMORY`, `DRIVER` when UCX
 //! made no endpoint or registration, `CONNECTION_RESET` when a peer has blocked the UCX worker,
-//! also for receives that wait then. Otherwise it succeeds, and its own field `status` has UCX's
-//! status of the send or receive.
+//! also for receives that wait then. Otherwise it succeeds, and its field `status` contains UCX's
+//! status.
 
 use sandbox_protocol::{
     Handler, MapParams, MemMap, MemMapped, Notification, TagReceived, TagRecv, TagSend, TagSent,
@@ -38,8 +34,7 @@ use urom_pdk::{Data, HostLimits, Payload, PerHost, Received, Region, prelude::*}
 /// The longest receive into an answer: the largest message limit of a service.
 const LONGEST_ANSWER: u64 = (1 << 24) - 1;
 
-/// The limit of all registrations together. Each costs its bytes in this process, [`LEAST`] at
-/// least, so there are at most 1024.
+/// Limit of all registrations. Each counts at least [`LEAST`], so there are at most 1024.
 const LIMITS: HostLimits = HostLimits { values: usize::MAX, bytes: 1 << 30 };
 const LEAST: u64 = 1 << 20;
 
@@ -49,7 +44,7 @@ struct Sandbox {
 }
 
 impl Sandbox {
-    /// The `len` bytes at the host's address `at`, of the memory with this handle.
+    /// Returns the `len` bytes at the host's address `at`, in the memory with this handle.
     fn find(&self, cx: &Context, handle: u64, at: u64, len: u64) -> Result<Region> {
         self.memories.get(cx.dest_id(), handle)?.at(at, len)
     }
@@ -71,7 +66,7 @@ impl Handler for Sandbox {
         let memh_id = self.memories.insert_with(cx.dest_id(), len.max(LEAST), |_| {
             let memory = match memh {
                 [] if is_new => Region::allocate(&self.peers.ucx()?, len)?,
-                // An address alone names memory of the host, which this process does not have.
+                // An address alone refers to the host's memory, which this process cannot access.
                 [] => return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map")),
                 _ if Exported::is_meant_by(memh) => {
                     cx.memory(Exported::read(memh)?.range())?.into()
@@ -108,7 +103,7 @@ impl Handler for Sandbox {
             if count > LONGEST_ANSWER {
                 return Err(Error::new(DocaError::TOO_BIG, "no answer is that long"));
             }
-            // The answer's payload is the buffer: it needs no bytes beyond the answer's limit.
+            // The answer's payload is the buffer, limited by the answer's maximum length.
             let most = |answer: usize| answer.saturating_sub(Notification::FIXED_LEN);
             let most = cx.longest_answer().map_or(count as usize, most).min(count as usize);
             let payload = Stable::new(TagReceived::payload(most)?);
@@ -132,7 +127,7 @@ impl Handler for Sandbox {
     }
 }
 
-/// Cuts the payload to the message. UCX drops a message that is too long.
+/// Truncates the payload to the message. UCX drops a message that is too long.
 fn cut(
     (came, payload): (Result<TagInfo, Status>, Stable<Payload>),
 ) -> (Result<TagInfo, Status>, Payload) {

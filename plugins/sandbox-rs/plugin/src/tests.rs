@@ -1,5 +1,4 @@
-//! The plugin under the test kit: several workers of one domain, which really talk over UCX, within
-//! this process.
+//! The plugin under the test kit: workers of one domain, connected by UCX within this process.
 
 use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSend};
 use ucx::Status;
@@ -12,7 +11,6 @@ use super::Sandbox;
 
 const TAG: u64 = 7;
 
-/// Members 0, 1, and so on.
 fn workers<const N: usize>() -> (Domain, [Worker<Protocol>; N]) {
     let domain = Domain::new();
     let workers = std::array::from_fn(|id| domain.open::<Sandbox, Protocol>(id as u64));
@@ -88,7 +86,6 @@ fn destinations_that_are_nobody_or_cannot_be_found_are_errors() {
     assert_eq!(sender.call(send(1, b"?")).unwrap_err(), DocaError::IO_FAILED);
     domain.set_address("worker_sandbox", 3, b"made by another kit");
     assert_eq!(sender.call(send(3, b"?")).unwrap_err(), DocaError::INVALID_VALUE);
-    // The plugin works on.
     let received = receiver.send(receive(10));
     assert_eq!(sender.call(send(1, b"there")).unwrap().status, 0);
     assert_eq!(bytes(&receiver.wait(received).unwrap()), b"there");
@@ -202,13 +199,12 @@ fn memory_of_the_worker_is_received_into_and_sent_from_by_its_owner_alone() {
     assert_eq!(receiver.call(back).unwrap().status, 0);
     assert_eq!(bytes(&sender.wait(received).unwrap()), b"for later");
 
-    // Another host's handle, and bytes beyond the end.
     assert_eq!(receiver.wait(receiver.send_from(2, into)).unwrap_err(), DocaError::INVALID_VALUE);
     let beyond = TagRecv { buffer: 0x1fc1, ..into };
     assert_eq!(receiver.call(beyond).unwrap_err(), DocaError::INVALID_VALUE);
 }
 
-/// The kernel copies in the call, and a worker runs one command at a time.
+/// The kernel copies inside the call, and a worker runs one command at a time.
 #[test]
 fn long_memory_of_a_host_is_copied_with_pauses() {
     let (_domain, [worker]) = workers();
@@ -219,7 +215,7 @@ fn long_memory_of_a_host_is_copied_with_pauses() {
     let data = Registered { memory: memh_id.try_into().unwrap(), address: 0x1000, len: 3 << 20 };
     let long = worker.send(TagSend { data: Data::Registered(data), ..send(0, b"") });
     worker.flush();
-    // The command has begun, and there is more to copy.
+    // The command has started, and is not done copying.
     memory.fail_operation(DocaError::IO_FAILED);
     assert_eq!(worker.wait(long).unwrap().status, Status::IO_ERROR.code());
 }
@@ -232,7 +228,7 @@ fn bytes_that_describe_no_memory_are_not_given_to_ucx() {
     for bytes in [&[7][..], &[0; 64], &[0xff; 300]] {
         assert_eq!(map(bytes).unwrap_err(), DocaError::DRIVER, "{} bytes", bytes.len());
     }
-    // Of this kit, but cut or damaged.
+    // Truncated or damaged exports of this kit.
     for rest in [0, 56] {
         let bytes = [&b"UROMmmap"[..], &vec![1; rest]].concat();
         let refused = map(&bytes).unwrap_err();

@@ -1,5 +1,5 @@
 //! The sandbox plugin's commands and notifications: memory, tag send and tag receive, byte for byte
-//! those of DOCA's `worker_sandbox` sample (`urom_sandbox.h`, version 1).
+//! as in DOCA's `worker_sandbox` sample (`urom_sandbox.h`, version 1).
 //!
 //! Both sides use this crate: the plugin implements [`Handler`], a host sends commands through
 //! [`Client`].
@@ -15,15 +15,15 @@
 use bytemuck::{Pod, Zeroable};
 use urom_abi::{Data, Received, urom_command, urom_notification};
 
-/// Which memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes.
+/// The memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable, urom_abi::Described)]
 pub struct MapParams {
-    /// Which of the other fields count: a bit each, in UCX's order, `ADDRESS` first.
+    /// The other fields that are set: a bit for each, in UCX's order, `ADDRESS` first.
     pub field_mask: u64,
-    /// Where the memory begins, in the addresses that later commands use for it.
+    /// The start address that later commands use for the memory.
     pub address: u64,
-    /// How long it is, in bytes.
+    /// The length in bytes.
     pub length: u64,
     /// 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.
     pub flags: u32,
@@ -33,32 +33,32 @@ pub struct MapParams {
     pub memory_type: u32,
     /// C's padding.
     pub pad: u32,
-    /// C has the address of the exported handle here.
+    /// The address of the exported handle, in C.
     pub exported_memh_buffer: u64,
 }
 
 impl MapParams {
-    /// Bit of [`field_mask`](Self::field_mask): the address counts
+    /// Bit of [`field_mask`](Self::field_mask): the address is set
     /// (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
     pub const FIELD_ADDRESS: u64 = 1;
-    /// Bit of [`field_mask`](Self::field_mask): the length counts.
+    /// Bit of [`field_mask`](Self::field_mask): the length is set.
     pub const FIELD_LENGTH: u64 = 2;
-    /// Bit of [`field_mask`](Self::field_mask): the flags count.
+    /// Bit of [`field_mask`](Self::field_mask): the flags are set.
     pub const FIELD_FLAGS: u64 = 4;
-    /// Bit of [`field_mask`](Self::field_mask): there is an exported handle.
+    /// Bit of [`field_mask`](Self::field_mask): the exported handle is set.
     pub const FIELD_EXPORTED: u64 = 0x20;
     /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
     pub const ALLOCATE: u32 = 2;
 
-    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte
-    /// `address`.
+    /// Returns parameters for `length` bytes that the plugin allocates, which later commands find
+    /// at `address`.
     pub fn allocate(address: u64, length: u64) -> MapParams {
         let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
         MapParams { field_mask, address, length, flags: Self::ALLOCATE, ..Self::zeroed() }
     }
 
-    /// The host's own memory, whose exported handle goes with the command; later commands call its
-    /// first byte `address`.
+    /// Returns parameters for host memory with an exported handle, which later commands find at
+    /// `address`.
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -68,7 +68,7 @@ impl MapParams {
     }
 }
 
-/// What a host can ask of the sandbox plugin.
+/// The commands of the sandbox plugin.
 #[urom_command(plugin = "worker_sandbox", version = 1)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
@@ -78,10 +78,10 @@ pub enum Command<'a> {
         /// Any value; the answer repeats it.
         #[urom(echo)]
         context: u64,
-        /// Which memory.
+        /// The memory.
         map_params: MapParams,
         /// The exported handle of the host's memory; empty for memory that the plugin allocates.
-        /// The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.
+        /// The Rust plugin also accepts the result of `Mmap::export` of `urom_host`.
         #[urom(inline, optional, addr = map_params.exported_memh_buffer)]
         exported_memh: &'a [u8],
     },
@@ -93,13 +93,13 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number
-        /// of sends may share registered bytes.
+        /// Inline or in registered memory; empty by default. Any number of sends may share
+        /// registered bytes.
         #[urom(inline, optional, unless = memh_id)]
         data: Data<'a>,
         /// The tag to send with.
         tag: u64,
-        /// Which registered memory; 0 for data that travels with the command.
+        /// The handle of the registered memory; 0 for inline data.
         #[urom(word)]
         memh_id: u64,
     },
@@ -109,56 +109,55 @@ pub enum Command<'a> {
         /// Any value; the answer repeats it.
         #[urom(echo)]
         context: u64,
-        /// Where to receive in registered memory; not used without `memh_id`.
+        /// The destination in registered memory; not used without `memh_id`.
         #[urom(optional)]
         buffer: u64,
-        /// How many bytes fit.
+        /// The size of the destination in bytes.
         count: u64,
         /// The tag to match.
         tag: u64,
-        /// Which bits of the tag must match.
+        /// The bits of the tag that must match.
         tag_mask: u64,
-        /// Which registered memory to receive into, where no other command may have these bytes
-        /// (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
+        /// The handle of the registered memory to receive into, if no other command uses these
+        /// bytes (`UCS_ERR_BUSY`); 0, the default, receives into the answer.
         #[urom(optional)]
         memh_id: u64,
     },
 }
 
-/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
-/// negative otherwise.
+/// The answers of the sandbox plugin. A `status` is UCX's (`ucs_status_t`): 0 on success, negative
+/// otherwise.
 #[urom_notification]
 #[derive(Debug, PartialEq)]
 pub enum Notification {
-    /// The memory is registered. C's plugin sends the tag of the next one.
+    /// The memory is registered. C's plugin sends the tag of the next variant.
     #[urom(also = 1)]
     MemMapped {
-        /// The command's.
+        /// The command's value.
         #[urom(echo)]
         context: u64,
         /// The handle for later commands, never 0.
         memh_id: u64,
     },
-    /// The data may be changed again; it need not have been received.
+    /// The data may be reused; it may not have been received yet.
     TagSent {
-        /// The command's.
+        /// The command's value.
         #[urom(echo)]
         context: u64,
-        /// How the send ended.
+        /// The result of the send.
         status: i8,
     },
-    /// A message came.
+    /// A message was received.
     TagReceived {
-        /// The command's.
+        /// The command's value.
         #[urom(echo)]
         context: u64,
-        /// The message, or how much of it is now in registered memory. Nothing when there was an
-        /// error.
+        /// The message, or its length in registered memory. Empty on an error.
         #[urom(inline)]
         data: Received,
-        /// The sender's tag; 0 when there was an error.
+        /// The sender's tag; 0 on an error.
         sender_tag: u64,
-        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+        /// The result of the receive; `UCS_ERR_MESSAGE_TRUNCATED` if the message was too long and
         /// was dropped.
         status: i8,
     },

@@ -1,5 +1,4 @@
-//! A host in C against the committed header: its bytes are those that the C sample's own pack
-//! functions made.
+//! A C host with the committed header: its bytes equal the output of the C sample's pack functions.
 
 use std::path::Path;
 
@@ -34,7 +33,7 @@ fn a_host_in_c_packs_and_reads_the_samples_bytes() {
     for send in &sends {
         let mut bytes = send["bytes"].as_str().unwrap().to_owned();
         let data = bytes[144..].to_owned();
-        // In the place of C's address stands whether there is data.
+        // Instead of C's address, the word is 1 if there is data.
         bytes.replace_range(
             48..64,
             if data.is_empty() { "0000000000000000" } else { "0100000000000000" },

@@ -1,7 +1,7 @@
 /*
- * What a host in C does with the plugin's header: packs an inline TAG_SEND of the arguments
- * context, dest, tag and data (hexadecimal), prints it in hexadecimal, reads the inline
- * TAG_RECEIVED in the last argument, prints what it says.
+ * A C host with the plugin's header: packs an inline TAG_SEND of the arguments context, dest, tag
+ * and data (hexadecimal), prints it in hexadecimal, reads the inline TAG_RECEIVED in the last
+ * argument, and prints its fields.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "worker_sandbox.h"
 
-/* Returns how many bytes there are, or -1. */
+/* Returns the number of bytes, or -1. */
 static long read_hex(const char *text, unsigned char *bytes, size_t room)
 {
 	size_t i, len = strlen(text) / 2;

@@ -1,5 +1,5 @@
-//! The bytes that the C plugin's own pack functions made, read and written. Where C has an address
-//! of its own process or bytes that nobody set, the golden file says to ignore them.
+//! Reads and writes the bytes of the C plugin's pack functions, except for ignored ones in the
+//! file.
 
 use std::num::NonZeroU64;
 
@@ -23,8 +23,7 @@ impl Message {
         self.fields[field].as_u64().unwrap_or_else(|| panic!("{}: {field}", self.name))
     }
 
-    /// The word at `offset`. For addresses: the file's decimal fields for them do not agree with
-    /// its bytes, and the bytes are what C made.
+    /// Returns the word at `offset`, for addresses: the file's decimal fields are wrong.
     fn word(&self, offset: usize) -> u64 {
         u64::from_le_bytes(self.bytes[offset..offset + 8].try_into().unwrap())
     }
@@ -40,7 +39,7 @@ impl Message {
         }
     }
 
-    /// Whether `made` is this message, but for what is to be ignored.
+    /// Checks that `made` is this message, except for ignored bytes.
     fn is(&self, made: &[u8]) {
         let blank = |bytes: &[u8]| {
             let mut bytes = bytes.to_vec();
@@ -62,7 +61,7 @@ fn golden() -> Value {
     serde_json::from_str(include_str!("../golden/worker_sandbox.json")).unwrap()
 }
 
-/// The messages of one direction whose name begins with `kind`; at least one.
+/// Returns the messages of one direction whose name begins with `kind`; at least one.
 fn messages(direction: &str, kind: &str) -> Vec<Message> {
     let golden = golden();
     let found = golden[direction].as_array().unwrap().iter().filter_map(|message| {
@@ -204,7 +203,7 @@ fn answers_to_receives_are_byte_for_byte_those_of_c() {
         message.is(answer().into_descriptor(&recv.echo()).unwrap().payload());
         let mut bytes = message.bytes.clone();
         if inline {
-            // The file has 0 for the address that C sends, which says that the data follows.
+            // The file has 0 instead of C's address, which indicates that data follows.
             bytes[16..24].copy_from_slice(&0x7f00_0000_1000u64.to_le_bytes());
         }
         let read = TagReceived::decode(&bytes[..], &recv.echo()).unwrap();

@@ -5,13 +5,13 @@ use protocol::Protocol;
 use urom_host::{Result, Service, block_on};
 
 fn main() -> Result<()> {
-    // The service that the environment names, as on a host with a DPU. Otherwise one in this
-    // process, with the plugin that cargo built beside this program.
+    // The service of the environment, as on a host with a DPU. Otherwise a service in this process,
+    // with the plugin that cargo built beside this program.
     let service = Service::connect()?;
     let plugin = service.plugin::<Protocol>()?;
     block_on(async {
         let worker = service.worker().plugin(&plugin).start().await?;
-        // Both are under way before the first answer arrives.
+        // Both are submitted before the first answer arrives.
         let first = plugin.task_accumulate(&worker, &[1.0, 2.0]).submit()?;
         let second = plugin.task_accumulate(&worker, &[3.5]).submit()?;
         for answer in [first.await?, second.await?] {

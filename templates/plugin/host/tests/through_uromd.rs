@@ -1,5 +1,4 @@
-//! Tests host and plugin through a real service: `uromd`, its worker process, and UCX between them
-//! and this process.
+//! Tests host and plugin with `uromd` and its worker process, over UCX.
 
 use std::time::Duration;
 

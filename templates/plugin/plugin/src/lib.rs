@@ -9,7 +9,7 @@ use urom_pdk::prelude::*;
 #[cfg(test)]
 mod tests;
 
-/// The state of one worker, which calls the plugin from one thread: cells suffice.
+/// The state of one worker. Cells suffice, because the worker calls the plugin from one thread.
 struct Reduction {
     sum: Cell<f64>,
     count: Cell<u64>,

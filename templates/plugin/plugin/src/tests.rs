@@ -9,7 +9,6 @@ use urom_pdk::test_util::Worker;
 
 use super::Reduction;
 
-/// The command for these values.
 fn accumulate(values: &[f64]) -> Accumulate<'_> {
     Accumulate {
         values: values.into(),

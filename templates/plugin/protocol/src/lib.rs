@@ -3,31 +3,31 @@
 
 use urom_abi::{Elements, urom_command, urom_notification};
 
-/// What a host can ask.
+/// The commands of a host.
 ///
-/// Raise `version` with every change of a command or a notification: NVIDIA's service compares
-/// nothing else.
+/// Raise `version` with every change of a command or a notification, because NVIDIA's service
+/// compares only the version.
 #[urom_command(plugin = "worker_example", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command<'a> {
     /// Adds values to the running sum.
     #[urom(reply = Accumulated)]
     Accumulate {
-        /// Any number of them; they travel behind the command.
+        /// Any number of values, sent after the command.
         #[urom(inline)]
         values: Elements<'a, f64>,
     },
 }
 
-/// What the plugin answers.
+/// The answers of the plugin.
 #[urom_notification]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
-    /// The running sum after a command's values were added to it.
+    /// The running sum, including the command's values.
     Accumulated {
         /// The sum of all values so far.
         sum: f64,
-        /// How many these were.
+        /// The number of values.
         count: u64,
     },
 }

@@ -1,7 +1,7 @@
-//! Whether an error says what happened.
+//! Checks that an error contains its cause.
 //!
-//! A control stream is closed when its process has ended, and silent when it was stopped. Over TCP,
-//! UCX may break the connection first and gives no reason.
+//! The control stream of a dead process is closed; the stream of a stopped process is silent. Over
+//! TCP, UCX may break the connection first, without a reason.
 
 use anyhow::{Result, ensure};
 
@@ -9,20 +9,19 @@ use super::plan::{Blow, Victim};
 use crate::host::{Tally, Trouble};
 use crate::transports::Transports;
 
-/// How a stream ends whose other side is gone, and one whose other side says nothing.
+/// Errors when the other side is dead (`ENDED`) or silent (`SILENT`).
 const ENDED: [&str; 2] = ["the connection was closed by the other side", "the connection broke: "];
 const SILENT: [&str; 1] = ["the other side was silent for "];
 
-/// What is found out by sending, by UCX or by the library before UCX says more.
+/// Errors of a send, from UCX or from the library before UCX reports more.
 const BROKEN: [&str; 2] =
     ["was lost: UCX says ", "the connection to it broke as the command was sent"];
 
-/// What comes before the cause, in the words of a host about a worker, and of a worker that ends
+/// Text before the cause: in a host's error about a worker, and in the error of a worker that ends
 /// with its daemon.
 const WORKER: &str = " was lost: ";
 const DAEMON: &str = " was stopped because its daemon is gone: ";
 
-/// What was broken, and so has to be in the errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
     pub(super) victim: Victim,
@@ -31,7 +30,6 @@ pub(super) struct Cause {
 }
 
 impl Cause {
-    /// Checks the errors of a load whose worker was lost.
     pub(super) fn is_named_by(self, tally: &Tally, worker: u64) -> Result<()> {
         ensure!(!tally.errors.is_empty(), "nothing failed: {tally:?}");
         tally.errors.iter().try_for_each(|(trouble, _)| self.check(trouble, worker))
@@ -52,18 +50,18 @@ impl Cause {
         Ok(())
     }
 
-    /// Whether a text that comes from the end of a stream says whose end that was, and how it came.
+    /// Whether the text names the side that ended the stream, and how.
     fn is_named_in(self, text: &str) -> bool {
         let ends = |who, how: &[&str]| {
             text.split_once(who).is_some_and(|(_, end)| how.iter().any(|how| end.starts_with(how)))
         };
         match (self.victim, self.blow.stops()) {
             (Victim::Worker, false) => ends(WORKER, &ENDED),
-            // Its daemon gives it up when its hosts do, and ends it.
+            // The daemon detects the silence as its hosts do, and ends the worker.
             (Victim::Worker, true) => ends(WORKER, &SILENT) || ends(WORKER, &ENDED),
             (Victim::Daemon, stopped) => ends(DAEMON, if stopped { &SILENT } else { &ENDED }),
-            // Only one that was stopped is there to be told. It was given up meanwhile, or finds
-            // that it heard nothing.
+            // Only a stopped host survives to get the error: the peers closed its stream, or its
+            // own timeout fires.
             (Victim::Host, stopped) => stopped && (ends(WORKER, &ENDED) || ends(WORKER, &SILENT)),
         }
     }

@@ -1,7 +1,7 @@
-//! One lane: a daemon, two workers and two hosts, and the rounds they go through.
+//! One lane: a daemon, two workers, two hosts, and their rounds.
 //!
-//! Host `a` uses worker 1, host `b` workers 1 and 2. Worker 1, the daemon or host `a` is broken;
-//! worker 2 and host `b` show that the rest goes on.
+//! Host `a` uses worker 1, host `b` workers 1 and 2. Rounds break worker 1, the daemon or host `a`;
+//! worker 2 and host `b` must go on.
 
 use std::time::Duration;
 
@@ -19,19 +19,19 @@ use crate::service::{Logs, Service};
 use crate::transports::Transports;
 use crate::vitals::{descriptors, orphaned, until};
 
-/// The worker that is broken, and the one that is not.
+/// The broken worker and the intact worker.
 const ONE: u64 = 1;
 const TWO: u64 = 2;
 
 const ANY: u64 = u64::MAX;
 
-/// How long a process is paused: with a heartbeat before it, well below what is taken for a loss.
+/// Length of a pause: with a heartbeat before it, well below the timeout.
 const PAUSE: Duration = Duration::from_secs(1);
 
 const A_FEW: u64 = 200;
 
 pub(super) struct Lane {
-    // In this order: what is started later goes first.
+    // Drop order: later processes end first.
     a: HostProcess,
     b: HostProcess,
     service: Service,
@@ -58,7 +58,7 @@ impl Lane {
         self.logs.tails()
     }
 
-    /// Everybody works once, so that what is made at the first use is there.
+    /// Uses every process once, so that first-use allocations are done.
     fn warm_up(&mut self) -> Result<()> {
         self.loads([32; 3], 0)?;
         self.a.pass(ONE, A_FEW)?;
@@ -80,8 +80,8 @@ impl Lane {
         Ok(())
     }
 
-    /// One round; how long it took until the last of those concerned had noticed. Whether that is
-    /// soon enough is judged when all is over.
+    /// Plays one round; returns the time until the last affected process noticed. The caller judges
+    /// the time at the end of the run.
     pub(super) fn play(&mut self, round: &Round) -> Result<Duration> {
         self.watch.remember(self.processes())?;
         self.shares(round.victim)?;
@@ -97,7 +97,7 @@ impl Lane {
             (Victim::Daemon, blow) => self.lose_daemon(blow)?,
             (Victim::Host, blow) => self.lose_host(blow)?,
         };
-        // The next worker works, and everybody is back where they were.
+        // The next worker works, and every process is back in its first state.
         self.warm_up()?;
         self.a.is_quiet()?;
         self.b.is_quiet()?;
@@ -113,12 +113,12 @@ impl Lane {
         }
     }
 
-    /// Stops and continues a process: nobody loses anything.
+    /// Stops and continues a process; all connections survive.
     fn pause(&mut self, victim: Victim) -> Result<Duration> {
         let pid = self.victim(victim);
         let begin = now();
         signal(pid, Signal::STOP)?;
-        // Whatever goes on meanwhile, the pause lasts in full; its last answers may come after it.
+        // The pause always lasts in full; its last answers may come after it.
         let unfinished = loop {
             let left = PAUSE.saturating_sub(between(begin, now()));
             if left.is_zero() {
@@ -140,7 +140,6 @@ impl Lane {
         Ok(paused)
     }
 
-    /// Host `b` still gets answers from a worker.
     fn goes_on(&mut self, worker: u64) -> Result<()> {
         self.b.pass_within(END, worker, A_FEW)?;
         self.b.halt(worker)?;
@@ -151,7 +150,7 @@ impl Lane {
         Cause { victim, blow, transports: self.transports }
     }
 
-    /// Ends a stopped process in the way of the round.
+    /// Kills or continues a stopped process, as the round requires.
     fn finish(&self, pid: Pid, blow: Blow) -> Result<()> {
         match blow {
             Blow::StopThenKill => signal(pid, Signal::KILL),
@@ -208,7 +207,7 @@ impl Lane {
         let before = (descriptors(worker)?, descriptors(daemon)?);
         let begin = now();
         strike(host, blow)?;
-        // Worker and daemon say nothing to those who stay; they let go of the host's connections.
+        // The other hosts get no message: worker and daemon only close the lost host's connections.
         until(PATIENCE, "the lost host is let go", || {
             Ok(descriptors(worker)? < before.0 && descriptors(daemon)? < before.1)
         })?;
@@ -243,8 +242,8 @@ impl Lane {
         ]
     }
 
-    /// Looks that a ring of a victim would be missed: somebody who stays has it mapped, unless the
-    /// victim is the daemon, which has none, or all goes over TCP.
+    /// Checks that another process has mapped a ring of the victim (except for the daemon, and
+    /// except over TCP), so that a leak would be seen.
     fn shares(&self, victim: Victim) -> Result<()> {
         let pid = self.victim(victim);
         let rest: Vec<Pid> =
@@ -258,7 +257,6 @@ impl Lane {
         Ok(())
     }
 
-    /// Ends everything in order.
     pub(super) fn end(mut self) -> Result<()> {
         self.a.leave(ONE)?;
         self.b.leave(ONE)?;
@@ -280,14 +278,15 @@ fn strike(pid: Pid, blow: Blow) -> Result<()> {
     }
 }
 
-/// Waits for the end of every task of a worker that was lost; when the last of them came.
+/// Waits until every task of a lost worker has ended; returns the time of the last end.
 fn lost(host: &mut HostProcess, worker: u64, cause: Cause) -> Result<u64> {
     let tally = host.over(worker, PATIENCE)?;
     cause.is_named_by(&tally, worker)?;
     Ok(tally.last_end)
 }
 
-/// A connected host that has seen a worker come and go, so that all first things are made.
+/// Connects a host that has already started and left a worker, so that first-use allocations are
+/// done.
 fn new_host(name: &str, service: &Service) -> Result<HostProcess> {
     let mut host = service.host(name)?;
     host.start_worker(ANY)?;

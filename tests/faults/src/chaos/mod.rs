@@ -1,7 +1,7 @@
-//! Processes that die, crash and stop at random moments under load.
+//! Processes die, crash and stop at random moments under load.
 //!
-//! Several *lanes* go side by side, each with a daemon, two workers and two hosts that live for as
-//! long as nobody breaks them: what they hold is compared over all the rounds.
+//! Several *lanes* run side by side, each with a daemon, two workers and two hosts that live until
+//! a round breaks them. Their resources are compared over all rounds.
 
 mod judge;
 mod lane;
@@ -16,7 +16,7 @@ use crate::transports::Transports;
 use lane::Lane;
 use plan::{Blow, Round};
 
-/// Most of a round with a stop is waiting, so several fit on a core. Every other is over TCP.
+/// Rounds with a stop mostly wait, so several lanes fit on a core. Every other lane is over TCP.
 const LANES: usize = 4;
 
 const FULL: u32 = 200;

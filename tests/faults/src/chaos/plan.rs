@@ -1,4 +1,4 @@
-//! What a round breaks, how and when: all of it from the seed.
+//! The seeded plan: victim, fault and moment of each round.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,11 +14,11 @@ pub(super) enum Victim {
 pub(super) enum Blow {
     Kill,
     Crash,
-    /// SIGSTOP until everybody has noticed, then SIGKILL.
+    /// SIGSTOP until every peer has noticed, then SIGKILL.
     StopThenKill,
-    /// SIGSTOP until everybody has noticed, then SIGCONT: everybody has given it up by then.
+    /// SIGSTOP until every peer has noticed, then SIGCONT: by then all peers have disconnected.
     StopThenContinue,
-    /// SIGSTOP, then SIGCONT before anybody can have noticed: nothing is lost.
+    /// SIGSTOP, then SIGCONT before any timeout: nothing is lost.
     Pause,
 }
 
@@ -27,12 +27,11 @@ const BLOWS: [Blow; 5] =
     [Blow::Kill, Blow::StopThenContinue, Blow::Crash, Blow::StopThenKill, Blow::Pause];
 
 impl Blow {
-    /// Whether the victim's process is still there afterwards.
+    /// Whether the process still exists afterwards.
     pub(super) fn stops(self) -> bool {
         matches!(self, Blow::StopThenKill | Blow::StopThenContinue | Blow::Pause)
     }
 
-    /// Within which time everybody has to notice.
     pub(super) fn budget(self) -> Duration {
         if self.stops() { Duration::from_secs(5) } else { Duration::from_secs(1) }
     }
@@ -64,10 +63,9 @@ impl fmt::Display for Blow {
 pub(super) struct Round {
     pub(super) victim: Victim,
     pub(super) blow: Blow,
-    /// How many tasks are in flight in each of the three loads.
     pub(super) in_flight: [u32; 3],
     pub(super) observer: usize,
-    /// After how many of its answers the blow falls.
+    /// Number of the observer's answers before the blow.
     pub(super) after: u64,
     pub(super) seed: u64,
 }
@@ -83,7 +81,6 @@ impl fmt::Display for Round {
 }
 
 impl Round {
-    /// The name of the figure for how long everybody took to notice, or the victim paused.
     pub(super) fn figure(&self) -> String {
         let (class, how) = match self.blow {
             Blow::Kill => ("losses/killed", ""),
@@ -96,7 +93,7 @@ impl Round {
     }
 }
 
-/// So many rounds. Every pair of victim and blow comes once before any comes again.
+/// Plans `rounds` rounds. Every pair of victim and blow comes once before any pair repeats.
 pub(super) fn plan(rounds: u32, seed: u64) -> Vec<Round> {
     let mut random = fastrand::Rng::with_seed(seed);
     // A short run has every victim and every blow among its first rounds.
@@ -113,9 +110,8 @@ pub(super) fn plan(rounds: u32, seed: u64) -> Vec<Round> {
     pairs.into_iter().cycle().take(rounds as usize).map(&mut round).collect()
 }
 
-/// The rounds of one of several lanes, each with its place in the plan. Those that break the daemon
-/// come last, so that the first daemon lives through all losses of workers and hosts, and a leak of
-/// little for each adds up.
+/// Returns a lane's rounds with their indices in the plan. Rounds that break the daemon come last,
+/// so the first daemon lives through all losses of workers and hosts, and small leaks add up.
 pub(super) fn of_lane(plan: &[Round], lane: usize, lanes: usize) -> Vec<(usize, &Round)> {
     let mut rounds: Vec<_> = plan.iter().enumerate().skip(lane).step_by(lanes).collect();
     rounds.sort_by_key(|(_, round)| round.victim == Victim::Daemon);

@@ -1,4 +1,4 @@
-//! What the processes of a lane hold, from round to round.
+//! Compares the resources of a lane's processes between rounds.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,17 @@ use rustix::process::Pid;
 use crate::process::END;
 use crate::vitals::{Vitals, connections, descriptors, kinds, orphaned, until, vitals};
 
-/// By how much a process may grow over all rounds, in KiB: UCX keeps some of what it once needed.
-/// The suite `turnover` finds smaller leaks.
+/// Allowed growth of a process over all rounds, in KiB: UCX keeps some memory. The suite `turnover`
+/// finds smaller leaks.
 const TOLERANCE: u64 = 1024;
 
 pub(super) type Everybody = [(&'static str, Pid); 5];
 
-/// A process with what it held when it was first at rest.
 #[derive(Debug)]
 struct Watched {
     name: &'static str,
     pid: Pid,
     first: Vitals,
-    /// Its descriptors then, for the message.
     kinds: BTreeMap<String, usize>,
 }
 
@@ -30,7 +28,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Notes what each process holds that was not there before.
+    /// Records the resources of each new process.
     pub(super) fn remember(&mut self, now: Everybody) -> Result<()> {
         self.known.retain(|watched| now.iter().any(|(_, pid)| *pid == watched.pid));
         for (name, pid) in now {
@@ -41,7 +39,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Everybody who was there before the round is as before, and no ring of the dead is mapped.
+    /// Checks that older processes have their first resources, and that rings of dead processes are
+    /// unmapped.
     pub(super) fn compare(&self, there: Everybody) -> Result<()> {
         let living = there.map(|(_, pid)| pid);
         for (name, pid) in there {
@@ -56,7 +55,8 @@ impl Watch {
             self.known.iter().filter(|watched| there.iter().any(|(_, pid)| *pid == watched.pid))
         {
             let Watched { name, pid, first, kinds: before } = watched;
-            // UCX closes some first connections only when it makes new ones, so it may be less.
+            // UCX closes some first connections only when it makes new ones, so the count may be
+            // lower.
             until(END, "its descriptors are closed", || Ok(descriptors(*pid)? <= first.descriptors))
                 .with_context(|| {
                     let (now, sockets) = (kinds(*pid), connections(*pid));

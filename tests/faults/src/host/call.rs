@@ -1,4 +1,4 @@
-//! One command by itself.
+//! Submits single commands.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use urom_host::{DocaError, Host, Service, Worker};
 
 use super::words::{Call, Trouble};
 
-/// Submits `call` and waits for its end: the value, or 0 if it has none.
+/// Submits `call` and waits for its end; returns the value, or 0.
 pub(super) async fn call(
     service: &Service,
     faulty: &Client<Host>,

@@ -1,9 +1,8 @@
-//! The library's table of C functions, with a counter of completions in it.
+//! The library's table of C functions, with a counter of completions.
 //!
-//! A callback that Rust code waits with is taken when it is called, so a task that ends twice would
-//! not show there. In the table, where programs in C have their callbacks, each completion is one
-//! call. A task that is not in flight must not complete. One that ended and was submitted again
-//! ends too early if its first command ends again: then its value is not the right one.
+//! A call consumes a Rust callback, so a task that ends twice would not show there. In the C table
+//! each completion is one call. Only a task in flight may complete. A task that ended and was
+//! submitted again ends too early if its first command ends again: then its value is wrong.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,13 +20,12 @@ struct Counted {
 }
 
 thread_local! {
-    /// The command tasks of this thread's engines, by their addresses.
+    /// This thread's command tasks, by address.
     static TASKS: RefCell<HashMap<usize, Counted>> = RefCell::default();
-    /// Whether the next task is to end twice.
     static TWICE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The built-in library, whose completions are counted.
+/// Returns the built-in library with counted completions.
 pub(super) fn library() -> Library {
     static TABLE: OnceLock<Api> = OnceLock::new();
     let table = TABLE.get_or_init(|| Api {
@@ -36,11 +34,11 @@ pub(super) fn library() -> Library {
         doca_task_submit: submit,
         ..*inner()
     });
-    // SAFETY: its functions call those of the built-in library, with what they were called with.
+    // SAFETY: the table's functions forward their own arguments to the built-in library.
     unsafe { Library::from_table(table) }
 }
 
-/// Has the next task's completion come twice, to show that it is seen.
+/// Makes the next task complete twice, to test the counter.
 pub(super) fn complete_twice() {
     TWICE.set(true);
 }
@@ -49,19 +47,19 @@ fn inner() -> &'static Api {
     libdoca_host::api()
 }
 
-/// What is known of a task; `None` of one that is no command.
+/// Looks up a task; returns `None` if it is not a command.
 fn with<T>(address: usize, look: impl FnOnce(&mut Counted) -> T) -> Option<T> {
     TASKS.with_borrow_mut(|tasks| tasks.get_mut(&address).map(look))
 }
 
 unsafe extern "C" fn set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback>) {
     TASKS.with_borrow_mut(|tasks| tasks.entry(task.addr()).or_default().callback = callback);
-    // SAFETY: the caller's task.
+    // SAFETY: the caller guarantees a valid task.
     unsafe { (inner().doca_urom_worker_cmd_task_set_cb)(task, Some(completed)) };
 }
 
 unsafe extern "C" fn release(task: *mut CmdTask) -> DocaError {
-    // SAFETY: the caller's task.
+    // SAFETY: the caller guarantees a valid task.
     let code = unsafe { (inner().doca_urom_worker_cmd_task_release)(task) };
     if code == DocaError::SUCCESS {
         TASKS.with_borrow_mut(|tasks| tasks.remove(&task.addr()));
@@ -71,7 +69,7 @@ unsafe extern "C" fn release(task: *mut CmdTask) -> DocaError {
 
 unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
     with(task.addr(), |counted| counted.in_flight = true);
-    // SAFETY: the caller's task.
+    // SAFETY: the caller guarantees a valid task.
     let code = unsafe { (inner().doca_task_submit)(task) };
     if code != DocaError::SUCCESS {
         with(task.addr(), |counted| counted.in_flight = false);
@@ -83,12 +81,12 @@ unsafe extern "C" fn completed(task: *mut CmdTask, task_data: Data, ctx_data: Da
     let ends =
         |counted: &mut Counted| counted.callback.filter(|_| std::mem::take(&mut counted.in_flight));
     match with(task.addr(), ends).flatten() {
-        // SAFETY: the caller set it for exactly this call, which comes once.
+        // SAFETY: the caller set the callback for exactly this call, which comes once.
         Some(callback) => unsafe { callback(task, task_data, ctx_data) },
         None => Word::Never("a task completed that was not in flight".to_owned()).say(),
     }
     if TWICE.take() {
-        // SAFETY: as the library calls it; the caller's own callback is not called again.
+        // SAFETY: the arguments are the library's; the caller's callback is not called again.
         unsafe { completed(task, task_data, ctx_data) };
     }
 }

@@ -1,4 +1,4 @@
-//! A worker that is kept busy, and a ledger in which each task is opened and closed once.
+//! Keeps a worker busy, with a ledger that opens and closes each task once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +11,7 @@ use super::pace::Meter;
 use super::words::{Kind, Said, Tally, Trouble, Word};
 use crate::measure::now;
 
-/// One in so many commands takes its time in the worker.
+/// One in this number of commands is slow in the worker.
 const SLOW: u8 = 24;
 
 pub(super) struct Load {
@@ -27,7 +27,6 @@ pub(super) struct Load {
 }
 
 struct Open {
-    /// What it must end with, if its command has a value.
     value: Option<u64>,
     since: u64,
 }
@@ -47,12 +46,12 @@ impl Ledger {
         self.last
     }
 
-    /// When the oldest task in flight was submitted that nothing keeps from being answered at once.
+    /// Submission time of the oldest task in flight that should be answered at once.
     fn oldest(&self) -> Option<u64> {
         self.open.values().filter(|open| open.value.is_some()).map(|open| open.since).min()
     }
 
-    /// Notes how a task ended; whether it was with its value.
+    /// Records how a task ended; returns whether it ended with its value.
     fn close(&mut self, task: u64, end: Result<u64>, meter: &mut Meter) -> bool {
         self.tally.last_end = now();
         let Some(Open { value: expected, since }) = self.open.remove(&task) else {
@@ -62,7 +61,7 @@ impl Ledger {
         match end {
             Ok(value) if expected.is_none_or(|expected| expected == value) => {
                 self.tally.values += 1;
-                // Others take the time that they were asked to take.
+                // The other commands take a requested time.
                 if expected.is_some() {
                     meter.add(self.tally.last_end.saturating_sub(since));
                 }
@@ -122,7 +121,7 @@ impl Load {
                 )
             }
             (Kind::Busy, 0) => {
-                // Answered with how long it took.
+                // The answer is the time that the command took.
                 let task = open(None);
                 let sleep = plugin.task_sleep(worker, times * 100);
                 (task, sleep.submit_with(move |end| me.ended(task, end.map(|answer| answer.data))))
@@ -163,12 +162,10 @@ impl Load {
         }
     }
 
-    /// Announces when so many more commands have been answered.
     pub(super) fn mark(&self, commands: u64) {
         self.mark.set(commands);
     }
 
-    /// Says how quickly commands were answered since it was asked the last time.
     pub(super) fn pace(&self) {
         let pace = self.meter.borrow_mut().take(self.ledger.borrow().oldest());
         Word::Of(self.worker.id(), Said::Paced(pace)).say();
@@ -185,8 +182,7 @@ impl Load {
             ledger.tally.errors = std::mem::take(&mut ledger.errors).into_iter().collect();
             Word::Of(self.worker.id(), Said::Over(ledger.tally.clone())).say();
         } else if let (true, Some(violation)) = (self.over.get(), ledger.tally.violations.last()) {
-            // Too late for the tally. Nobody waits for this word, and one that nobody waited for
-            // fails the round.
+            // Too late for the tally. An unexpected word fails the round.
             let tally = Tally { violations: vec![violation.clone()], ..Tally::default() };
             Word::Of(self.worker.id(), Said::Over(tally)).say();
         }

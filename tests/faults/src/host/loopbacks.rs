@@ -1,4 +1,4 @@
-//! A counted run of loopbacks, each with a value of its own that has to come back.
+//! A counted run of loopbacks, each with its own value that must come back.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use urom_host::{Host, Result, Worker};
 use super::words::{Said, Tally, Trouble, Word};
 use crate::measure::now;
 
-/// How often a run says how far it is.
+/// Number of progress reports in a run.
 pub(crate) const MARKS: u64 = 100;
 
-/// A run on a worker. A task's callback is called once or never; that so many calls came as there
-/// were commands shows the rest.
+/// A run on a worker. A task's callback is called at most once, so as many calls as commands mean
+/// that each was called.
 pub(super) struct Loopbacks {
     worker: Rc<Worker>,
     plugin: Client<Host>,
@@ -115,7 +115,7 @@ fn mark_length(commands: u64) -> u64 {
     commands.div_ceil(MARKS).max(1)
 }
 
-/// Another number for every number, none like its neighbours (the last steps of SplitMix64).
+/// Maps numbers one to one, and neighbours far apart (the last steps of SplitMix64).
 fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

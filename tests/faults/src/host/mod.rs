@@ -1,5 +1,5 @@
-//! A host that is a process of its own: it connects, starts workers and keeps them busy as it is
-//! told on its standard input, and tells on its standard output what became of every task.
+//! A host process. Orders on standard input connect it, start workers and keep them busy; it
+//! reports the end of every task on standard output.
 
 mod call;
 mod counted;

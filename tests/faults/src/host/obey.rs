@@ -20,7 +20,7 @@ const MAX_IN_FLIGHT: u32 = 64;
 
 /// Obeys the orders on standard input until it ends.
 pub fn serve() -> Result<()> {
-    // A host that is stopped would not see that its input has ended.
+    // A stopped host would not notice the end of its input.
     set_parent_process_death_signal(Some(Signal::KILL)).context("asking to end with the parent")?;
     let (orders, mut given) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -41,7 +41,7 @@ pub fn serve() -> Result<()> {
 
 #[derive(Default)]
 struct Party {
-    // In this order: a load keeps its worker, a worker its service.
+    // Drop order: a load keeps its worker, a worker its service.
     loads: HashMap<u64, Rc<Load>>,
     workers: HashMap<u64, Rc<Worker>>,
     service: Option<(Service, Client<Host>)>,
@@ -111,7 +111,7 @@ impl Party {
         Ok(())
     }
 
-    /// The process of a worker that was started.
+    /// Starts a worker; returns its process.
     async fn start(
         &mut self,
         id: u64,

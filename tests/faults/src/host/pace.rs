@@ -1,4 +1,4 @@
-//! How quickly the commands of a load are answered.
+//! Response times of a load's commands.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,15 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::{between, now};
 
-/// How quickly commands were answered from one order to tell it to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pace {
     pub(crate) answers: u64,
     pub(crate) within: Duration,
-    /// How long half of the commands took at most, and 99 of a hundred.
+    /// Median, and 99th percentile (`most`).
     pub(crate) median: Duration,
     pub(crate) most: Duration,
-    /// How long the slowest took. Those count that are not answered yet.
+    /// Slowest command, including unanswered commands.
     pub(crate) longest: Duration,
 }
 
@@ -37,7 +36,6 @@ impl fmt::Display for Pace {
     }
 }
 
-/// The times of a load since it was last asked.
 pub(super) struct Meter {
     since: u64,
     times: Histogram<u64>,
@@ -52,7 +50,7 @@ impl Meter {
         self.times.record(took).expect("it grows");
     }
 
-    /// What was counted since the last time; the oldest unanswered command was sent at `oldest`.
+    /// Takes the counts since the last report; the oldest unanswered command was sent at `oldest`.
     pub(super) fn take(&mut self, oldest: Option<u64>) -> Pace {
         let Meter { since, times } = std::mem::replace(self, Meter::new());
         let waits = oldest.map_or(0, |oldest| self.since.saturating_sub(oldest));

@@ -1,4 +1,4 @@
-//! What a host is told, and what it answers: a line of JSON each.
+//! Orders to a host and its replies: one line of JSON each.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,107 +8,98 @@ use urom_host::{DocaError, Error};
 
 use super::pace::Pace;
 
-/// What a load is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
-    /// Commands that are answered, one following the other without a pause.
+    /// Commands that are answered, one after the other without a pause.
     Busy,
-    /// Commands that are never answered: nothing is on its way, and yet somebody waits.
+    /// Commands that are never answered: tasks wait without traffic.
     Idle,
 }
 
-/// What a host is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// Connect to the service at this address.
     Connect {
         address: String,
     },
-    /// Start or join a worker with the faulty plugin and these, and with these variables.
+    /// Start or join a worker with the faulty plugin, `plugins` and `env`.
     Start {
         worker: u64,
         plugins: Vec<String>,
         env: Vec<(String, String)>,
     },
-    /// Submit one command with this deadline, and wait for its end.
     Call {
         worker: u64,
         call: Call,
         limit: Duration,
     },
-    /// Submit so many loopbacks, so many of them in flight at a time.
+    /// Submit `commands` loopbacks, `in_flight` at a time.
     Loopbacks {
         worker: u64,
         commands: u64,
         in_flight: u32,
         seed: u64,
     },
-    /// Put so many tasks in flight on a worker, and a new one for each that was answered.
+    /// Keep `in_flight` tasks in flight on a worker.
     Load {
         worker: u64,
         kind: Kind,
         in_flight: u32,
         seed: u64,
     },
-    /// Say so when so many more commands have been answered.
+    /// Report when this number of further commands has been answered.
     Mark {
         worker: u64,
         commands: u64,
     },
-    /// Say how quickly commands were answered since this was asked the last time.
+    /// Report the response times since the last report.
     Pace {
         worker: u64,
     },
-    /// Send nothing more, and say how everything ended.
+    /// Send nothing more, and report how every task ended.
     Halt {
         worker: u64,
     },
-    /// Have the next task's completion come twice, to show that this is seen.
     CompleteTwice,
     Leave {
         worker: u64,
     },
-    /// Let go of the service.
     Disconnect,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Call {
-    /// Of the faulty plugin: `data` comes back.
+    /// Faulty plugin: returns `data`.
     Echo(u64),
-    /// Of the faulty plugin: its worker is blocked for so long.
+    /// Faulty plugin: blocks its worker for this time.
     Stall(Duration),
-    /// Of any plugin that answers two words with two words.
+    /// Any plugin that answers two words with two words.
     Raw {
         plugin: String,
         words: [u64; 2],
     },
-    /// Of the unruly plugin, as its protocol says.
+    /// Unruly plugin, as the next variants: see its protocol.
     Keep(u64),
     PanicAtOnce,
     PanicLater,
     PanicAfterwards,
     PanicWhenGivenUp,
     Leak(u64),
-    /// No command: how many answers came to tasks that had been given up.
+    /// Returns the number of answers to tasks after their deadlines; sends nothing.
     LateAnswers,
 }
 
-/// What a host says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Word {
     Connected(Result<(), Trouble>),
     Disconnected,
-    /// About a worker.
     Of(u64, Said),
-    /// What must never be, and belongs to no load.
+    /// A violation outside of any load.
     Never(String),
 }
 
-/// What a host says about a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Said {
-    /// A call has ended, with a value (0 if it has none), after so many nanoseconds.
+    /// A call has ended, with its value or 0, after `took` nanoseconds.
     Called {
         end: Result<u64, Trouble>,
         took: u64,
@@ -116,13 +107,13 @@ pub(crate) enum Said {
     Started(Result<i32, Trouble>),
     Marked,
     Paced(Pace),
-    /// Every task in flight has ended: after an order to halt, or because the worker was lost.
+    /// Every task in flight has ended, after `Order::Halt` or the loss of the worker.
     Over(Tally),
     Left(Result<(), Trouble>),
 }
 
 impl Word {
-    /// Says it. Nobody may listen any more, which ends this host as well.
+    /// Prints the word. A closed output ends this host.
     pub(super) fn say(&self) {
         let said = serde_json::to_string(self).map(|line| {
             let mut out = std::io::stdout().lock();
@@ -134,7 +125,6 @@ impl Word {
     }
 }
 
-/// An error, as the host's program got it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Trouble {
     pub(crate) code: u32,
@@ -153,15 +143,13 @@ impl From<Error> for Trouble {
     }
 }
 
-/// How the tasks of a load ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// With the right value.
     pub(crate) values: u64,
-    /// With an error, each with how many of them there were.
+    /// Errors, each with its count.
     pub(crate) errors: Vec<(Trouble, u64)>,
-    /// When the last end came, in nanoseconds of the machine's clock.
+    /// Time of the last end, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) last_end: u64,
-    /// What must never be: a task that ended twice, a wrong value.
+    /// Violations: a task that ended twice, a wrong value.
     pub(crate) violations: Vec<String>,
 }

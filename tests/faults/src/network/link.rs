@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::vitals::until;
 
-/// The service's address: each pair of namespaces is a world of its own.
+/// The service's address; each pair of namespaces is isolated.
 pub(super) const SERVICE: &str = "10.118.0.2";
 const HOST: &str = "10.118.0.1";
 
@@ -19,11 +19,11 @@ const UP: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// The host's interface goes down: its kernel knows.
+    /// The host's interface goes down; its kernel detects it.
     AtHost,
-    /// The service's does.
+    /// The service's interface goes down.
     AtService,
-    /// Packets vanish: no kernel knows.
+    /// Packets are dropped without the kernels' notice.
     Silently,
 }
 
@@ -31,14 +31,13 @@ impl Cut {
     pub(super) const ALL: [Cut; 3] = [Cut::AtHost, Cut::AtService, Cut::Silently];
 }
 
-/// The two namespaces. Dropping it removes them.
 #[derive(Debug)]
 pub(super) struct Link {
     host: String,
     service: String,
 }
 
-/// Runs a program to its end; what it printed.
+/// Runs a program to its end; returns its output.
 fn run(program: &str, words: &[&str]) -> Result<String> {
     let output = Command::new(program)
         .args(words)
@@ -73,7 +72,7 @@ impl Link {
         Ok(link)
     }
 
-    /// An interface that was set up is so a little later, and UCX passes over one that is not.
+    /// Waits for both interfaces: they come up late, and UCX skips interfaces that are down.
     fn wait_until_up(&self) -> Result<()> {
         [&self.host, &self.service].into_iter().try_for_each(|namespace| {
             let words = ["-n", namespace.as_str(), "-o", "link", "show", INTERFACE];
@@ -86,7 +85,6 @@ impl Link {
         run("ip", &["-n", namespace, "link", "set", INTERFACE, state]).map(drop)
     }
 
-    /// What a program is started with to live in the host's namespace.
     pub(super) fn in_host(&self) -> [&str; 4] {
         ["ip", "netns", "exec", &self.host]
     }
@@ -115,19 +113,18 @@ impl Link {
                 }
             }
         }
-        // Else a kernel remembers for a while that nobody answered there.
+        // Otherwise a kernel caches the failed address resolution for a while.
         for namespace in [&self.host, &self.service] {
             run("ip", &["-n", namespace, "neighbour", "flush", "dev", INTERFACE])?;
         }
         self.wait_until_up()
     }
 
-    /// Loses so many of a hundred packets, at random, in each direction.
     pub(super) fn lose(&self, percent: u32) -> Result<()> {
         self.drop_incoming(&format!("numgen random mod 100 < {percent}"))
     }
 
-    /// Drops what `rule` matches of what comes in at either end.
+    /// Drops incoming packets that match `rule`, at both ends.
     fn drop_incoming(&self, rule: &str) -> Result<()> {
         for namespace in [&self.host, &self.service] {
             let rules = format!(
@@ -138,7 +135,7 @@ impl Link {
         Ok(())
     }
 
-    /// How many packets vanished at the host's end and at the service's, since they do.
+    /// Number of dropped packets at the host's and the service's end.
     pub(super) fn dropped(&self) -> Result<[u64; 2]> {
         let at = |namespace| {
             let table = nft(namespace, &["list", "table", "inet", "faults"])?;
@@ -148,7 +145,7 @@ impl Link {
         Ok([at(&self.host)?, at(&self.service)?])
     }
 
-    /// How often a packet had to wait for the rate limit at the host's end and at the service's.
+    /// Number of waits of packets for the rate limit, at the host's and the service's end.
     pub(super) fn held_back(&self) -> Result<[u64; 2]> {
         let at = |namespace| {
             let shape =
@@ -158,7 +155,7 @@ impl Link {
         Ok([at(&self.host)?, at(&self.service)?])
     }
 
-    /// Lets so much through in each direction, with a queue that takes 200 ms to empty.
+    /// Limits the rate in each direction, with a queue that empties in 200 ms.
     pub(super) fn throttle(&self, rate: &str) -> Result<()> {
         for namespace in [&self.host, &self.service] {
             let shape = ["tbf", "rate", rate, "burst", "4kb", "latency", "200ms"];
@@ -176,7 +173,7 @@ fn nft(namespace: &str, words: &[&str]) -> Result<String> {
     run("ip", &[&["netns", "exec", namespace, "nft"], words].concat())
 }
 
-/// The number that follows the first `name` in what a program printed.
+/// Returns the number after the first `name` in a program's output.
 fn number_behind(text: &str, name: &str) -> Option<u64> {
     let (_, rest) = text.split_once(name)?;
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
@@ -185,13 +182,13 @@ fn number_behind(text: &str, name: &str) -> Option<u64> {
 impl Drop for Link {
     fn drop(&mut self) {
         for namespace in [&self.host, &self.service] {
-            // It may not have been made.
+            // The namespace may not exist.
             let _ = run("ip", &["netns", "delete", namespace]);
         }
     }
 }
 
-/// Why this machine has no such links; `None` when it has.
+/// Why this machine cannot create such links; `None` if it can.
 pub(super) fn obstacle() -> Result<Option<String>> {
     let tried = Link::new().and_then(|link| {
         link.throttle("1mbit")?;
@@ -206,7 +203,7 @@ pub(super) fn obstacle() -> Result<Option<String>> {
     }
 }
 
-/// What the programs say where rights or something in the kernel are wanting.
+/// Messages of the programs when a right or a kernel feature is missing.
 const WANTS: [&str; 6] = [
     "Operation not permitted",
     "Permission denied",
@@ -216,13 +213,13 @@ const WANTS: [&str; 6] = [
     "qdisc kind is unknown",
 ];
 
-/// Whether a failure is for want of rights, of a program or of something in the kernel.
+/// Whether a failure is due to missing rights, programs or kernel features.
 fn is_want(error: &anyhow::Error) -> bool {
     let no_program = error.downcast_ref::<std::io::Error>().is_some_and(|error| {
         matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
     });
     let text = format!("{error:#}");
-    // `ip netns exec` starts nft, and says so when there is none.
+    // `ip netns exec` reports a missing nft itself.
     no_program || text.contains("exec of") || WANTS.iter().any(|want| text.contains(want))
 }
 

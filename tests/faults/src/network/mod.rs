@@ -1,5 +1,5 @@
-//! A link between host and service that is cut, comes back, is slow, or loses packets. Both are in
-//! network namespaces of their own, joined by a veth pair, and talk over TCP.
+//! A link between host and service that is cut, comes back, is slow, or loses packets. Both have
+//! their own network namespaces, joined by a veth pair, and talk over TCP.
 
 mod link;
 mod scenarios;

@@ -1,4 +1,4 @@
-//! What is done to a link, and what must come of it.
+//! Faults of a link, and their expected effects.
 
 use std::time::{Duration, Instant};
 
@@ -13,25 +13,24 @@ use crate::measure::{between, now};
 use crate::process::{in_time, signal};
 use crate::vitals::{descriptors, until};
 
-/// How long a link may be cut without being taken for lost. TCP tries again 0.2, 0.6, 1.4 and 3 s
-/// after a packet was lost, and the last heartbeat may be a second old by then: after longer cuts
-/// it depends on the moment.
+/// Length of a cut that connections must survive. TCP retries 0.2, 0.6, 1.4 and 3 s after a lost
+/// packet, and the last heartbeat may be a second old: the effect of longer cuts depends on the
+/// moment.
 const SHORT_CUT: Duration = Duration::from_secs(1);
 
-/// What is still short: the kernel tries again after at most as long as the cut has lasted, which
-/// must be before the 3.5 s after which a silent peer is given up.
+/// Upper bound of a short cut: the kernel's next retry comes at most one cut length after the cut,
+/// and must precede the timeout of 3.5 s.
 const STILL_SHORT: Duration = Duration::from_millis(1600);
 
 const TRIES: u32 = 3;
 
-/// How long a bad link is used: longer than anybody's patience.
+/// Time on a bad link: above all timeouts.
 const LONG: Duration = Duration::from_millis(4500);
 
-/// What a figure is called for: a loss, or anything else.
+/// Classes of figures: losses, and all others.
 const LOSS: &str = "losses/cut-off";
 const NETWORK: &str = "network";
 
-/// What is done to a link, and what must come of it.
 pub(super) struct Scenario {
     pub(super) name: String,
     pub(super) budget: Option<Duration>,
@@ -110,7 +109,6 @@ fn once() -> Vec<Scenario> {
 }
 
 impl Scenario {
-    /// The name of the figure for how long it took.
     pub(super) fn figure(&self) -> String {
         let words = self.name.split(|letter: char| !letter.is_ascii_alphanumeric());
         let words: Vec<_> =
@@ -118,13 +116,13 @@ impl Scenario {
         format!("{}/{}", self.class, words.join("-"))
     }
 
-    /// Plays it; how long it took until it was noticed, or lasted when there was nothing to notice.
+    /// Plays the scenario; returns its detection time, or its length if there is nothing to detect.
     pub(super) fn play(&self) -> Result<Duration> {
         (self.play)()
     }
 }
 
-/// A scene, and its logs when something goes wrong in it.
+/// Runs `play` in a new scene; adds the logs to an error.
 fn with_scene<T>(play: impl FnOnce(&mut Scene) -> Result<T>) -> Result<T> {
     let mut scene = Scene::new()?;
     play(&mut scene).with_context(|| scene.logs.tails())
@@ -145,7 +143,8 @@ fn lost(scene: &mut Scene, cut: Cut, kind: Kind) -> Result<Duration> {
     Ok(took)
 }
 
-/// A short cut, played again where it was not short: others keep the kernel busy with links.
+/// Plays a short cut, and repeats it if it took too long: other processes keep the kernel busy with
+/// links.
 fn restored_soon(cut: Cut) -> Result<Duration> {
     for _ in 0..TRIES {
         let mut took = Duration::ZERO;
@@ -158,7 +157,7 @@ fn restored_soon(cut: Cut) -> Result<Duration> {
     bail!("the link could not be restored within {STILL_SHORT:?} in {TRIES} tries")
 }
 
-/// Cuts the link and restores it, and says how long that took, whatever comes of it.
+/// Cuts and restores the link; `took` gets the length of the cut, even if a later step fails.
 fn restored(scene: &mut Scene, cut: Cut, took: &mut Duration) -> Result<()> {
     scene.connect_and_load()?;
     let begin = now();
@@ -172,7 +171,6 @@ fn restored(scene: &mut Scene, cut: Cut, took: &mut Duration) -> Result<()> {
     Ok(())
 }
 
-/// Goes on for long, and loses nothing.
 fn survives(scene: &mut Scene) -> Result<Duration> {
     scene.connect()?;
     let begin = Instant::now();
@@ -191,7 +189,7 @@ fn service_vanishes(scene: &mut Scene) -> Result<Duration> {
     signal(scene.daemon.pid(), Signal::KILL)?;
     let _ = signal(worker, Signal::KILL);
     wait_for_end(worker, BUDGET, "a killed worker")?;
-    // Whatever the host sends from now on is answered by a kernel that knows of no connection.
+    // The host's further packets reach a kernel without this connection.
     scene.link.restore(Cut::Silently)?;
     scene.noticed(begin, &GONE)
 }
@@ -202,16 +200,16 @@ fn host_vanishes(scene: &mut Scene) -> Result<Duration> {
     let begin = now();
     scene.link.cut(Cut::Silently)?;
     signal(scene.host.pid(), Signal::KILL)?;
-    // Its last host is gone.
+    // The worker has lost its last host.
     wait_for_end(worker, 2 * BUDGET, "the worker of a host that vanished")?;
     let took = between(begin, now());
     let daemon = scene.daemon.pid();
-    // The host's stream and the worker's.
+    // Two descriptors: the streams of host and worker.
     until(BUDGET, "the daemon lets go of both", || Ok(descriptors(daemon)? + 2 <= before))?;
     Ok(took)
 }
 
-/// Connecting fails in time, with an error that says where to.
+/// Checks that connecting fails in time, with the address in the error.
 fn refused(scene: &mut Scene) -> Result<Duration> {
     let begin = now();
     let result = scene.host.try_connect(scene.daemon.address())?;

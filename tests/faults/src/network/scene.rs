@@ -16,22 +16,22 @@ use crate::service::{FAULTY, Logs, key_file};
 use crate::transports::{Transports, set_up_daemon};
 use crate::vitals::{descriptors, until};
 
-/// Within which time a cut has to be noticed, and a connection that cannot be has to fail.
+/// Time limit for detecting a cut, and for a failed connection.
 pub(super) const BUDGET: Duration = Duration::from_secs(5);
 
 pub(super) const ONE: u64 = 1;
 
-/// What an error says while a link is cut: which depends on who is sent to first.
+/// Errors while a link is cut; they depend on the first peer that a process sends to.
 pub(super) const CUT_OFF: [&str; 4] =
     ["was silent for", "UCX says", "the connection broke", "the connection to it broke"];
 
-/// What it says when the link is there again, and the other side's kernel knows of no connection:
-/// that it says, so there is no silence.
+/// Errors after the link is restored: the other side's kernel rejects the unknown connection, so
+/// silence cannot be the cause.
 pub(super) const GONE: [&str; 4] =
     ["closed by the other side", "UCX says", "the connection broke", "the connection to it broke"];
 
 pub(super) struct Scene {
-    // In this order: the namespaces go last.
+    // Drop order: the namespaces go last.
     pub(super) host: HostProcess,
     pub(super) daemon: Uromd,
     pub(super) link: Link,
@@ -61,7 +61,6 @@ impl Scene {
         Ok(Scene { host, daemon, link, _plugins: plugins, _keys: keys, logs })
     }
 
-    /// Connects the host and starts a worker, which is used.
     pub(super) fn connect(&mut self) -> Result<Pid> {
         self.host.connect(self.daemon.address())?;
         let worker = self.host.start_worker(ONE)?;
@@ -69,7 +68,6 @@ impl Scene {
         Ok(worker)
     }
 
-    /// Connects, and has the worker under load.
     pub(super) fn connect_and_load(&mut self) -> Result<Pid> {
         let worker = self.connect()?;
         self.host.load(ONE, Kind::Busy, 32, 7)?;
@@ -84,7 +82,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until every task has ended with an error that names one of these causes; how long.
+    /// Waits until every task has failed with one of these causes; returns the time since `begin`.
     pub(super) fn noticed(&mut self, begin: u64, causes: &[&str]) -> Result<Duration> {
         let Tally { errors, last_end, .. } = self.host.over(ONE, PATIENCE)?;
         ensure!(!errors.is_empty(), "nothing failed");
@@ -98,8 +96,8 @@ impl Scene {
         Ok(between(begin, last_end))
     }
 
-    /// Once the link is there again: the lost worker has ended, a new one works, and nobody holds
-    /// more than before.
+    /// After the link is restored: the lost worker has ended, a new worker works, and the daemon's
+    /// descriptors are closed.
     pub(super) fn recovers(&mut self, lost: Pid, before: usize) -> Result<()> {
         wait_for_end(lost, END, "the worker that lost its host")?;
         self.host.leave(ONE)?;

@@ -1,4 +1,4 @@
-//! What a plugin does wrong.
+//! Misbehaviour of plugins.
 
 use std::iter::repeat_n;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::stage::{Act, Stage};
 use crate::host::Call;
 use crate::suite::Length;
 
-/// What `tests/c/corrupt_plugin.c` can do.
+/// Faults of `tests/c/corrupt_plugin.c`.
 const CORRUPTIONS: [&str; 7] = [
     "nothing follows the head",
     "the head is followed by no memory",
@@ -20,13 +20,12 @@ const CORRUPTIONS: [&str; 7] = [
     "a command follows itself",
 ];
 
-/// How often a plugin panics in progress: in one start of four commands come before it.
+/// Number of starts with a panic in progress. In one of four, commands come first.
 const STARTS: usize = 20;
 
-/// How many times a plugin leaks.
 const LEAKS: u32 = 256;
 
-/// What stands in the daemon's log.
+/// Panic messages in the daemon's log.
 const COMMAND: &str = "the command asked for it";
 const STEP: &str = "whoever steps here asked for it";
 

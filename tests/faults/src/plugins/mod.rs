@@ -1,5 +1,5 @@
-//! Plugins that block, leak, panic in every method and corrupt their lists: that is the trouble of
-//! their worker, and of nobody else.
+//! Plugins that block, leak, panic in every method and corrupt their lists: only their worker is
+//! affected.
 
 mod acts;
 mod stage;
@@ -10,7 +10,6 @@ use crate::measure::Times;
 use crate::suite::{Extent, Outcome};
 use stage::Stage;
 
-/// Runs the suite: one daemon and one bystander live through all of it.
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let mut times = Times::default();
     let mut stage = Stage::new()?;

@@ -1,5 +1,5 @@
-//! A daemon with two hosts: one at a worker whose plugin misbehaves, and a bystander at another
-//! worker, under load from the first act to the last.
+//! A daemon with two hosts: one at a misbehaving plugin's worker, and a bystander at another
+//! worker, under load during all acts.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::service::{FAULTY, Logs, Service};
 use crate::transports::Transports;
 use crate::vitals::{Vitals, returns, vitals};
 
-/// How many answers may come before the plugin's own progress, which has every second turn.
+/// Maximum number of answers before the plugin's own progress, which has every second turn.
 const ANSWERED_BEFORE: usize = 2;
 
 const ONE: u64 = 1;
@@ -27,43 +27,40 @@ const TWO: u64 = 2;
 const UNRULY: &str = "worker_unruly";
 const CORRUPT: &str = "worker_corrupt";
 
-/// A host's deadline where the plugin does not answer.
 const DEADLINE: Duration = Duration::from_millis(300);
 
 const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
-/// How late a deadline may fire.
+/// Allowed delay of a deadline.
 const LATE: Duration = Duration::from_secs(1);
 
 const A_FEW: u64 = 200;
 
-/// How many times as long the bystander's answers may take beside a blocked worker.
+/// Allowed slowdown of the bystander beside a blocked worker.
 const SLOWER: u32 = 5;
 
-/// How often a run may play again the one act beside which the bystander is measured.
+/// Limit of repeats of the act that measures the bystander.
 const REPEATS: u32 = 1;
 
-/// What everybody but the worker may keep of an act, in KiB: the heap shrinks as it likes.
+/// Allowed growth of the other processes, in KiB: the heap shrinks late.
 const TOLERANCE: u64 = 3 * 1024;
 
 type Play = Box<dyn Fn(&mut Stage) -> Result<Duration>>;
 
-/// What a plugin does wrong.
 pub(super) struct Act {
     pub(super) class: &'static str,
     pub(super) name: String,
-    /// What stands in the daemon's log once the plugin did it; of some acts the answers tell.
+    /// Log text of the daemon after the act; for some acts the answers are the proof.
     pub(super) trace: Option<String>,
     pub(super) play: Play,
 }
 
 pub(super) struct Stage {
-    // In this order: what is started later goes first.
+    // Drop order: later processes end first.
     host: HostProcess,
     bystander: HostProcess,
     service: Service,
     two: Pid,
-    /// What the rest had before the first act.
     before: Vec<Vitals>,
     pub(super) repeats: Repeats,
     logs: Logs,
@@ -77,7 +74,7 @@ impl Stage {
         let corrupt =
             Source::new("corrupt_plugin.c").flag(format!("-Wl,-rpath,{}", libraries.display()));
         plugins.add(&corrupt.plugin(CORRUPT)?)?;
-        // Hosts set it for workers, in which it says what is to panic.
+        // Hosts set this variable for workers: it names the methods that panic.
         let allowed = ["--worker-env-allow", PANICS];
         let service =
             Service::with(plugins, Transports::All, &logs, |command| command.args(allowed))?;
@@ -86,7 +83,7 @@ impl Stage {
         bystander.load(TWO, Kind::Busy, 8, 1)?;
         let (before, repeats) = (Vec::new(), Repeats::at_most(REPEATS));
         let mut stage = Stage { host, bystander, service, two, before, repeats, logs };
-        // What the first worker and commands need is there before anything is compared.
+        // First-use allocations for worker and commands precede the comparison.
         let worker = stage.host.start_worker(ONE)?;
         stage.answers(Call::Echo(1))?;
         stage.leave(worker)?;
@@ -100,7 +97,6 @@ impl Stage {
         self.logs.tails()
     }
 
-    /// Everybody but the worker whose plugin misbehaves.
     fn rest(&self) -> [(&'static str, Pid); 4] {
         [
             ("the daemon", self.service.pid()),
@@ -113,7 +109,7 @@ impl Stage {
     pub(super) fn play(&mut self, act: &Act) -> Result<Duration> {
         let traces = self.traces(act)?;
         let took = (act.play)(self)?;
-        // The next worker works, and everybody else is where they were.
+        // The next worker works, and all other processes are as before.
         let worker = self.start(&[UNRULY, CORRUPT], "")?;
         self.answers(Call::Echo(2))?;
         self.answers(Call::Keep(3))?;
@@ -132,12 +128,12 @@ impl Stage {
         Ok(took)
     }
 
-    /// How often the daemon's log tells of such an act.
+    /// Number of log lines of the daemon about this act.
     fn traces(&self, act: &Act) -> Result<usize> {
         act.trace.as_ref().map_or(Ok(0), |words| self.logs.count("uromd", words))
     }
 
-    /// Starts the worker with these plugins, whose methods of these names panic.
+    /// Starts the worker with these plugins; `panics` names the methods that panic.
     fn try_start(&mut self, plugins: &[&str], panics: &str) -> Result<Result<Pid, Trouble>> {
         let plugins: Vec<String> = plugins.iter().map(|name| (*name).to_owned()).collect();
         self.host.try_start_with(ONE, &plugins, &[(PANICS, panics)])
@@ -158,7 +154,7 @@ impl Stage {
         end.map_err(|trouble| anyhow!("{call:?}: {}", trouble.text))
     }
 
-    /// A call that nobody answers: its deadline ends it.
+    /// Makes a call without an answer, which must end at its deadline.
     fn times_out(&mut self, call: Call) -> Result<Duration> {
         let (end, took) = self.host.call(ONE, call.clone(), DEADLINE)?;
         let trouble = end.err().with_context(|| format!("{call:?} was answered"))?;
@@ -179,7 +175,7 @@ impl Stage {
         self.bystander.pass_within(limit, TWO, A_FEW).context("the bystander is kept waiting")
     }
 
-    /// The bystander is as quick as before, if not the first time.
+    /// Blocks the worker; repeats if the bystander is slower than before.
     pub(super) fn blocks(&mut self, time: Duration) -> Result<Duration> {
         loop {
             let (took, paces) = self.block(time)?;
@@ -197,10 +193,10 @@ impl Stage {
         let begin = Instant::now();
         let took = self.times_out(Call::Stall(time))?;
         self.times_out(Call::Echo(5))?;
-        // Nearly all of the time; the rest is for a machine that has other things to do.
+        // Most of the time; the rest is a margin for a busy machine.
         let beside = pace_until(&mut self.bystander, TWO, begin + time * 3 / 4)?;
         ensure!(begin.elapsed() < time, "the block was over before all of it was seen");
-        // Nobody took the worker for lost, and the late answers met nobody.
+        // The worker was not lost, and the late answers were dropped.
         ensure!(self.answers(Call::Echo(6))? == 6, "an answer that belongs to another command");
         ensure!(begin.elapsed() >= time, "an answer of a worker that is blocked");
         let late = self.answers(Call::LateAnswers)?;
@@ -209,7 +205,7 @@ impl Stage {
         Ok((took, Paces { before, beside }))
     }
 
-    /// A daemon of its own ends the worker, and no other one.
+    /// Checks that a daemon with a plugin timeout ends the blocked worker only.
     pub(super) fn is_ended(&mut self, limit: u32) -> Result<Duration> {
         let service = Service::start_with(&self.logs, |command| {
             command.args(["--plugin-timeout", &limit.to_string()])
@@ -304,7 +300,7 @@ impl Stage {
     pub(super) fn panics_in(&mut self, method: &str) -> Result<Duration> {
         let worker = self.start(&[UNRULY], method)?;
         let begin = Instant::now();
-        // The other plugin of the worker is answered in any case.
+        // The worker's other plugin always answers.
         ensure!(self.answers(Call::Echo(10))? == 10, "another value");
         let mut keep = || anyhow::Ok(self.host.call(ONE, Call::Keep(11), PATIENCE)?.0);
         let mut end = keep()?;
@@ -317,7 +313,7 @@ impl Stage {
             }
         }
         match (method, end) {
-            // Nothing is known of its state, so it works no more.
+            // The plugin's state is unknown, so it is disabled.
             ("progress", Err(trouble)) if trouble.code != DocaError::TIME_OUT.0 => {}
             ("progress", end) => {
                 bail!("a plugin whose progress panics ended a command with {end:?}")
@@ -328,8 +324,7 @@ impl Stage {
         Ok(begin.elapsed())
     }
 
-    /// The worker may die of it, or go round in circles: its host gets errors or the right values,
-    /// and can leave it.
+    /// The worker may crash or loop: its host gets errors or the right values, and can leave it.
     pub(super) fn corrupts(&mut self, how: u64) -> Result<Duration> {
         let worker = self.start(&[CORRUPT], "")?;
         let begin = Instant::now();

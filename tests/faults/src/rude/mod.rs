@@ -1,6 +1,5 @@
-//! A host that speaks the private protocol itself, because the library is never rude: it floods a
-//! worker or a daemon, or reads nothing. It is a process of its own and says on its standard output
-//! what comes of it.
+//! A host process that speaks the private protocol itself, since the library never misbehaves: it
+//! floods a worker or a daemon, or reads nothing. It reports the result on standard output.
 
 #[path = "../../../../urom-service/tests/service/support/link.rs"]
 #[allow(dead_code, reason = "the service's tests use all of it")]
@@ -25,16 +24,16 @@ use urom_wire::stream;
 use crate::process::PATIENCE;
 use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 
-/// Ways in which a host misbehaves.
+/// Kinds of misbehaviour of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Manner {
-    /// Uses a task slot beyond those that it asked for.
+    /// Uses a task slot beyond the requested slots.
     Beyond,
-    /// Sends commands into slots that are not free yet, also after it was told to go.
+    /// Sends commands into busy slots, also after its disconnect.
     Floods,
-    /// Uses its slots again and again without ever reading an answer.
+    /// Reuses its slots without reading an answer.
     SendsWithoutReading,
-    /// Fills its slots once with commands of long answers, and reads nothing: that is no offence.
+    /// Fills its slots once with commands of long answers, and reads nothing, which is allowed.
     StopsReading,
     /// Asks the daemon questions as fast as it can, and reads no answer.
     AsksWithoutReading,
@@ -42,24 +41,24 @@ pub enum Manner {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Outcry {
-    /// It is let in, and begins.
+    /// The host was admitted, and begins.
     Begins,
-    /// It cannot send any more without reading.
+    /// The host cannot send more without reading.
     Stuck,
-    /// It was thrown out, for this reason.
+    /// The host was disconnected for this reason.
     ThrownOut(String),
 }
 
-/// How long it waits between messages for which it reads no answers.
+/// Pause between messages whose answers stay unread.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// How many bytes of answers the kernel is asked to keep for it.
+/// Requested receive buffer of the kernel, in bytes.
 const ROOM: u32 = 4096;
 
-/// How long it goes on after it was thrown out.
+/// Time for which the host goes on after its disconnect.
 const ENCORE: Duration = Duration::from_secs(1);
 
-/// Is rude until this process is killed.
+/// Misbehaves until this process is killed.
 pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("asking to end with the parent")?;
     if manner == Manner::AsksWithoutReading {
@@ -106,7 +105,7 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
                 } else if !waits {
                     wire.fill();
                 }
-                // The worker keeps up with it: what is full first is the way back.
+                // Slow enough for the worker, so that the way back is full first.
                 std::thread::sleep(PAUSE);
             }
             _ => std::thread::sleep(Duration::from_millis(1)),
@@ -114,19 +113,18 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
     }
 }
 
-/// Asks until the daemon hangs up.
 fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let error = runtime.block_on(async {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // Answers are short: with the usual room it would take a million of them.
+        // Answers are short: the default buffer would take a million of them.
         socket.set_recv_buffer_size(ROOM)?;
         let mut stream = socket.connect(address).await?;
         stream::greet(&mut stream, Hello::new(Role::Host), Role::Daemon, None, Patience::default())
             .await?;
         say(&Outcry::Begins)?;
         loop {
-            // A worker that is there can be given no environment: the answer says so at length.
+            // A running worker cannot get an environment: the answer is a long error.
             let env = Some(Vec::new());
             let worker = StartWorker { id: worker, plugins: 1, gid: 0, env, cpus: None };
             let question = HostToDaemon::Start { request: 1, worker };

@@ -1,4 +1,4 @@
-//! The private protocol as a host speaks it to the daemon and to a worker, with frames.
+//! A host's side of the private protocol to daemon and worker, with frames.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -20,14 +20,13 @@ use super::Manner;
 use super::link::Link;
 use super::way::{hand_ring, over_ucx};
 
-/// How many tasks a rude host asks to have in flight.
+/// Tasks in flight that a rude host requests.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
 
-/// The same for one that stops reading. Its answers of 144 bytes, with their headers, are 7 MB:
-/// more than a ring holds, and more than UCX's queues and the kernel's buffers do.
+/// The same for `Manner::StopsReading`. The answers of 144 bytes, with headers, are 7 MB: more than
+/// the capacity of a ring, or of UCX's queues and the kernel's buffers.
 const MANY_IN_FLIGHT: u16 = 48 * 1024;
 
-/// For how many microseconds a slow command is in flight.
 const SLOW: u32 = 10_000;
 
 fn encoded(command: &impl Encode) -> Result<Vec<u8>> {
@@ -36,7 +35,7 @@ fn encoded(command: &impl Encode) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a rude host sends again and again, and how many of it at a time.
+/// The repeated command of a rude host, and its number in flight.
 pub(super) struct Ware {
     command: Vec<u8>,
     in_flight: u16,
@@ -47,20 +46,19 @@ impl Ware {
         let (command, in_flight) = match manner {
             Manner::Floods => (encoded(&Sleep { micros: SLOW })?, MAX_IN_FLIGHT),
             Manner::StopsReading => (encoded(&AskForLong)?, MANY_IN_FLIGHT),
-            // The worker answers what ends at once before it takes the next.
+            // The worker answers immediate commands before it takes the next.
             _ => (encoded(&Echo { data: 7 })?, MAX_IN_FLIGHT),
         };
         Ok(Ware { command, in_flight })
     }
 }
 
-/// A host's stream to the daemon.
 pub(super) struct Daemon {
     link: Link<DaemonToHost, HostToDaemon>,
     plugins: Vec<PluginEntry>,
 }
 
-/// Where a worker is, and which bit its plugin has.
+/// A worker's address, and the bit of its plugin.
 pub(super) struct Started {
     address: SocketAddr,
     ticket: u128,
@@ -104,15 +102,14 @@ pub(super) struct Wire {
     ware: Ware,
 }
 
-/// The way of the commands.
 enum Way {
-    /// With the slots whose commands are not written yet, and the parts written of the first.
+    /// With the slots of unwritten commands, and the number of written parts of the first.
     Ring(Ring, Range<u16>, usize),
     Ucx(Ucx),
 }
 
 struct Ucx {
-    // In this order: an endpoint goes before its worker.
+    // Drop order: an endpoint before its worker.
     endpoint: Endpoint,
     worker: Worker,
     channel: u16,
@@ -161,7 +158,6 @@ impl Wire {
         }
     }
 
-    /// Sends a command in every slot that it may use.
     pub(super) fn fill(&mut self) {
         let mut begin = 0;
         while begin < self.ware.in_flight {
@@ -199,7 +195,7 @@ impl Wire {
         }
     }
 
-    /// Whether the last commands still wait for room, which UCX finds by progress alone.
+    /// Whether the last commands still wait for space, which UCX finds by progress alone.
     pub(super) fn is_stuck(&mut self) -> bool {
         let command = &self.ware.command;
         match &mut self.way {

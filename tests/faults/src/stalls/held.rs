@@ -1,7 +1,7 @@
-//! Look-ups of files that take as long as a test wants: a slow file system, without one.
+//! Emulates a slow file system: look-ups of files that take as long as a test requires.
 //!
-//! The kernel asks this process about each `statx` of another one and of its children, and lets it
-//! go on when it is told so (seccomp's user notifications).
+//! The kernel asks this process about each `statx` of another process and its children, and waits
+//! for the reply (seccomp's user notifications).
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -21,20 +21,20 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Holds look-ups of paths that contain some text.
+/// Holds look-ups of paths that contain a text.
 #[derive(Debug)]
 pub(super) struct Held {
     holds: Arc<AtomicBool>,
-    /// One message for each that is held.
+    /// One message for each held look-up.
     held: mpsc::Receiver<()>,
-    /// A byte lets all go on.
+    /// A byte releases all held look-ups.
     release: UnixStream,
 }
 
 #[derive(Debug)]
 pub(super) struct Asked(UnixStream);
 
-/// Has a command's process, and those that it starts, ask about each look-up.
+/// Makes a command's process and its children ask about each look-up.
 pub(super) fn ask(command: &mut Command) -> Result<Asked> {
     let (ours, theirs) = UnixStream::pair()?;
     let send = move || {
@@ -47,7 +47,7 @@ pub(super) fn ask(command: &mut Command) -> Result<Asked> {
 }
 
 impl Asked {
-    /// Takes the questions over, once the command was started.
+    /// Starts to answer the questions, after the start of the command.
     pub(super) fn answer(self, about: &str) -> Result<Held> {
         let listener = receive_one(self.0.as_fd())?;
         let holds = Arc::new(AtomicBool::new(false));
@@ -55,7 +55,7 @@ impl Asked {
         let (release, released) = UnixStream::pair()?;
         let (does_hold, about) = (Arc::clone(&holds), about.to_owned());
         thread::Builder::new().name("look-ups".to_owned()).spawn(move || {
-            // It ends with the last process that could ask.
+            // The thread ends with the last process that can ask.
             let _ = serve(&listener, &about, &does_hold, &tell, released);
         })?;
         Ok(Held { holds, held, release })
@@ -63,7 +63,6 @@ impl Asked {
 }
 
 impl Held {
-    /// From now on look-ups are held.
     pub(super) fn hold(&self) {
         self.holds.store(true, Ordering::SeqCst);
     }
@@ -110,7 +109,7 @@ fn serve(
     }
 }
 
-/// Asks the kernel to ask about `statx`; allows everything else.
+/// Makes the kernel ask about `statx`, and allow all other calls.
 fn listen() -> io::Result<OwnedFd> {
     let nr = u32::try_from(std::mem::offset_of!(libc::seccomp_data, nr)).unwrap_or_default();
     let statx = u32::try_from(libc::SYS_statx).unwrap_or_default();
@@ -123,11 +122,11 @@ fn listen() -> io::Result<OwnedFd> {
         step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: a plain number is set.
+    // SAFETY: the arguments are numbers, not pointers.
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the program is there for the call, and does what its steps say.
+    // SAFETY: `program` points to `steps` with their length, and both outlive the call.
     let fd = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -137,25 +136,25 @@ fn listen() -> io::Result<OwnedFd> {
         )
     };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: it was just made, for this process.
+    // SAFETY: the kernel just created the descriptor for this process; nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn question(listener: &OwnedFd) -> Option<libc::seccomp_notif> {
-    // SAFETY: all zero is a valid value, and what the kernel wants.
+    // SAFETY: all fields are integers, so zeros are valid; the kernel requires zeros.
     let mut question: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-    // SAFETY: there is room for what is told.
+    // SAFETY: `question` is a writable structure of the type that the kernel fills.
     let told = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut question)
     };
-    // Who asked may have ended.
+    // The process that asked may have ended.
     (told == 0).then_some(question)
 }
 
 fn path_of(question: &libc::seccomp_notif) -> Option<String> {
     let memory = std::fs::File::open(format!("/proc/{}/mem", question.pid)).ok()?;
     let mut bytes = [0; 4096];
-    // What lies behind the text may not be there.
+    // The page after the text may be unmapped.
     let len = (1..=8)
         .rev()
         .find_map(|pages| memory.read_at(&mut bytes[..pages * 512], question.data.args[1]).ok())?;
@@ -164,12 +163,12 @@ fn path_of(question: &libc::seccomp_notif) -> Option<String> {
 }
 
 fn go_on(listener: &OwnedFd, id: u64) {
-    // SAFETY: all zero is a valid value.
+    // SAFETY: all fields are integers, so zeros are valid.
     let mut answer: libc::seccomp_notif_resp = unsafe { std::mem::zeroed() };
     answer.id = id;
     answer.flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or_default();
-    // Who asked may have ended, and needs no answer then.
-    // SAFETY: an answer as the kernel wants it.
+    // The process that asked may have ended, and then needs no answer.
+    // SAFETY: `answer` is an initialised structure of the type that the kernel reads.
     let _ = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer)
     };

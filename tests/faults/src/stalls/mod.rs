@@ -1,4 +1,4 @@
-//! What would stall a daemon that waits: slow files, an unread log, a crowd, a pause.
+//! Causes that would stall a waiting daemon: slow files, an unread log, a crowd, a pause.
 
 mod held;
 
@@ -21,7 +21,7 @@ use crate::service::{FAULTY, Logs, Service, key_file};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::transports::{Transports, set_up_daemon};
 
-/// Longer than anybody's patience with a peer that is silent.
+/// Above all timeouts for a silent peer.
 const STALL: Duration = Duration::from_millis(4500);
 
 const END: Duration = Duration::from_secs(5);
@@ -47,7 +47,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     Ok(Outcome::Passed { done: format!("{many} hosts"), figures: vec![figure] })
 }
 
-/// Looking at a plugin's file takes longer than anybody's patience: only who wants that file waits.
+/// A look-up of a plugin's file exceeds all timeouts: only hosts that need the file wait.
 fn slow_files(logs: &Logs) -> Result<()> {
     let mut asked = None;
     let service = Service::start_with(logs, |command| {
@@ -75,7 +75,7 @@ fn slow_files(logs: &Logs) -> Result<()> {
     service.end()
 }
 
-/// Looking at a directory of the plugin path takes for ever: hosts get the plugins of the others.
+/// A look-up in the plugin path never ends: hosts get the plugins of the other directories.
 fn slow_directory(logs: &Logs) -> Result<()> {
     let (slow, quick) = (PluginDirectory::with(&[FAULTY])?, PluginDirectory::with(&[FAULTY])?);
     let path = [slow.variable(), quick.variable()].join(OsStr::new(";"));
@@ -98,7 +98,7 @@ fn slow_directory(logs: &Logs) -> Result<()> {
     ends_in_order(daemon, "a daemon with a slow directory")
 }
 
-/// Nobody reads what the daemon and its workers log, and they log much.
+/// The daemon and its workers log much into a pipe without a reader.
 fn unread_log(many: usize, logs: &Logs) -> Result<()> {
     let (_unread, log): (PipeReader, _) = std::io::pipe()?;
     let service =
@@ -133,7 +133,7 @@ fn ends(daemon: Uromd, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Daemon, worker and host are stopped together, for longer than anybody's patience.
+/// Daemon, worker and host are stopped together, for longer than all timeouts.
 fn paused(logs: &Logs) -> Result<()> {
     for transports in [Transports::All, Transports::Tcp] {
         let service = Service::start(transports, logs)?;
@@ -144,7 +144,7 @@ fn paused(logs: &Logs) -> Result<()> {
         let all: [Pid; 3] = [host.pid(), worker, service.pid()];
         for _ in 0..2 {
             all.iter().try_for_each(|pid| signal(*pid, Signal::STOP))?;
-            // It is the time that counts.
+            // The elapsed time itself is tested.
             std::thread::sleep(STALL);
             all.iter().try_for_each(|pid| signal(*pid, Signal::CONT))?;
             host.pass(ONE, 100)?;
@@ -155,7 +155,7 @@ fn paused(logs: &Logs) -> Result<()> {
     Ok(())
 }
 
-/// Hosts with a key come while the daemon does not run: nobody is hung up on.
+/// Hosts with a key connect while the daemon is stopped: all of them stay connected.
 fn crowd(many: usize, logs: &Logs) -> Result<Duration> {
     let keys = TempDir::new()?;
     let file = key_file(&keys)?;
@@ -169,7 +169,7 @@ fn crowd(many: usize, logs: &Logs) -> Result<Duration> {
     Ok(took)
 }
 
-/// The terminal's end stops daemon and workers in order, unless they were started to outlive it.
+/// A hangup of the terminal stops daemon and workers in order, unless they ignore SIGHUP.
 fn hung_up(logs: &Logs) -> Result<()> {
     for outlives in [false, true] {
         let service = Service::start_with(logs, |command| {
@@ -201,7 +201,7 @@ fn hung_up(logs: &Logs) -> Result<()> {
 }
 
 fn ignore_hangup() -> std::io::Result<()> {
-    // SAFETY: no handler is set.
+    // SAFETY: `SIG_IGN` installs no handler.
     match unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) } {
         libc::SIG_ERR => Err(std::io::Error::last_os_error()),
         _ => Ok(()),

@@ -1,5 +1,4 @@
-//! One worker after the other dies under a host that goes on and starts the next: the host needs no
-//! more memory for it, nor does the daemon.
+//! Workers die one by one under a lasting host, which starts the next; host and daemon do not grow.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
@@ -32,7 +31,6 @@ pub(super) fn turn_over(losses: u32, transports: Transports, logs: &Logs) -> Res
     Ok(grown.map(|grown| grown.figure(transports)))
 }
 
-/// A worker dies while it answers commands.
 fn lose(host: &mut HostProcess) -> Result<()> {
     let worker = host.start_worker(WORKER)?;
     host.load(WORKER, Kind::Busy, IN_FLIGHT, 0)?;

@@ -1,4 +1,4 @@
-//! A plugin that notes the messages of its peers.
+//! A plugin that records its peers' messages.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -40,7 +40,7 @@ mod protocol {
     }
 }
 
-/// Numbers on which the handler does not note the message.
+/// Messages with these numbers are not recorded.
 pub(crate) const FAILS: u64 = 1001;
 pub(crate) const PANICS: u64 = 1002;
 pub(crate) const WAITS: u64 = 1003;

@@ -1,4 +1,4 @@
-//! Commands that make a plugin misbehave, and some that let a test look around in its worker.
+//! Commands that make a plugin misbehave or inspect its worker.
 #![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 use urom_abi::{urom_command, urom_notification};
@@ -10,58 +10,53 @@ pub enum Command {
     Echo { data: u64 },
     #[urom(reply = Done)]
     Panic,
-    /// Fails in the handler.
     #[urom(reply = Done)]
     Fail {
-        /// The DOCA code to fail with; 0 as well.
+        /// The DOCA code of the failure, possibly 0.
         code: u32,
     },
     #[urom(reply = Done)]
     Hang,
-    /// Goes through the executor several times before it ends.
+    /// Yields `times` times before it answers.
     #[urom(reply = Echoed)]
     Yield { times: u32, value: u64 },
     #[urom(reply = Done)]
     Crash,
-    /// Asks for a variable of the worker's environment.
     #[urom(reply = EnvValue)]
     Env {
-        /// The variable's name, ended by a NUL or by the array.
+        /// Name of the variable, ended by a NUL or by the array.
         name: [u8; 32],
     },
     #[urom(reply = Cpus)]
     Affinity,
     #[urom(reply = Process)]
     Pid,
-    /// Keeps the worker's thread asleep.
+    /// Blocks the worker's thread.
     #[urom(reply = Done)]
     Stall { millis: u32 },
-    /// Sleeps by the kit's clock, and answers with how long that took, in microseconds.
+    /// Sleeps by the kit's clock; answers with the elapsed microseconds.
     #[urom(reply = Echoed)]
     Sleep { micros: u32 },
-    /// Waits until it is told, by `Tell`.
     #[urom(reply = Echoed)]
     Await { key: u64, value: u64 },
-    /// Has every `Await` of this key answer, those included that are still to come.
+    /// Makes every `Await` of this key answer, including later commands.
     #[urom(reply = Done)]
     Tell { key: u64 },
     #[urom(reply = Long)]
     AskForLong,
     #[urom(reply = Done)]
     Print,
-    /// Waits until nobody waits for it any more, and keeps the reason under a key.
+    /// Waits until the command is cancelled, and stores the reason under a key.
     #[urom(reply = Done)]
     OutlastHost { key: u64 },
-    /// Asks for the reason under a key: 0 when there is none yet, else 1 and `urom_pdk`'s.
+    /// Returns `urom_pdk`'s reason under a key plus 1, or 0 if it is missing.
     #[urom(reply = Echoed)]
     Reason { key: u64 },
-    /// Asks what the command's context says of its worker.
     #[urom(reply = Surroundings)]
     LookAround,
-    /// Asks how many connections were said to be over.
+    /// Returns the number of connections reported as ended.
     #[urom(reply = Echoed)]
     Departed,
-    /// Fails with a text of this many bytes.
     #[urom(reply = Done)]
     FailAtLength { len: u32 },
 }
@@ -74,9 +69,9 @@ pub enum Notification {
         data: u64,
     },
     EnvValue {
-        /// How long the whole value is; `u64::MAX` when there is no such variable.
+        /// Length of the whole value; `u64::MAX` if the variable is not set.
         len: u64,
-        /// The value's first bytes, then zeros.
+        /// First bytes of the value, zero-padded.
         value: [u8; 64],
     },
     Cpus {
@@ -86,21 +81,21 @@ pub enum Notification {
     Process {
         pid: u64,
     },
-    /// `u64::MAX` for what the worker does not say.
+    /// `u64::MAX` marks unknown values.
     Surroundings {
-        /// How many microseconds are left until the deadline.
+        /// Microseconds until the deadline.
         left: u64,
         message_limit: u64,
         worker_id: u64,
         group_id: u64,
     },
     Long {
-        /// Not zero at the end, so that all of it travels.
+        /// The last word is nonzero, so the whole array is sent.
         words: [u64; 16],
     },
 }
 
-/// [`Env::name`] for a variable's name; what does not fit is cut off.
+/// Converts a variable's name to [`Env::name`], truncated if too long.
 pub fn env_name(name: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (slot, byte) in bytes.iter_mut().zip(name.bytes()) {

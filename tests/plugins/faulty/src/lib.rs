@@ -1,4 +1,4 @@
-//! A plugin that misbehaves when told to, and tells a test what its worker looks like inside.
+//! A plugin that misbehaves on request and reports its worker's state.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -72,7 +72,7 @@ impl Handler for Faulty {
         let name = std::str::from_utf8(&cmd.name[..end])
             .or_code(DocaError::INVALID_VALUE, "the variable's name")?;
         let mut value = [0; 64];
-        // An empty name or one with a `=` is no variable's.
+        // Names that are empty or contain `=` are invalid.
         let Some(found) = std::env::var_os(name) else {
             return Ok(EnvValue { len: u64::MAX, value });
         };
@@ -137,7 +137,7 @@ impl Handler for Faulty {
 
     async fn outlast_host(&self, cx: &Context, cmd: OutlastHost) -> Result<Done> {
         let reason = cx.cancelled().await;
-        // Another one of the same command's ends at once.
+        // Another `cancelled` future of the same command completes at once.
         assert_eq!(cx.cancelled().await, reason);
         self.reasons.borrow_mut().insert(cmd.key, reason);
         Ok(Done)

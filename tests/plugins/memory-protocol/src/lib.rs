@@ -27,26 +27,21 @@ pub enum Command<'a> {
         /// 0: add, 1: swap, 2: compare and swap.
         kind: u64,
     },
-    /// Adds to a number in place, without an atomic operation.
     #[urom(reply = Value)]
     InPlace { memory: MemoryRange, index: u64, value: u64 },
-    /// Copies all of a memory to another, piece by piece.
     #[urom(reply = Done)]
     Copy { from: MemoryRange, to: MemoryRange, piece: u64 },
-    /// Does this again and again, until nobody waits or it fails: 0 reads all, 1 writes it back as
-    /// well, 2 adds to the first number.
+    /// Repeats until it is cancelled or fails: 0 reads all, 1 also writes it back, 2 adds to the
+    /// first number.
     #[urom(reply = Value)]
     Churn { memory: MemoryRange, kind: u64 },
-    /// How many such commands run, of all hosts.
+    /// Number of running `Churn` commands of all hosts.
     #[urom(reply = Value)]
     Churning,
-    /// The number of the worker's process.
     #[urom(reply = Value)]
     Process,
-    /// Keeps memory open under a key.
     #[urom(reply = Done)]
     Keep { memory: MemoryRange, key: u64 },
-    /// Reads 8 bytes of memory that was kept.
     #[urom(reply = Value)]
     ReadKept { key: u64, offset: u64 },
     #[urom(reply = Done)]
@@ -57,13 +52,13 @@ pub enum Command<'a> {
     /// Waits until a counter is greater than a value (0), equal (1), not equal (2).
     #[urom(reply = Value)]
     Until { event: MemoryRange, value: u64, mask: u64, kind: u64 },
-    /// Takes so many steps, each when `go` is greater than their number, and counts in `done`.
+    /// Runs `count` steps: each waits until `go` exceeds the number of steps done, then adds 1 to
+    /// `done`.
     #[urom(reply = Value)]
     Steps { done: MemoryRange, go: MemoryRange, count: u64 },
-    /// Loads a number atomically.
     #[urom(reply = Value)]
     Load { memory: MemoryRange, offset: u64 },
-    /// The sum of all bytes, read piece by piece by `times` reads at once.
+    /// Sums all bytes, in pieces, with `times` parallel reads.
     #[urom(reply = Value)]
     Sum { memory: MemoryRange, piece: u64 },
 }

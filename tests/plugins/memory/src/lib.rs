@@ -17,7 +17,6 @@ struct Memory {
     churning: Cell<u64>,
 }
 
-/// One that is counted, however it ends.
 struct Counted<'a>(&'a Cell<u64>);
 
 impl<'a> Counted<'a> {
@@ -33,7 +32,6 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Lets the worker do something else.
 async fn yield_now() {
     let mut yielded = false;
     std::future::poll_fn(|task| {

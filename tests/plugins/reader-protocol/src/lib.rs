@@ -1,4 +1,4 @@
-//! Commands that look members of a domain up, and read their buffers through UCX.
+//! Commands that look up domain members and read their buffers through UCX.
 #![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
 
 use urom_abi::{urom_command, urom_notification};
@@ -6,16 +6,14 @@ use urom_abi::{urom_command, urom_notification};
 #[urom_command(plugin = "worker_reader", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command {
-    /// Asks what the worker knows of a member's buffer.
     #[urom(reply = Found)]
     Look { member: u64, va: u64 },
-    /// Reads a part of a member's buffer with its remote key. Its memory handle has the buffer's
-    /// address and length, 8 bytes each, and the address of the UCX worker that it is reached at.
+    /// Reads a part of a member's buffer by its remote key. Its memory handle contains the buffer's
+    /// address and length, 8 bytes each, and the address of its UCX worker.
     #[urom(reply = ReadDone)]
     Read {
         member: u64,
         va: u64,
-        /// Where the part begins, from the buffer's start.
         offset: u64,
         length: u64,
     },
@@ -25,9 +23,9 @@ pub enum Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     Found {
-        /// Which of the member's buffers it is.
+        /// Index of the member's buffer.
         segment: u64,
-        /// The [checksum] of this plugin's address in the member.
+        /// [checksum] of the plugin's address in the member.
         address: u64,
         handle: u64,
         key: u64,
@@ -37,7 +35,7 @@ pub enum Notification {
     },
 }
 
-/// Tells different bytes apart, and the same bytes in another order (FNV-1a).
+/// A checksum that depends on the bytes' order (FNV-1a).
 pub fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)

@@ -1,4 +1,4 @@
-//! A plugin that looks members of a domain up, and reads their buffers through UCX.
+//! A plugin that looks up domain members and reads their buffers through UCX.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use urom_pdk::{Domains, Segment};
 
 struct Reader {
     worker: ucx::Worker,
-    /// By the hosts' descriptions of them.
+    /// Keyed by the hosts' memory handles.
     buffers: RefCell<HashMap<Vec<u8>, Rc<RemoteMemory>>>,
 }
 
@@ -29,7 +29,7 @@ impl Reader {
         }
         let (start, rest) = number(owner)?;
         let (len, at) = number(rest)?;
-        // SAFETY: what a host gave for its buffer, and this plugin trusts it.
+        // SAFETY: the host supplied the address for its buffer, and this plugin trusts the host.
         let address = unsafe { WorkerAddress::from_bytes(at) };
         let endpoint = address.and_then(|address| self.worker.connect(&address).map(Rc::new));
         let endpoint = endpoint.or_code(DocaError::DRIVER, "connecting to a buffer's owner")?;
@@ -73,7 +73,6 @@ impl Handler for Reader {
     async fn read(&self, cx: &Context, cmd: Read) -> Result<ReadDone> {
         let segment = cx.domains().segment(cmd.member, cmd.va)?;
         let buffer = self.buffer(&cx.domains(), cmd.member, segment)?;
-        // As many bytes as the buffer can have.
         let length = cmd.length.min(buffer.len()) as usize;
         let (result, bytes) = buffer.get(cmd.offset, vec![0; length]).await;
         result.map_err(|status| {
@@ -83,13 +82,12 @@ impl Handler for Reader {
     }
 }
 
-/// The number that bytes begin with, and the rest.
 fn number(bytes: &[u8]) -> Result<(u64, &[u8])> {
     let (number, rest) = bytes.split_first_chunk().ok_or(DocaError::INVALID_VALUE)?;
     Ok((u64::from_le_bytes(*number), rest))
 }
 
-/// A worker finds no handle or key where the host gave an empty one.
+/// The worker reports an empty handle or key as missing.
 fn if_any(found: Result<&[u8]>) -> Result<&[u8]> {
     match found {
         Err(error) if error.code() == DocaError::NOT_FOUND => Ok(&[]),

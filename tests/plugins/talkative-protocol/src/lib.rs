@@ -6,10 +6,10 @@ use urom_abi::{urom_command, urom_notification};
 #[urom_command(plugin = "worker_talkative", version = 1)]
 #[derive(Debug, Clone, Copy)]
 pub enum Command {
-    /// Writes a line of each level through `log` and `tracing`.
+    /// Logs a line of each level through `log` and `tracing`.
     #[urom(reply = Said)]
     SayAll { number: u64 },
-    /// Writes a warning through `log` and `tracing` on a thread of the plugin's own.
+    /// Logs a warning through `log` and `tracing` on a separate thread.
     #[urom(reply = Said)]
     SayElsewhere { number: u64 },
     #[urom(reply = Said)]

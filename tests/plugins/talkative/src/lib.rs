@@ -1,4 +1,4 @@
-//! A plugin that logs through `log` and `tracing`, when it is told to.
+//! A plugin that logs through `log` and `tracing` on request.
 
 use talkative_protocol::{Fail, Handler, Said, SayAll, SayElsewhere};
 use urom_pdk::prelude::*;

@@ -3,8 +3,8 @@
 
 use urom_abi::{urom_command, urom_notification};
 
-/// The variable of the worker's environment that names the methods that panic: `open`, `address`,
-/// `progress` and `close`, with anything between them.
+/// Environment variable with the methods that panic: `open`, `address`, `progress` and `close`,
+/// with any separator.
 pub const PANICS: &str = "UNRULY_PANICS";
 
 #[urom_command(plugin = "worker_unruly", version = 1)]
@@ -12,19 +12,18 @@ pub const PANICS: &str = "UNRULY_PANICS";
 pub enum Command {
     #[urom(reply = Kept)]
     Keep { data: u64 },
-    /// Panics before anything is waited for: while commands are delivered.
+    /// Panics before the first wait, during command delivery.
     #[urom(reply = Kept)]
     PanicAtOnce,
-    /// Panics after something was waited for: while the plugin is progressed.
+    /// Panics after the first wait, during progress.
     #[urom(reply = Kept)]
     PanicLater,
-    /// Ends with a value, and panics while its future is taken apart.
+    /// Answers, then panics while its future is dropped.
     #[urom(reply = Kept)]
     PanicAfterwards,
-    /// Never ends, and panics when it is given up.
+    /// Never ends, and panics when it is cancelled.
     #[urom(reply = Kept)]
     PanicWhenGivenUp,
-    /// Takes memory and never gives it back.
     #[urom(reply = Kept)]
     Leak { bytes: u64 },
 }
@@ -33,7 +32,7 @@ pub enum Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     Kept {
-        /// What was sent with `Keep`, else what was leaked so far, in bytes.
+        /// The data of `Keep`; otherwise the number of leaked bytes.
         data: u64,
     },
 }

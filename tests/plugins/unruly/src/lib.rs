@@ -1,4 +1,4 @@
-//! A plugin that leaks, and panics in every method, when it is told to.
+//! A plugin that leaks, and panics in every method, on request.
 
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
@@ -13,7 +13,6 @@ struct Unruly {
     leaked: Cell<u64>,
 }
 
-/// Panics when the environment says that this method does.
 fn perhaps_panic(method: &str) {
     let panics =
         std::env::var_os(PANICS).is_some_and(|names| names.to_string_lossy().contains(method));
@@ -26,7 +25,7 @@ impl Drop for Unruly {
     }
 }
 
-/// Panics when it is dropped, unless something else panics already.
+/// Panics when it is dropped, except during another panic.
 struct Mine;
 
 impl Drop for Mine {
@@ -85,7 +84,7 @@ impl Handler for Unruly {
 
     async fn leak(&self, _cx: &Context, cmd: Leak) -> Result<Kept> {
         let len = usize::try_from(cmd.bytes).or_code(DocaError::TOO_BIG, "more than there is")?;
-        // Written to: the system takes no memory for bytes that nobody touched.
+        // Written to: untouched bytes would not use memory.
         Vec::leak(vec![1_u8; len]);
         self.leaked.set(self.leaked.get() + cmd.bytes);
         Ok(Kept { data: self.leaked.get() })

@@ -1,4 +1,4 @@
-//! Every byte of every message of UCC's protocol, as C lays it down, in both directions.
+//! Compares every byte of UCC's messages with the C layout, in both directions.
 
 mod support;
 mod ucc;

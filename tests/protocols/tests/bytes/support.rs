@@ -1,9 +1,9 @@
-//! A message as a byte table says it, and the comparison with what the macros make.
+//! Byte tables of messages, compared with the macros' encodings.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use urom_abi::protocol::{Reply, Request};
 
-/// A message written by hand: a fixed part of zeros, words at offsets, and what follows.
+/// A handwritten message: a fixed part of zeros, words at offsets, and a tail.
 #[derive(Clone)]
 pub(crate) struct Table(Vec<u8>);
 
@@ -12,12 +12,10 @@ impl Table {
         Table(vec![0; fixed])
     }
 
-    /// An 8-byte word.
     pub(crate) fn word(self, offset: usize, value: u64) -> Table {
         self.bytes(offset, &value.to_le_bytes())
     }
 
-    /// A 4-byte word.
     pub(crate) fn half(self, offset: usize, value: u32) -> Table {
         self.bytes(offset, &value.to_le_bytes())
     }
@@ -27,7 +25,6 @@ impl Table {
         self
     }
 
-    /// Bytes behind the rest.
     pub(crate) fn then(mut self, bytes: &[u8]) -> Table {
         self.0.extend_from_slice(bytes);
         self
@@ -38,14 +35,12 @@ impl Table {
     }
 }
 
-/// `command` makes exactly the table's bytes.
 pub(crate) fn encodes_as<C: Request>(command: &C, table: &Table) {
     let mut out = vec![0xee; table.as_bytes().len()];
     assert_eq!(command.encode(&mut out), Ok(out.len()));
     assert_eq!(out, table.as_bytes());
 }
 
-/// `reply` makes exactly the table's bytes.
 pub(crate) fn answers_as<R: Reply>(reply: R, echo: &R::Echo, table: &Table) {
     let desc = reply.into_descriptor(echo).unwrap();
     assert_eq!(desc.payload(), table.as_bytes());

@@ -17,7 +17,6 @@ const COMMAND: usize = 64;
 const NOTIFICATION: usize = 24;
 const WORKER: u64 = 0x1122_3344_5566_7788;
 
-/// The fixed part with its tag and its header.
 fn command(tag: u32) -> Table {
     Table::new(COMMAND).half(0, tag).word(8, WORKER)
 }
@@ -136,7 +135,7 @@ fn an_all_reduce_with_a_work_buffer_is_1304_bytes_long() {
     let keys = [9; 1040];
     let given = Coll { work_buffer: &keys, ..coll(&args) };
     let table = coll_table().word(40, 1).word(48, 1040).then(bytemuck::bytes_of(&args)).then(&keys);
-    // 1328 with the header of 24.
+    // 1328 includes the header of 24 bytes.
     assert_eq!(table.as_bytes().len(), 1328 - 24);
     encodes_as(&given, &table);
     assert_eq!(Coll::decode(table.as_bytes()), Ok(given));

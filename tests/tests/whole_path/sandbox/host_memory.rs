@@ -1,4 +1,4 @@
-//! Messages from and into the host's memory, on each path to it.
+//! Messages from and to the host's memory, on each path.
 
 use std::future::poll_fn;
 use std::ptr;
@@ -79,7 +79,7 @@ pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(pair: Pair)
         let target = HostMemory::new(second, &[0xee; 5000], path)?;
         let from = source.map(&pair.sandbox, first)?;
         let to = target.map(&pair.sandbox, second)?;
-        // To a message's own end, and to a place with more room than it needs.
+        // At the message's exact end, and with spare capacity.
         let send = pair.sandbox.task_tag_send(first, 1, 1).data(part(from, BASE + 100, 300)?);
         done(send.submit())?;
         assert_eq!(inline(&pair.receive(4000, 1)?), &pattern(5000)[100..400]);
@@ -90,12 +90,10 @@ pub(crate) fn parts_of_the_host_s_memory_are_sent_and_received_alone(pair: Pair)
         assert_eq!(&bytes[4000..4005], b"hello");
         let is_left = |(at, byte): (usize, &u8)| *byte == 0xee || (4000..4005).contains(&at);
         assert!(bytes.iter().enumerate().all(is_left), "{path:?}");
-        // Nothing at all, at the very end.
         let receive = pair.receive_at(second, to, (BASE + 5000, 0), 3)?;
         let send = pair.sandbox.task_tag_send(first, 1, 3).data(part(from, BASE + 5000, 0)?);
         assert_eq!(done(send.submit())?.status, 0);
         assert_eq!(registered(&block_on_for(LIMIT, receive)??), Some(0));
-        // By the host's own addresses.
         let mut params = MapParams::exported(0);
         params.field_mask &= !MapParams::FIELD_ADDRESS;
         let exported = target.memory.export()?;
@@ -120,7 +118,7 @@ pub(crate) fn bytes_of_the_host_are_one_receive_s_or_any_number_of_sends(
     let worker = other.worker().id(second.id()).plugin(&theirs).start().wait()?;
     for path in PATHS {
         let host = HostMemory::new(second, &[0xee; 4096], path)?;
-        // The host calls the memory by two names.
+        // A second registration of the same memory.
         let memory = host.map(&pair.sandbox, second)?;
         let exported = host.memory.export()?;
         let again = pair.sandbox.task_mem_map(second, MapParams::exported(BASE + 0x10_0000));
@@ -141,7 +139,7 @@ pub(crate) fn bytes_of_the_host_are_one_receive_s_or_any_number_of_sends(
             Ok::<_, anyhow::Error>(send.submit()?)
         };
         assert_eq!(block_on_for(LIMIT, send()?)??.status, Status::BUSY.code(), "{path:?}");
-        // There is room beside it, and in memory of another host.
+        // The rest of the memory and another host's memory are free.
         let free = pair.receive_at(second, memory, (BASE + 200, 100), 8)?;
         pair.send(8, b"beside")?;
         assert_eq!(registered(&block_on_for(LIMIT, free)??), Some(6));
@@ -155,7 +153,6 @@ pub(crate) fn bytes_of_the_host_are_one_receive_s_or_any_number_of_sends(
         pair.send(7, b"came late")?;
         assert_eq!(registered(&block_on_for(LIMIT, pending)??), Some(9));
         assert_eq!(host.bytes()[100..109], *b"came late");
-        // Sends share.
         let sends = [send()?, send()?];
         for sent in sends {
             assert_eq!(block_on_for(LIMIT, sent)??.status, 0);
@@ -184,33 +181,32 @@ pub(crate) fn memory_that_may_not_be_written_is_sent_but_not_received_into(
     pair.works()
 }
 
-/// Address space alone: more than the worker gets for a copy.
+/// Reserved address space, larger than the worker can allocate for a copy.
 pub(crate) fn memory_for_whose_copy_there_is_no_room_harms_nobody(pair: Pair) -> Result<()> {
     const LENGTH: u64 = 1 << 40;
     let overcommit = std::fs::read_to_string("/proc/sys/vm/overcommit_memory")?;
-    // Other kernels let every process have it, or none. QEMU notes each page of it.
+    // In other overcommit modes this size always succeeds or always fails. QEMU records each page.
     if overcommit.trim() != "0" || !cfg!(target_arch = "x86_64") {
         return Ok(());
     }
     let (protection, flags) =
         (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
-    // SAFETY: a new mapping at a place of the kernel's choice.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let start = unsafe { mmap_anonymous(ptr::null_mut(), LENGTH as usize, protection, flags) }?;
     let [first, second] = &pair.workers;
     for path in [MemoryPath::PROCESS, MemoryPath::NETWORK] {
-        // SAFETY: the mapping stays for the rest of the process, and has no references.
+        // SAFETY: the mapping lives as long as the process, and references to it do not exist.
         let memory = unsafe { Mmap::from_raw(start.cast(), LENGTH as usize, BOTH) }?;
         let shared = block_on_for(LIMIT, memory.share_from(first, path))??;
         let host = HostMemory { memory, shared };
         let handle = host.map(&pair.sandbox, first)?;
         let received = block_on_for(LIMIT, pair.receive_at(first, handle, (BASE, LENGTH), 4)?)??;
         assert_eq!(received.status, Status::NO_MEMORY.code(), "{path:?}");
-        // Over the network the host sends by itself, which would take long.
+        // Over the network, the host sends the data itself, which would take long.
         if path == MemoryPath::PROCESS {
             let send = pair.sandbox.task_tag_send(first, 1, 4).data(part(handle, BASE, LENGTH)?);
             assert_eq!(done(send.submit())?.status, Status::NO_MEMORY.code());
         }
-        // A part of it is as good as any other memory.
         let receive = pair.receive_at(second, pair.allocate(second, 100)?, (BASE, 100), 5)?;
         let send = pair.sandbox.task_tag_send(first, 1, 5).data(part(handle, BASE, 100)?);
         assert_eq!(done(send.submit())?.status, 0);
@@ -226,7 +222,7 @@ pub(crate) fn a_cancelled_receive_gives_the_host_s_memory_back(pair: Pair) -> Re
         let memory = host.map(&pair.sandbox, second)?;
         let dropped = second.dropped_replies();
         let receive = pair.receive_at(second, memory, (BASE, 50), 1)?;
-        // The plugin has it: commands keep their order.
+        // Commands keep their order, so the plugin has the receive.
         let probe = block_on_for(LIMIT, pair.receive_at(second, memory, (BASE, 50), 2)?)??;
         assert_eq!(probe.status, Status::BUSY.code());
         drop(receive);
@@ -236,20 +232,20 @@ pub(crate) fn a_cancelled_receive_gives_the_host_s_memory_back(pair: Pair) -> Re
         });
         wait_with(back, || pair.service.progress())?;
         assert_eq!(second.dropped_replies(), dropped + 1);
-        // A message is not its any more.
+        // The cancelled receive does not take a message.
         pair.send(1, b"for nobody")?;
         let again = pair.receive_at(second, memory, (BASE + 49, 20), 2)?;
         pair.send(2, b"again")?;
         assert_eq!(registered(&block_on_for(LIMIT, again)??), Some(5));
         assert_eq!(inline(&pair.receive(100, 1)?), b"for nobody");
         assert_eq!(host.bytes()[..54], [&[0xee; 49][..], b"again"].concat());
-        // The registration has it, so the share ends with the host.
+        // The registration keeps the share until the host ends.
         assert!(host.memory.bytes().is_err());
     }
     Ok(())
 }
 
-/// Another host of worker 1, with memory and whatever it began there.
+/// Another host of worker 1 with memory, which begins operations there.
 fn with_another_host(
     pair: &Pair,
     provider: &Provider,
@@ -264,15 +260,14 @@ fn with_another_host(
     let handle = host.map(&theirs, &worker)?;
     begin(&theirs, &worker, handle)?;
     let HostMemory { memory, shared } = host;
-    // It leaves without a word about its memory.
     drop(worker);
     drop(service);
     drop(shared);
     Ok(memory)
 }
 
-/// Sends a message with tag 1 from one worker to the other, and receives it there. Whether a
-/// receive of a host that is gone took a first one, because the worker did not know yet.
+/// Sends a message with tag 1 and receives it. Returns whether a receive of a departed host took an
+/// earlier copy, because the worker had not noticed yet.
 fn is_taken_by_the_next(
     sandbox: &Client<Host>,
     [sender, receiver]: &[Worker; 2],
@@ -302,13 +297,13 @@ pub(crate) fn memory_of_a_host_that_leaves_during_a_receive_is_its_own_again(
                 let receive =
                     theirs.task_tag_recv(worker, 5000, 1, ALL).memh_id(handle).buffer(BASE);
                 let _pending = receive.submit()?;
-                // The worker has it: commands of a host keep their order.
+                // Commands keep their order, so the worker has the receive.
                 let looked =
                     theirs.task_tag_recv(worker, 5000, 2, ALL).memh_id(handle).buffer(BASE);
                 assert_eq!(done(looked.submit())?.status, Status::BUSY.code());
                 Ok(())
             })?;
-        // The message is for whoever receives it, unless it came before the worker knew.
+        // The next receive gets the message, unless it came before the worker noticed.
         let was_late = is_taken_by_the_next(&pair.sandbox, &pair.workers, b"for the next")?;
         let mut own = poll_fn(|_| match memory.bytes() {
             Ok(_) => Poll::Ready(()),
@@ -330,13 +325,13 @@ pub(crate) fn a_send_from_memory_of_a_host_that_leaves_harms_nobody(
             with_another_host(&pair, provider, path, 1 << 20, |theirs, worker, handle| {
                 let send = theirs.task_tag_send(worker, 1, 1).data(part(handle, BASE, LENGTH)?);
                 let _pending = send.submit()?;
-                // The worker has it: commands of a host keep their order.
+                // Commands keep their order, so the worker has the send.
                 let to_itself = theirs.task_tag_send(worker, 1, 2).data(b"x");
                 assert_eq!(done(to_itself.submit())?.status, 0);
                 pair.receive(10, 2)?;
                 Ok(())
             })?;
-        // What is received is the whole message, or an error.
+        // Receives the whole message or an error.
         let between = pair.allocate(&pair.workers[1], LENGTH)?;
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], LENGTH, 1, ALL);
         let receive = receive.memh_id(between).buffer(BASE).deadline(Duration::from_secs(1));
@@ -351,7 +346,7 @@ pub(crate) fn a_send_from_memory_of_a_host_that_leaves_harms_nobody(
                 block_on_for(LIMIT, back)??;
             }
             Ok(received) => ensure!(path == MemoryPath::NETWORK, "status {}", received.status),
-            // The host took back what it had announced.
+            // The host revoked the announced message.
             Err(error) => {
                 ensure!(path == MemoryPath::NETWORK, "{path:?}: {error}");
                 assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
@@ -380,7 +375,7 @@ pub(crate) fn a_host_that_is_killed_in_the_middle_of_messages_harms_nobody(
         drop(killed);
         let start = Instant::now();
         let domain = loop {
-            // The killed host's domain ends with it, and its workers are free then.
+            // The killed host's domain ends first, which frees its workers.
             let builder = service.domain().gather(InProcess::alone());
             let builder = builder.worker(1, &worker).worker(0, &other);
             match block_on_for(LIMIT, builder.start())? {
@@ -388,11 +383,11 @@ pub(crate) fn a_host_that_is_killed_in_the_middle_of_messages_harms_nobody(
                 Err(error) => ensure!(start.elapsed() < LIMIT, "{error}"),
             }
         };
-        // Its receive takes no message, once the worker knows.
+        // The killed host's receive does not take a message once the worker has noticed.
         let workers = [other, worker];
         is_taken_by_the_next(&plugin, &workers, b"for whoever is there")?;
         let [other, worker] = workers;
-        // What it sent comes whole, or not.
+        // Its message arrives completely or not at all.
         let memory = plugin.task_mem_map(&worker, MapParams::allocate(BASE, LENGTH));
         let memory = done(memory.submit())?.memh_id;
         let receive = plugin.task_tag_recv(&worker, LENGTH, 5, ALL).memh_id(memory).buffer(BASE);

@@ -1,4 +1,4 @@
-//! Commands as bytes: what no well-behaved host sends, and what comes back byte for byte.
+//! Raw commands that a correct host does not send, and the exact bytes of the answers.
 
 use anyhow::{Context, Result};
 use sandbox_protocol::MapParams;
@@ -6,7 +6,7 @@ use urom_host::{DocaError, RawReply, block_on_for};
 
 use super::{LIMIT, Pair, inline};
 
-/// The length of every command without its payload, and of every notification.
+/// Length of a command without payload, and of a notification.
 const COMMAND: usize = 72;
 const NOTIFICATION: usize = 48;
 
@@ -14,7 +14,6 @@ const MEM_MAP: u64 = 0;
 const TAG_SEND: u64 = 1;
 const TAG_RECV: u64 = 2;
 
-/// A command of nine words, and what follows.
 fn command(words: &[u64], data: &[u8]) -> Vec<u8> {
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.resize(COMMAND, 0);
@@ -65,7 +64,7 @@ pub(crate) fn bad_commands_among_good_ones_harm_nobody(pair: Pair) -> Result<()>
 }
 
 pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(pair: Pair) -> Result<()> {
-    // A large context, which cannot be mistaken; the length at an address of C's means nothing.
+    // A distinctive context; the plugin ignores C's pointer to the data.
     const CONTEXT: u64 = 0xdead_beef_0123_4567;
     let send = command(&[TAG_SEND, CONTEXT, 1, 0x7fff_0000_1234, 5, 6, 0], b"hello");
     for _ in 0..20 {
@@ -80,11 +79,11 @@ pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(pair: Pair) -> 
         expected.extend_from_slice(b"hello");
         assert_eq!(answer.bytes.context("an answer")?, expected);
     }
-    // A failure tells nothing but whose it is.
+    // A failure only returns the context.
     let answer = ask(&pair, 0, &command(&[TAG_SEND, CONTEXT, 99, 1, 5, 6, 0], b"hello"))?;
     assert_eq!(answer.status, DocaError::NOT_FOUND);
     assert_eq!(answer.bytes.context("an answer")?, notification([TAG_SEND, CONTEXT, 0, 0, 0, 0]));
-    // MEM_MAP is answered with its own tag, and its handle is no address.
+    // The answer has MEM_MAP's tag, and the handle is not an address.
     let params = MapParams::allocate(0, 4096);
     let map =
         command(&[MEM_MAP, CONTEXT, params.field_mask, 0, 4096, params.flags.into(), 0, 0, 0], &[]);

@@ -1,4 +1,4 @@
-//! Messages that travel with their commands and answers.
+//! Messages inside commands and answers.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,14 @@ use urom_host::{DocaError, Received, block_on_for};
 
 use super::{ALL, LIMIT, Pair, done, inline, join, pattern, wait_with};
 
-/// The most bytes an answer may have room for: the largest message limit of a service.
+/// Largest answer capacity: the largest message limit of a service.
 const MOST: u64 = (1 << 24) - 1;
 
 pub(crate) fn a_message_waits_for_its_receive(pair: Pair) -> Result<()> {
     for length in [0, 1, 12, 1000, 4000] {
         assert_eq!(pair.send(7, &pattern(length)[..])?.status, 0);
         pair.settle()?;
-        // It is there already, so that UCX completes the receive at once.
+        // The message has already arrived, so UCX completes the receive at once.
         let received = pair.receive(4000, 7)?;
         assert_eq!((received.status, received.sender_tag), (0, 7), "{length}");
         assert_eq!(inline(&received), pattern(length));
@@ -26,7 +26,7 @@ pub(crate) fn a_receive_waits_for_its_message(pair: Pair) -> Result<()> {
     for length in [0, 1, 12, 1000, 4000] {
         let receive =
             pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL).context(0xbeef).submit()?;
-        // A worker takes the commands of one host in their order.
+        // Commands of one host keep their order.
         pair.works()?;
         pair.send(7, &pattern(length)[..])?;
         assert_eq!(inline(&block_on_for(LIMIT, receive)??), pattern(length));
@@ -60,7 +60,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_
             let next = done(pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL).submit())?;
             assert_eq!(inline(&next), pattern(length));
         } else {
-            // The worker still receives: nothing takes a command back. Its answer is nobody's.
+            // Without the extension, the receive stays active, and its late answer is discarded.
             all_late(late);
         }
     }
@@ -91,7 +91,6 @@ pub(crate) fn many_messages_both_ways_at_once(pair: Pair) -> Result<()> {
             let data = pattern(number as usize * 64);
             let receive =
                 || pair.sandbox.task_tag_recv(&pair.workers[1 - from], 4000, tag, ALL).submit();
-            // Some receives wait, some find their message.
             let early = (number % 3 == 0).then(receive).transpose()?;
             let send = pair
                 .sandbox
@@ -120,7 +119,6 @@ pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(pair: Pair) -> Resu
         assert_eq!(error.code(), DocaError::SHUTDOWN, "{error}");
     }
     block_on_for(LIMIT, &mut stopping)??;
-    // The other one can be joined with a new one.
     let workers = [sender, service.worker().plugin(&sandbox).start().wait()?];
     let domain = join(&service, &workers)?;
     Pair { domain, workers, sandbox, service, has_extension }.works()
@@ -175,7 +173,6 @@ pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(pair: Pair
         let error = block_on_for(LIMIT, receive)?.err().context("no answer is that long")?;
         assert_eq!(error.code(), DocaError::TOO_BIG, "{count:#x}: {error}");
     }
-    // The message is still there.
     assert_eq!(inline(&pair.receive(3000, 9)?), pattern(3000));
     pair.works()
 }

@@ -1,4 +1,4 @@
-//! The sandbox plugin: two workers of one domain, and what hosts ask of them.
+//! The sandbox plugin: two workers of one domain, and commands of hosts.
 
 pub(crate) mod host_memory;
 pub(crate) mod hostile;
@@ -21,13 +21,12 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) const ALL: u64 = u64::MAX;
 
-/// Workers 0 and 1 of one domain.
 pub(crate) struct Pair {
     pub(crate) domain: Domain,
     pub(crate) workers: [Worker; 2],
     pub(crate) sandbox: Client<Host>,
     pub(crate) service: Service,
-    /// Whether plugins learn that nobody waits for a command.
+    /// Whether plugins are informed of cancelled commands.
     pub(crate) has_extension: bool,
 }
 
@@ -44,7 +43,6 @@ impl Given<'_> for Pair {
 }
 
 impl Pair {
-    /// Sends from worker 0 to worker 1, and waits until it is reported.
     pub(crate) fn send<'a>(&self, tag: u64, data: impl Into<Data<'a>>) -> Result<TagSent> {
         let data: Data<'_> = data.into();
         done(self.sandbox.task_tag_send(&self.workers[0], 1, tag).data(data).submit())
@@ -54,7 +52,8 @@ impl Pair {
         done(self.sandbox.task_tag_recv(&self.workers[1], count, tag, ALL).submit())
     }
 
-    /// Waits until all sent before is at worker 1: messages of two workers keep their order.
+    /// Waits until worker 1 has all earlier messages: messages between two workers keep their
+    /// order.
     pub(crate) fn settle(&self) -> Result<()> {
         const TAG: u64 = 0xfe4c_e000_0000_0000;
         self.send(TAG, b"")?;
@@ -62,7 +61,6 @@ impl Pair {
         Ok(())
     }
 
-    /// A message makes its way.
     pub(crate) fn works(&self) -> Result<()> {
         const TAG: u64 = 0x00c0_ffee_0000_0000;
         assert_eq!(self.send(TAG, b"still here")?.status, 0);
@@ -71,14 +69,13 @@ impl Pair {
     }
 }
 
-/// Waits for a task that must succeed.
 pub(crate) fn done<T>(
     task: urom_host::Result<impl Future<Output = urom_host::Result<T>>>,
 ) -> Result<T> {
     Ok(block_on_for(LIMIT, task?)??)
 }
 
-/// A domain of these workers alone, with the ids 0 and up.
+/// A domain of only these workers, with ids from 0.
 pub(crate) fn join(service: &Service, workers: &[Worker]) -> Result<Domain> {
     let builder = service.domain().gather(InProcess::group(1).remove(0));
     let builder =
@@ -86,7 +83,6 @@ pub(crate) fn join(service: &Service, workers: &[Worker]) -> Result<Domain> {
     Ok(block_on_for(LIMIT, builder.start())??)
 }
 
-/// What a receive into the answer brought.
 pub(crate) fn inline(received: &TagReceived) -> &[u8] {
     match &received.data {
         Received::Inline(data) => data,
@@ -94,12 +90,11 @@ pub(crate) fn inline(received: &TagReceived) -> &[u8] {
     }
 }
 
-/// Bytes that tell their place.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8 ^ (at >> 8) as u8).collect()
 }
 
-/// Waits while `progress` goes on.
+/// Waits while calling `progress`.
 pub(crate) fn wait_with<F: Future>(
     future: F,
     mut progress: impl FnMut() -> bool,

@@ -1,4 +1,4 @@
-//! Messages from and into registered memory, the plugin's own and the host's, and handles for it.
+//! Messages from and to registered memory of the plugin and the host, and its handles.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -14,7 +14,7 @@ use super::{ALL, LIMIT, Pair, done, inline, pattern, wait_with};
 use crate::paths::{self, BOTH, PATHS};
 use crate::provider::{Given, Provider, sandbox};
 
-/// How the host calls the first byte, wherever it is.
+/// The host's address of the first byte.
 pub(super) const BASE: u64 = 0x7f00_0000_1000;
 
 impl Pair {
@@ -35,7 +35,6 @@ impl Pair {
         Ok(task.submit()?)
     }
 
-    /// Memory of the plugin, and what the host has for each path if plugins can reach it.
     fn places(&self, worker: &Worker, length: usize) -> Result<Vec<(u64, Option<HostMemory>)>> {
         let mut places = vec![(self.allocate(worker, length as u64)?, None)];
         for path in PATHS.into_iter().filter(|_| self.has_extension) {
@@ -57,7 +56,6 @@ pub(super) fn registered(received: &TagReceived) -> Option<u64> {
     }
 }
 
-/// The host's own memory, shared with a worker.
 pub(super) struct HostMemory {
     pub(super) memory: Mmap,
     pub(super) shared: MemoryShare,
@@ -134,7 +132,7 @@ pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(pair: Pair) 
             assert_eq!(received.status, Status::MESSAGE_TRUNCATED.code());
             assert_eq!(registered(&received), Some(0));
         }
-        // UCX may have written what fits to memory that it receives into.
+        // UCX may have written the part that fits.
         assert!(host.is_none_or(|host| host.bytes()[10..] == [0xee; 54]));
     }
     pair.works()
@@ -154,13 +152,13 @@ pub(crate) fn bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline(
             poll_fn(|_| if second.given_up() == 0 { Poll::Ready(()) } else { Poll::Pending });
         let progress = || pair.service.progress();
         if pair.has_extension {
-            // The plugin learns of it, and the receive ends without a message.
+            // The plugin is informed, and the receive ends without a message.
             wait_with(&mut all_in, progress)?;
             assert!(host.as_ref().is_none_or(|host| host.bytes() == [0xee; 100]));
         } else {
             let refused = pair.receive_at(second, memory, (BASE + 49, 10), 2)?;
             assert_eq!(block_on_for(LIMIT, refused)??.status, Status::BUSY.code());
-            // Its message comes to where it was asked for, and nobody hears of it.
+            // The message still arrives in the memory, but the answer is discarded.
             pair.send(1, b"late")?;
             wait_with(&mut all_in, progress)?;
         }
@@ -215,7 +213,7 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
         for at in outside {
             refused(pair.receive_at(second, memory, at, 1)?, &format!("{at:x?}"))?;
         }
-        // To another host of the worker the handle means nothing, whatever it registered itself.
+        // Other hosts of the worker cannot use the handle.
         let service = provider.connect()?;
         let sandbox = crate::provider::sandbox(&service)?;
         let worker = service.worker().id(second.id()).plugin(&sandbox).start().wait()?;
@@ -257,7 +255,7 @@ pub(crate) fn what_cannot_be_registered_is_refused(pair: Pair) -> Result<()> {
     for (what, params, code) in cases {
         assert_eq!(map(params, &[])?, code, "{what}");
     }
-    // What describes no memory is not given to a UCX that would end the worker over it.
+    // Invalid bytes are not passed to UCX, because UCX could crash the worker.
     for bytes in [&[0; 100][..], &[7], &[0xff; 64]] {
         let code = map(MapParams::exported(BASE), bytes)?;
         assert_eq!(code, DocaError::DRIVER, "{} bytes", bytes.len());
@@ -286,12 +284,12 @@ pub(crate) fn registrations_end_with_their_host(provider: &Provider) -> Result<(
         let other = provider.connect()?;
         let theirs = sandbox(&other)?;
         let worker = other.worker().id(pair.workers[0].id()).plugin(&theirs).start().wait()?;
-        // More than half of what there may be: only one host at a time has as much.
+        // More than half of the limit, so only one host can register it.
         let refused = map(&theirs, &worker, 600)?.map(drop).unwrap_err();
         assert_eq!(refused.code(), DocaError::NO_MEMORY, "{refused}");
         let start = Instant::now();
         while let Err(error) = map(&theirs, &worker, 300)? {
-            // The last host's registration ends soon after it left.
+            // The last host's registration ends soon after it leaves.
             assert_eq!(error.code(), DocaError::NO_MEMORY, "{error}");
             if !pair.has_extension {
                 return pair.works();

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// The lines of a documentation: without the space in front that `///` leaves, and without empty
-/// lines at its ends.
+/// Strips the space after `///` and empty lines at both ends.
 pub(super) fn lines(docs: &str) -> Vec<String> {
     let lines: Vec<&str> =
         docs.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
@@ -12,7 +11,6 @@ pub(super) fn lines(docs: &str) -> Vec<String> {
     lines[first..last].iter().map(|&line| line.to_owned()).collect()
 }
 
-/// Paragraphs one after another, with an empty line between them; empty ones are left out.
 pub(super) fn paragraphs(parts: impl IntoIterator<Item = Vec<String>>) -> Vec<String> {
     let mut all = Vec::new();
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
@@ -24,7 +22,6 @@ pub(super) fn paragraphs(parts: impl IntoIterator<Item = Vec<String>>) -> Vec<St
     all
 }
 
-/// Writes `lines` as one documentation comment, behind `indent`. Nothing for no lines.
 pub(super) fn write(out: &mut String, indent: &str, lines: &[String]) {
     match lines {
         [] => {}
@@ -40,15 +37,14 @@ pub(super) fn write(out: &mut String, indent: &str, lines: &[String]) {
     }
 }
 
-/// A line that neither ends the comment it is in, nor begins another, nor is a trigraph; what
-/// cannot be seen is left out.
+/// Removes control characters from a line, and breaks up comment delimiters and trigraphs.
 fn harmless(line: &str) -> String {
     let visible: String =
         line.chars().filter(|&c| c == '\t' || !(c.is_control() || is_direction(c))).collect();
     visible.replace("??/", "? ?/").replace("*/", "* /").replace("/*", "/ *")
 }
 
-/// Whether a character only turns the direction of text, which compilers warn of.
+/// Returns whether a character only changes the text direction, which compilers warn about.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

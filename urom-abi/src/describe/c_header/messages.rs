@@ -1,4 +1,4 @@
-//! The commands, or the notifications, of a protocol: their tags and their structures.
+//! The commands or the notifications of a protocol: their tags and their structures.
 
 use heck::{ToShoutySnakeCase, ToSnakeCase};
 
@@ -22,7 +22,6 @@ struct Names<'a> {
     variant: &'a Variant,
     tag: String,
     fields: Vec<String>,
-    /// Its structure, and that as a member of the union; none when it has no bytes.
     structure: Option<(String, String)>,
 }
 
@@ -66,8 +65,7 @@ impl<'a> Direction<'a> {
             .map(|names| names.tag.as_str())
     }
 
-    /// What the field with this name in Rust is called in a message of this variant. Behind a dot
-    /// follows a member of it.
+    /// Returns the C name of a Rust field. A member may follow after a dot.
     fn field_name(&self, names: &Names<'_>, path: &str) -> String {
         let (rust, rest) = path.split_once('.').map_or((path, ""), |(first, rest)| (first, rest));
         let own = names.variant.fields.iter().zip(&names.fields);

@@ -1,4 +1,4 @@
-//! A protocol as a C header, so that a host or a plugin can be written in C or C++ against it.
+//! A protocol as a C header, for hosts and plugins in C or C++.
 
 mod comments;
 mod messages;
@@ -13,13 +13,12 @@ use messages::Direction;
 use names::{Scope, identifier};
 use structs::Structs;
 
-/// The C header of a protocol: valid C11 and C++17 for gcc and clang, and the same text for the
-/// same protocol.
+/// Returns the C header of a protocol: deterministic, valid C11 and C++17 for gcc and clang.
 ///
-/// It has, all named after the plugin: its name and version, the tags, a structure for each message
-/// with fields and for each plain type, one for the whole command and one for the whole
-/// notification, and assertions of every size and offset. Comments carry the documentation over and
-/// say which payloads follow, in which order, how long and when.
+/// It contains, all named after the plugin: its name and version, the tags, structures of each
+/// message and plain type, of all commands and of all notifications, and assertions of every size
+/// and offset. Comments contain the documentation and the order, length and condition of each
+/// payload.
 ///
 /// ```
 /// # mod graph {
@@ -42,7 +41,7 @@ pub fn c_header(protocol: &Protocol) -> String {
     let guard = format!("UROM_PLUGIN_{upper}_H");
     let assert = format!("{upper}_ASSERT");
 
-    // The messages' own names first: a plain structure of the same name gives way.
+    // The messages' names come first: a plain structure of the same name is renamed.
     let mut scope = Scope::new(&[]);
     let commands = Direction::new(&prefix, "command", &protocol.commands, &mut scope);
     let notifications =
@@ -50,7 +49,7 @@ pub fn c_header(protocol: &Protocol) -> String {
     let mut structs = Structs::new(&prefix, &assert, scope);
     commands.structs(&mut structs);
     notifications.structs(&mut structs);
-    // Their comments name structures, so they are made last and written first.
+    // The comments of the tags name structures, so they are generated last and written first.
     let tags = [commands.tags(Some(&notifications), &structs), notifications.tags(None, &structs)];
 
     let mut out = String::new();

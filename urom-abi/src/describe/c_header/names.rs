@@ -1,9 +1,8 @@
-//! Names that are good in C and in C++, and each only once in its scope.
+//! Names that are valid in C and C++ and unique in their scope.
 
 use std::collections::HashSet;
 
-/// What no identifier of a header may be: keywords of C11, C23 and C++17, names of `<stddef.h>` and
-/// `<stdint.h>` that are not under a prefix of ours, and macros that compilers define on their own.
+/// Keywords of C11, C23 and C++17, unprefixed names of `<stddef.h>` and `<stdint.h>`, macros.
 const RESERVED: &str = "alignas alignof and and_eq asm atomic_cancel auto bitand bitor bool break case catch char \
     char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr \
     constinit continue decltype default delete do double dynamic_cast else enum errno explicit export extern false \
@@ -21,8 +20,7 @@ impl Scope {
         Scope(taken.iter().map(|&name| name.to_owned()).collect())
     }
 
-    /// The name for something that is called `wanted` in Rust: that very name where it can be, else
-    /// with `_` behind it.
+    /// Returns the C name for `wanted`, with `_` appended if it is reserved or taken.
     pub(super) fn name(&mut self, wanted: &str) -> String {
         let mut name = identifier(wanted);
         while RESERVED.split_ascii_whitespace().any(|reserved| reserved == name)
@@ -34,9 +32,8 @@ impl Scope {
     }
 }
 
-/// `text` as an identifier: without what only Rust allows. Letters beyond ASCII become their code
-/// points, everything else becomes `_`; what C reserves for the compiler (`_A`, `a__b`, a digit in
-/// front) is avoided.
+/// Converts `text` to a C identifier. Letters beyond ASCII become their code points, other
+/// characters `_`. Avoids names that C reserves for the compiler (`_A`, `a__b`, a leading digit).
 pub(super) fn identifier(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,11 +1,10 @@
-//! The payloads of a message, in words.
+//! Text that describes the payloads of a message.
 
 use super::comments;
 use super::structs::Structs;
 use crate::describe::{Count, FieldKind, Payload, Presence, Type, Variant};
 
-/// The lines that say what follows a message of this variant. `c_name` gives the C name of a
-/// field's path.
+/// `c_name` converts a field's path to C.
 pub(super) fn list(
     variant: &Variant,
     structs: &Structs,

@@ -1,4 +1,4 @@
-//! C structures of a given layout, and assertions that the compiler lays them out so.
+//! C structures of a given layout, with assertions of that layout.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::describe::{Enum, Struct, Type};
 
 pub(super) struct Member {
     pub(super) docs: Vec<String>,
-    /// One, or those of an anonymous union's members.
+    /// Several for an anonymous union.
     pub(super) names: Vec<String>,
     pub(super) offset: usize,
     pub(super) extent: Extent,
@@ -28,8 +28,7 @@ pub(super) struct Structs {
 }
 
 impl Structs {
-    /// No structures. All names get `prefix` in front; `assert` is the macro that asserts at
-    /// compile time.
+    /// All names get `prefix`; `assert` is the macro for compile-time assertions.
     pub(super) fn new(prefix: &str, assert: &str, scope: Scope) -> Structs {
         Structs {
             out: String::new(),
@@ -41,8 +40,7 @@ impl Structs {
         }
     }
 
-    /// A declaration of `name` with type `ty`, whose structures are written before: see
-    /// [`plain`](Self::plain).
+    /// [`plain`](Self::plain) writes the structures of `ty` first.
     fn declaration(&self, ty: &Type, name: &str) -> String {
         match *ty {
             Type::Array { of, len } => self.declaration(of, &format!("{name}[{len}]")),
@@ -54,7 +52,6 @@ impl Structs {
         self.declaration(ty, "").trim_end().to_owned()
     }
 
-    /// The type's name in C; that of the innermost element for an array.
     fn type_name(&self, ty: &Type) -> String {
         match *ty.element() {
             Type::Int { bytes, signed } | Type::Enum(&Enum { bytes, signed, .. }) => {
@@ -73,9 +70,8 @@ impl Structs {
         self.known.iter().find(|(known, _)| known == ty.element()).map_or("", |(_, name)| name)
     }
 
-    /// A member of this type, whose structures are written before.
     pub(super) fn member(&self, docs: &str, name: String, offset: usize, ty: &Type) -> Member {
-        // What the C type does not say of the values.
+        // Properties that the C type does not express.
         let remark = match ty.element() {
             Type::Enum(_) => vec![format!("A value of `{}`.", self.name_of(ty))],
             Type::Char => vec!["A Unicode scalar value.".to_owned()],
@@ -111,8 +107,7 @@ impl Structs {
         }
     }
 
-    /// Writes the values of an enum. A member of the type is an integer, because an enumeration of
-    /// C11 has the size of an `int`.
+    /// Writes an enum's values. Members are integers: a C11 enumeration has the size of an `int`.
     fn enumeration(&mut self, ty: &Type, of: &Enum) {
         let c_name = self.known_as(ty, of.name);
         let about = format!("What a `{}` of {} bits can be.", of.name, 8 * of.bytes);
@@ -145,10 +140,8 @@ impl Structs {
         name
     }
 
-    /// Writes a structure with exactly this layout.
-    ///
-    /// Where C lays its members out otherwise, it is packed and has its gaps as members. Members
-    /// without bytes, which C does not have, are left out.
+    /// Writes a structure with exactly this layout. Where C's natural layout differs, the structure
+    /// is packed and its gaps are members. Zero-sized members, which C lacks, are omitted.
     pub(super) fn structure(
         &mut self,
         docs: &[String],
@@ -185,8 +178,7 @@ impl Structs {
         self.out.push('\n');
     }
 
-    /// Writes padding from `end` to `next`. The names cannot clash: [`identifier`] gives none with
-    /// two underscores.
+    /// Writes padding with unique names: [`identifier`] never returns two underscores in a row.
     fn gap(&mut self, end: usize, next: usize) {
         if next > end {
             _ = writeln!(self.out, "\tuint8_t gap__{end}[{}];", next - end);
@@ -202,8 +194,7 @@ impl Structs {
     }
 }
 
-/// Writes named numbers, each with its documentation: an enumeration, or macros where C allows
-/// none.
+/// Writes named numbers: an enumeration, or macros where C does not allow an enumeration.
 pub(super) fn constants(
     out: &mut String,
     docs: &[String],
@@ -218,7 +209,7 @@ pub(super) fn constants(
     }
     for (docs, name, value) in constants {
         comments::write(out, if is_enum { "\t" } else { "" }, docs);
-        // C has no literal for the least number.
+        // C lacks a literal for the smallest number.
         let least = if is_enum { i32::MIN.into() } else { i128::from(i64::MIN) };
         _ = match (is_enum, signed) {
             (true, _) if *value == least => writeln!(out, "\t{name} = -{} - 1,", i32::MAX),
@@ -246,7 +237,7 @@ fn is_natural(extent: Extent, members: &[&Member]) -> bool {
     extent == Extent { size: align_up(end, align), align }
 }
 
-/// The extent of a structure whose members lie, in C's way, where `types` says from `start` on.
+/// The extent of a structure of these members, with offsets relative to `start`.
 pub(super) fn extent<'a>(
     start: usize,
     types: impl IntoIterator<Item = (usize, &'a Type)>,

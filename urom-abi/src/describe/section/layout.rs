@@ -1,5 +1,4 @@
-//! What a description's bytes hold, in order, stated once: the writer's and the reader's methods
-//! for every structure and every choice are made of it.
+//! The binary layout of a description, which generates the methods of writer and reader.
 
 use super::read::{Reader, sound};
 use super::write::Writer;
@@ -9,8 +8,7 @@ use crate::describe::{
     Payload, Presence, Protocol, Sign, Struct, StructField, Term, Type, Variant,
 };
 
-/// Writes one field: `[item]` is a list, `(item?)` an `Option`, `(&item)` a reference, and `{item}`
-/// does not count for the fingerprint.
+/// Writes a list `[item]`, `Option` `(item?)`, reference `(&item)`, or unhashed `{item}`.
 macro_rules! put {
     ($writer:ident, $value:expr, [$item:ident]) => {{
         let list = $value;
@@ -43,7 +41,7 @@ macro_rules! put {
     };
 }
 
-/// Reads what `put!` writes.
+/// Reads the output of `put!`.
 macro_rules! get {
     ($reader:ident, [$item:ident]) => {
         $reader.list(Self::$item)?
@@ -65,8 +63,7 @@ macro_rules! get {
     };
 }
 
-/// A structure is its fields; each is written and read by the method behind it. What is read
-/// passes the check of [`sound`] behind the fields.
+/// A structure is its fields, each with its method. [`sound`] checks the result of a read.
 macro_rules! structures {
     ($($method:ident: $of:ident { $($field:ident: $how:tt),* } $(=> $sound:ident)?)*) => {
         impl Writer<'_> {$(
@@ -85,7 +82,7 @@ macro_rules! structures {
     };
 }
 
-/// A choice is one byte, and what belongs to it.
+/// A choice is one byte and its contents.
 macro_rules! choices {
     ($($method:ident: $of:ident {
         $($number:literal => $variant:ident $(($value:ident: $one:tt))?
@@ -212,7 +209,7 @@ choices! {
         _ => "a part of an expression is of no known kind"
     }
 
-    // Called by `ty`, which counts how deep it is.
+    // Called by `ty`, which counts the nesting depth.
     any_type: Type {
         0 => Int { bytes: length, signed: truth },
         1 => Float { bytes: length },

@@ -1,20 +1,20 @@
-//! A protocol's description as bytes: what `#[urom_plugin]` puts into the plugin's file, for
-//! programs to read without loading it.
+//! A protocol's description as bytes, which `#[urom_plugin]` puts into the plugin's file. Programs
+//! can read it without loading the plugin.
 //!
-//! The bytes stand in the ELF section [`SECTION`] and refer to nothing outside it. All numbers are
-//! little-endian:
+//! The bytes are in the ELF section [`SECTION`] and do not refer to anything outside it. All
+//! numbers are little-endian:
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! | --- | --- |
 //! | 8 | [`MAGIC`] |
 //! | 4 | [`FORMAT`] |
-//! | 4 | how many bytes follow |
+//! | 4 | number of bytes that follow |
 //! | ... | the [`Build`], then the [`Protocol`], field by field in the order of their definitions |
-//! | ... | perhaps zeros, which do not count: the address sanitizer adds them |
+//! | ... | optional zeros, which are ignored: the address sanitizer adds them |
 //!
-//! A text or a list is its length in 4 bytes and what it holds, a choice is one byte and what
-//! belongs to it, `Option` being 0 or 1. Offsets, sizes and alignments take 4 bytes, tags, versions
-//! and counts 8, values of constants and enums 16. Any change takes another format number.
+//! A text or a list is its length in 4 bytes and its contents. A choice, including `Option` (0 or
+//! 1), is one byte and its contents. Offsets, sizes and alignments take 4 bytes, tags, versions and
+//! counts 8, values of constants and enums 16. Any change requires a new format number.
 
 mod layout;
 mod read;
@@ -23,7 +23,6 @@ mod write;
 use super::Protocol;
 
 pub use read::read;
-// For generated code, the service and fuzzers.
 #[doc(hidden)]
 pub use read::check;
 #[doc(hidden)]
@@ -32,27 +31,22 @@ pub use write::{array, bytes, len};
 /// The section's name.
 pub const SECTION: &str = ".urom.description";
 
-/// What the section begins with.
 #[doc(hidden)]
 pub const MAGIC: [u8; 8] = *b"uromdesc";
 
-/// The number of this layout.
 #[doc(hidden)]
 pub const FORMAT: u32 = 5;
 
-/// The most bytes that a section may have: a thousand times what large protocols take, and little
-/// enough to be kept.
+/// Maximum length of a section: a thousand times the size of large protocols.
 #[doc(hidden)]
 pub const MAX_LEN: usize = 1 << 24;
 
-/// Magic, format and length.
 const HEADER_LEN: usize = 16;
 
-/// How deep a type may be nested in others: enough for what people write, and little enough for any
-/// stack.
+/// Bounds the stack.
 const MAX_DEPTH: usize = 64;
 
-/// What a plugin's file says of itself.
+/// The description in a plugin's file.
 ///
 /// ```
 /// use urom_abi::describe::section::{Description, Panic};
@@ -67,22 +61,22 @@ const MAX_DEPTH: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// What it speaks.
+    /// Its protocol.
     pub protocol: &'static Protocol,
-    /// How it was built.
+    /// Its build.
     pub build: Build,
 }
 
-/// How a plugin was built.
+/// Properties of a plugin's build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build {
     /// The version of `urom-pdk`.
     pub kit: &'static str,
-    /// What a panic does.
+    /// Effect of a panic.
     pub panic: Panic,
 }
 
-/// What a panic does (`-C panic`, `profile.*.panic`).
+/// Effect of a panic (`-C panic`, `profile.*.panic`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Panic {
     /// It becomes the status of one command.
@@ -91,45 +85,45 @@ pub enum Panic {
     Abort,
 }
 
-/// Why bytes are no description.
+/// Why bytes are not a valid description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// They do not begin with [`MAGIC`].
     #[error("the section {SECTION} does not begin as a description does")]
     Magic,
-    /// Their layout is another than [`FORMAT`].
+    /// Their layout is not [`FORMAT`].
     #[error(
         "the description has the layout {found} and this program reads {FORMAT}: \
          use a program of the kit that built the plugin"
     )]
     Format {
-        /// The number of theirs.
+        /// Their format number.
         found: u32,
     },
-    /// They are fewer than they say, or more, and what is more is not zeros.
+    /// Their number differs from the header's length, and any extra bytes are not zeros.
     #[error(
         "the description should have {stated} bytes behind its header and has {found}: \
          the file was cut, or holds several"
     )]
     Length {
-        /// How many should follow the header.
+        /// Number of bytes according to the header.
         stated: usize,
-        /// How many do.
+        /// Actual number of bytes.
         found: usize,
     },
-    /// They are more than [`MAX_LEN`].
+    /// They exceed [`MAX_LEN`].
     #[error("the description has {found} bytes, and {MAX_LEN} is the most")]
     TooLong {
-        /// How many there are.
+        /// Actual number of bytes.
         found: u64,
     },
-    /// Something in them cannot be.
+    /// They contain an invalid value.
     #[error("the description is damaged before its byte {at}: {problem}")]
     Malformed {
-        /// Where it ends, from the section's first byte.
+        /// Where it ends, as an offset in the section.
         at: usize,
-        /// What it is.
+        /// The problem.
         problem: &'static str,
     },
 }

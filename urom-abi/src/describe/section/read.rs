@@ -1,4 +1,4 @@
-//! Reading a description: bytes of somebody else's.
+//! Reads untrusted descriptions.
 
 use std::alloc::{Layout, dealloc};
 use std::collections::BTreeMap;
@@ -10,16 +10,15 @@ use urom_os::fork::PerProcess;
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
 ///
-/// What is read stays for as long as the process does, because a description is made of references
-/// that do: at most some twenty times the size of `bytes`, once for the same bytes. Bytes that are
-/// refused leave nothing behind.
+/// The result lives as long as the process: a description consists of `'static` references. It
+/// takes up to about twenty times the size of `bytes`, once for equal bytes. Rejected bytes are
+/// freed.
 ///
-/// Types are such as [`c_header`](crate::describe::c_header) can lay out: sizes and offsets below 4
-/// GiB, alignments that are powers of two. Texts are UTF-8 and nothing else is checked of them:
-/// whoever prints one sees to control characters.
+/// [`c_header`](crate::describe::c_header) can lay out all types: sizes and offsets are below 4
+/// GiB, alignments are powers of two. Texts are valid UTF-8 but may contain control characters.
 ///
 /// # Errors
-/// What is wrong with the bytes, and where.
+/// The problem, and its location.
 pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     let bytes = framed(bytes)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,9 +26,9 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
         return Ok(*description);
     }
     let mut reader = Reader::new(bytes);
-    // SAFETY: what the reader keeps is left where it is, below.
+    // SAFETY: the memory of the reader is leaked below.
     let (build, protocol) = unsafe { reader.all() }?;
-    // SAFETY: `reader.kept` is cleared below, which leaves the memory where it is for ever.
+    // SAFETY: `reader.kept` is cleared below, which leaks the memory.
     let protocol = unsafe { reader.keep(&[protocol]) };
     let description = Description { protocol: &protocol[0], build };
     reader.kept.0.clear();
@@ -37,17 +36,16 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     Ok(description)
 }
 
-/// Whether [`read`] would read these bytes. Nothing of them is kept.
+/// Returns whether [`read`] accepts these bytes. Does not keep memory.
 ///
 /// # Errors
 /// As [`read`].
 pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
     let mut reader = Reader::new(framed(bytes)?);
-    // SAFETY: what is read is dropped before the reader.
+    // SAFETY: the result is dropped before the reader.
     unsafe { reader.all() }.map(|_| ())
 }
 
-/// The bytes that are the description: without the zeros that a file may have behind it.
 fn framed(bytes: &[u8]) -> Result<&[u8], ReadError> {
     let header = bytes.first_chunk::<HEADER_LEN>().filter(|header| header.starts_with(&MAGIC));
     let Some(&[.., f0, f1, f2, f3, l0, l1, l2, l3]) = header else { return Err(ReadError::Magic) };
@@ -60,14 +58,13 @@ fn framed(bytes: &[u8]) -> Result<&[u8], ReadError> {
     }
     let (stated, found) = (u32::from_le_bytes([l0, l1, l2, l3]) as usize, bytes.len() - HEADER_LEN);
     let own = bytes.split_at_checked(HEADER_LEN.saturating_add(stated));
-    // The address sanitizer pads every variable.
     let own = own.filter(|(_, behind)| behind.iter().all(|byte| *byte == 0));
     own.map(|(bytes, _)| bytes).ok_or(ReadError::Length { stated, found })
 }
 
 static KNOWN: PerProcess<Mutex<BTreeMap<Box<[u8]>, Description>>> = PerProcess::new(Mutex::default);
 
-/// The memory of what was read, which is freed unless all of it is well.
+/// Memory of the description, freed on drop unless the description is valid.
 struct Kept(Vec<(*mut u8, Layout)>);
 
 impl Drop for Kept {
@@ -91,10 +88,10 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: HEADER_LEN, kept: Kept(Vec::new()), depth: 0 }
     }
 
-    /// What all of the bytes say.
+    /// Reads all of the bytes.
     ///
     /// # Safety
-    /// It refers to what this reader keeps, and is not used after that is freed.
+    /// The result refers to memory of this reader and must not be used after that is freed.
     unsafe fn all(&mut self) -> Result<(Build, Protocol), ReadError> {
         let all = (self.build()?, self.protocol()?);
         if self.at != self.bytes.len() {
@@ -103,14 +100,13 @@ impl<'a> Reader<'a> {
         Ok(all)
     }
 
-    /// A copy that lives as long as this reader, or for ever if `kept` is cleared.
+    /// Returns a copy that lives as long as this reader, or forever if `kept` is cleared.
     ///
     /// # Safety
-    /// `'static` stands for as long as `kept` is not dropped; the caller lets nothing of it out
-    /// that outlives the reader.
+    /// The result must not be used after `kept` is dropped, despite its `'static`.
     pub(super) unsafe fn keep<T: Copy>(&mut self, items: &[T]) -> &'static [T] {
         let items = Box::into_raw(Box::<[T]>::from(items));
-        // SAFETY: the slice was just made, and nobody writes to it.
+        // SAFETY: the slice was just allocated and is never written to.
         let kept = unsafe { &*items };
         let layout = Layout::for_value(kept);
         if layout.size() > 0 {
@@ -129,7 +125,7 @@ impl<'a> Reader<'a> {
         ty
     }
 
-    /// The elements of a list. Each takes bytes, so their number is bounded by what there is.
+    /// Reads a list. Each element takes bytes, so their number is bounded by the input.
     pub(super) fn list<T: Copy>(
         &mut self,
         item: impl Fn(&mut Self) -> Result<T, ReadError>,
@@ -139,7 +135,7 @@ impl<'a> Reader<'a> {
         for _ in 0..count {
             items.push(item(self)?);
         }
-        // SAFETY: it goes to the caller of `all`, who answers for it.
+        // SAFETY: the caller of `all` is responsible for the lifetime.
         Ok(unsafe { self.keep(&items) })
     }
 
@@ -150,7 +146,7 @@ impl<'a> Reader<'a> {
     pub(super) fn text(&mut self) -> Result<&'static str, ReadError> {
         let len = self.length()?;
         let bytes = self.take(len)?;
-        // SAFETY: the text goes to the caller of `all`, who answers for its lifetime.
+        // SAFETY: the caller of `all` is responsible for the lifetime.
         let bytes = unsafe { self.keep(bytes) };
         std::str::from_utf8(bytes).map_err(|_| self.malformed("a text is not UTF-8"))
     }
@@ -200,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What must be true of the parts, besides what their bytes can say.
+/// Checks of the parts beyond their encoding.
 pub(super) mod sound {
     use crate::describe::{Enum, Messages, Struct, Type};
 

@@ -1,10 +1,10 @@
-//! Writing a description, in constants; and its fingerprint, a hash of what is written.
+//! Writes a description at compile time, and computes its fingerprint, a hash of the same bytes.
 
 use super::{Build, FORMAT, HEADER_LEN, MAGIC, MAX_DEPTH, MAX_LEN};
 use crate::describe::{Protocol, Type};
 use crate::hash::Hash;
 
-/// How many bytes a description has.
+/// Returns the length of a description in bytes.
 ///
 /// # Panics
 /// As [`array`].
@@ -15,11 +15,11 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
     writer.at
 }
 
-/// The bytes of a description, `LEN` as [`len`] gives it.
+/// Returns the bytes of a description. `LEN` is the result of [`len`].
 ///
 /// # Panics
-/// For more than [`MAX_LEN`](super::MAX_LEN) of them; for an offset, a size, an alignment or a text
-/// of 4 GiB or more; for a type that is nested more than 64 deep.
+/// The description is longer than [`MAX_LEN`](super::MAX_LEN); an offset, a size, an alignment or a
+/// text is 4 GiB or more; or types are nested more than 64 deep.
 #[must_use]
 pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8; LEN] {
     let mut bytes = [0; LEN];
@@ -27,8 +27,7 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
     bytes
 }
 
-/// The bytes of a description that is not constant, or one without its documentation, for programs
-/// that compare it.
+/// Returns the bytes of a description at run time, for comparisons.
 ///
 /// # Panics
 /// As [`array`].
@@ -42,15 +41,14 @@ pub fn bytes(protocol: &Protocol, build: &Build, docs: bool) -> Vec<u8> {
 }
 
 impl Protocol {
-    /// A hash of name, version and every message: names, tags, types, offsets, payloads. Two builds
-    /// with the same fingerprint read each other's bytes alike. [`difference`](Self::difference)
-    /// names what two different ones disagree on.
+    /// Returns a hash of name, version and every message: names, tags, types, offsets, payloads.
+    /// Two builds with the same fingerprint decode each other's bytes correctly.
+    /// [`difference`](Self::difference) names the first difference of two protocols.
     ///
-    /// Documentation, names of lifetimes, the enums' own names and which fields a host may leave
-    /// out do not count. A structure or an enum that does not derive
-    /// [`Described`](crate::describe::Described) counts by name, size and alignment. An expression
-    /// of `len` or `when` counts by its text and the values of its
-    /// [constants](crate::describe::Constant): what a function in it computes is not known.
+    /// Documentation, names of lifetimes, the enums' own names and the `optional` flags do not
+    /// count. A structure or an enum that does not derive [`Described`](crate::describe::Described)
+    /// counts by name, size and alignment. An expression of `len` or `when` counts by its text and
+    /// the values of its [constants](crate::describe::Constant), but not by the functions it calls.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
         let mut writer = Writer::new(Out::Hash(Hash::new()), false);
@@ -63,10 +61,9 @@ impl Protocol {
 }
 
 enum Out<'a> {
-    /// Its bytes are only counted.
     Nothing,
     Bytes(&'a mut [u8]),
-    /// Only what two builds must agree on.
+    /// Only facts that two builds must agree on.
     Hash(Hash),
 }
 
@@ -82,7 +79,6 @@ impl<'a> Writer<'a> {
         Writer { out, at: 0, docs, depth: 0 }
     }
 
-    /// Writes all of a description that has `len` bytes.
     const fn all(&mut self, len: usize, protocol: &Protocol, build: &Build) {
         self.raw(&MAGIC);
         self.raw(&FORMAT.to_le_bytes());
@@ -92,7 +88,7 @@ impl<'a> Writer<'a> {
         assert!(self.at <= MAX_LEN, "a description has at most 16 MiB");
     }
 
-    /// Whether also that is written which does not change a message's bytes.
+    /// Returns whether to include facts that do not change a message's bytes.
     pub(super) const fn is_whole(&self) -> bool {
         !matches!(self.out, Out::Hash(_))
     }
@@ -144,7 +140,7 @@ impl<'a> Writer<'a> {
             Out::Bytes(out) => {
                 let (_, room) = out.split_at_mut(self.at);
                 let (room, _) = room.split_at_mut(bytes.len());
-                // As one step of the compiler's: loops over bytes meet its limit for constants.
+                // One step for the compiler: loops over bytes exceed its limit for constants.
                 room.copy_from_slice(bytes);
             }
             Out::Hash(hash) => *hash = hash.bytes(bytes),

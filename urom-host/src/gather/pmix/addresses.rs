@@ -1,11 +1,10 @@
-//! The addresses at which other machines reach this one.
+//! This machine's addresses for other machines.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use super::super::Error;
 
-/// Listens on a port that the system chooses, on all addresses. Returns the network
-/// addresses of this machine, or its loopback addresses when it has no network.
+/// Listens on a port of the system's choice. Returns this machine's network or loopback addresses.
 pub(super) fn listen() -> Result<(TcpListener, Vec<SocketAddr>), Error> {
     // Not all kernels have IPv6. A socket for IPv6 also takes IPv4.
     let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))
@@ -15,7 +14,7 @@ pub(super) fn listen() -> Result<(TcpListener, Vec<SocketAddr>), Error> {
     let own = listener.local_addr().map_err(cannot)?;
     let interfaces = if_addrs::get_if_addrs()
         .map_err(|error| Error::io("this machine's addresses cannot be listed", error))?;
-    // An address that is valid on one link only would need the other machine's name of that link.
+    // A link-local address needs a scope id of the other machine.
     let is_usable = |ip: &IpAddr| match ip {
         IpAddr::V4(ip) => !ip.is_link_local(),
         IpAddr::V6(ip) => own.is_ipv6() && !ip.is_unicast_link_local(),

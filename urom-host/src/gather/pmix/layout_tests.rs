@@ -1,5 +1,4 @@
-//! The structures and constants of [`library`](super) against PMIx's C headers (Debian's
-//! libpmix-dev).
+//! Compares [`library`](super)'s structures and constants with PMIx's headers (libpmix-dev).
 
 use std::process::Command;
 
@@ -52,8 +51,7 @@ fn structures_and_constants_equal_those_of_pmix_headers() {
         let text = text.to_str().expect("ASCII");
         (format!("__builtin_strcmp({name}, {text:?})"), "0".to_owned())
     });
-    // The headers use functions of GNU's C library, and a comparison of texts is a constant for the
-    // compiler alone.
+    // The headers use GNU libc functions; string comparisons are constants only for the compiler.
     let head = "#define _GNU_SOURCE\n#pragma GCC diagnostic ignored \"-Wpedantic\"\n";
     let mut code = format!("{head}#include <stddef.h>\n#include <pmix.h>\n");
     let pairs = numbers.iter().chain(&codes).map(|(name, number)| (*name, number));

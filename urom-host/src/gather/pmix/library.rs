@@ -1,5 +1,4 @@
-//! PMIx's C library, loaded at run time: the structures and functions of PMIx 2 to 5 that an
-//! exchange of one key needs.
+//! PMIx's C library, loaded at run time: the subset of PMIx 2 to 5 that exchanges one key.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::mem::{offset_of, size_of};
@@ -10,7 +9,6 @@ use urom_abi::DocaError;
 
 use super::super::Error;
 
-/// The library that launchers of PMIx 2 and later bring.
 const FILE: &str = "libpmix.so.2";
 
 /// `pmix_status_t`: 0 is success, errors are negative.
@@ -20,11 +18,9 @@ pub(super) struct Status(c_int);
 
 impl Status {
     const SUCCESS: Status = Status(0);
-    /// `PMIX_ERR_TIMEOUT`.
     pub(super) const TIMEOUT: Status = Status(-24);
-    /// `PMIX_ERR_UNREACH`: no server answers.
+    /// `PMIX_ERR_UNREACH`: the server does not answer.
     pub(super) const UNREACHABLE: Status = Status(-25);
-    /// `PMIX_ERR_NOT_FOUND`.
     pub(super) const NOT_FOUND: Status = Status(-46);
 }
 
@@ -41,13 +37,13 @@ pub(super) struct Proc {
     pub(super) rank: u32,
 }
 
-/// `PMIX_JOB_SIZE`: the number of the job's processes.
+/// `PMIX_JOB_SIZE`: the number of processes in the job.
 pub(super) const JOB_SIZE: &CStr = c"pmix.job.size";
 
-/// `PMIX_TIMEOUT`: the most seconds of a look-up.
+/// `PMIX_TIMEOUT`: the limit of a look-up, in seconds.
 const TIMEOUT: &CStr = c"pmix.timeout";
 
-/// `PMIX_GLOBAL`: the scope of all the job's processes.
+/// `PMIX_GLOBAL`: visible to all processes of the job.
 const GLOBAL: u8 = 3;
 
 const INT: u16 = 6;
@@ -62,7 +58,7 @@ struct Bytes {
     size: usize,
 }
 
-/// The union in `pmix_value_t`: the alternatives that are used here, and its size.
+/// The union in `pmix_value_t`: the used alternatives, and its size.
 #[repr(C)]
 union Data {
     int: c_int,
@@ -97,7 +93,6 @@ const _: () = {
 type Get =
     unsafe extern "C" fn(*const Proc, *const c_char, *const Info, usize, *mut *mut Value) -> Status;
 
-/// The functions of a loaded library. It is never unloaded: it has threads.
 pub(super) struct PmixLibrary {
     init: unsafe extern "C" fn(*mut Proc, *const Info, usize) -> Status,
     get: Get,
@@ -110,9 +105,8 @@ pub(super) struct PmixLibrary {
 
 impl PmixLibrary {
     pub(super) fn load() -> Result<PmixLibrary, Error> {
-        // SAFETY: the system's loader finds the library that belongs to the launcher, and its
-        // initialisers run as they do in each program that is linked to it. PMIx's own components
-        // look up its symbols, so they are global.
+        // SAFETY: the system's loader finds the launcher's library; its initialisers run as in any
+        // program linked to it. PMIx's components look up its symbols, so these are global.
         let handle = unsafe { Handle::open(Some(FILE), RTLD_NOW | RTLD_GLOBAL) };
         let handle = handle.map_err(|error| {
             let reason = std::error::Error::source(&error).map(ToString::to_string);
@@ -130,8 +124,8 @@ impl PmixLibrary {
         })?;
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: the field's type is the function's in the headers since PMIx 2, and for
-                // `PMIx_Value_destruct` since 4.2.
+                // SAFETY: the field has the function's type in the headers since PMIx 2
+                // (`PMIx_Value_destruct`: 4.2).
                 unsafe { symbol(&handle, $name) }?
             };
         }
@@ -156,8 +150,7 @@ impl PmixLibrary {
     }
 
     pub(super) fn finalize(&self) {
-        // SAFETY: the attributes are empty. This runs at the end of the process, when an error
-        // cannot be reported any more.
+        // SAFETY: the attributes are empty. The process ends, so an error is ignored.
         let _ = unsafe { (self.finalize)(ptr::null(), 0) };
     }
 
@@ -166,15 +159,15 @@ impl PmixLibrary {
         let mut value = Value { kind: BYTES, data: Data { bytes } };
         // SAFETY: PMIx copies key and value before it returns, and does not write to the bytes.
         done(unsafe { (self.put)(GLOBAL, key.as_ptr(), &mut value) })?;
-        // SAFETY: PMIx is initialised: an `init` came before.
+        // SAFETY: PMIx is initialised by an earlier `init`.
         done(unsafe { (self.commit)() })
     }
 
     /// The bytes that `process` published under `key`.
     ///
-    /// Launchers wait so many seconds for the first value of a process, some of them longer for one
-    /// on another node. A look-up that does not wait (`pmix.immediate`) never finds that one under
-    /// Slurm.
+    /// Launchers wait up to `seconds` for the first value of a process, some longer for a process
+    /// on another node. `pmix.immediate` is not usable: under Slurm it never finds a value of
+    /// another node.
     pub(super) fn bytes(
         &self,
         process: &Proc,
@@ -190,12 +183,12 @@ impl PmixLibrary {
             if value.kind != BYTES {
                 return None;
             }
-            // SAFETY: the kind names this alternative.
+            // SAFETY: `kind` selects this alternative.
             let Bytes { bytes, size } = unsafe { value.data.bytes };
             if bytes.is_null() {
                 return Some(Vec::new());
             }
-            // SAFETY: PMIx allocated that many bytes, and frees them after this.
+            // SAFETY: PMIx allocated that many bytes, and they are freed later.
             Some(unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), size) }.to_vec())
         })
     }
@@ -206,7 +199,7 @@ impl PmixLibrary {
             if value.kind != UINT32 {
                 return None;
             }
-            // SAFETY: the kind names this alternative.
+            // SAFETY: `kind` selects this alternative.
             Some(unsafe { value.data.uint32 })
         })
     }
@@ -219,26 +212,26 @@ impl PmixLibrary {
         read: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<T, Status> {
         let mut value = ptr::null_mut();
-        // SAFETY: all that is passed outlives the call; PMIx writes a pointer to a value of its
-        // own to the local variable.
+        // SAFETY: all arguments outlive the call; PMIx writes its value's pointer to the local
+        // variable.
         done(unsafe {
             let (attributes, count) = (attributes.as_ptr(), attributes.len());
             (self.get)(process, key.as_ptr(), attributes, count, &mut value)
         })?;
-        // SAFETY: on success it is NULL or a value that this caller owns.
+        // SAFETY: on success it is NULL or a value owned by this function.
         let Some(found) = (unsafe { value.as_ref() }) else { return Err(Status::NOT_FOUND) };
         let result = read(found);
-        // SAFETY: the value is this caller's. Its parts are freed once, here.
+        // SAFETY: this function owns the value. Its parts are freed once, here.
         unsafe { (self.destruct)(value) };
-        // SAFETY: PMIx allocated the value itself with `malloc`, and it is freed once.
+        // SAFETY: PMIx allocated the value with `malloc`, and it is freed once.
         unsafe { libc::free(value.cast()) };
         result.ok_or(Status::NOT_FOUND)
     }
 
     pub(super) fn describe(&self, status: Status) -> String {
-        // SAFETY: PMIx returns a string that lives as long as the library, for every status.
+        // SAFETY: PMIx returns a string in static memory for every status.
         let text = unsafe { (self.text)(status) };
-        // SAFETY: as above, when there is one.
+        // SAFETY: as above, unless NULL.
         let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
         let text = text.map(CStr::to_string_lossy).unwrap_or_default();
         format!("PMIx error {}: {text}", status.0)

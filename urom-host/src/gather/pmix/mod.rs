@@ -1,7 +1,7 @@
 //! A rendezvous of programs that `mpirun`, `prterun` or `srun --mpi=pmix` started.
 //!
-//! PMIx carries only the address of participant 0, once: its own fences get slower with every
-//! exchange, and some launchers report success although a process is missing.
+//! PMIx only carries the address of participant 0, once: its fences get slower with every exchange,
+//! and some launchers report success although a process is missing.
 
 mod addresses;
 mod library;
@@ -24,11 +24,10 @@ use library::{PmixLibrary, Proc, Status};
 
 pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 
-/// The pause between two look-ups of participant 0's address. Launchers wait for the first value of
-/// a process, but not all of them for a later one. A look-up takes about 1 ms.
+/// Pause between look-ups, which take 1 ms. Not all launchers wait for later values of a process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How much longer the program waits than PMIx's thread does, whose own error says more.
+/// Extra time for PMIx's thread, whose error is more specific than a timeout.
 const GRACE: Duration = Duration::from_millis(500);
 
 struct Session {
@@ -38,25 +37,25 @@ struct Session {
     participants: u32,
 }
 
-/// Made once: a library that was finalized cannot always be initialised again.
+/// A single session: a finalized library cannot always be initialised again.
 static SESSION: OnceLock<Session> = OnceLock::new();
 
 impl Rendezvous {
     /// Meets the other processes of a job whose launcher offers PMIx: Open MPI's `mpirun`, PRRTE's
-    /// `prterun`, Slurm's `srun --mpi=pmix`. Returns when all are there.
+    /// `prterun`, Slurm's `srun --mpi=pmix`. Returns when all have arrived.
     ///
-    /// Participants and indices are the job's size and ranks. `libpmix.so.2` is loaded at run time
-    /// (PMIx 4.2 or newer), and the program needs no MPI, but may use it. Participant 0 listens on
-    /// a port that the system chooses and publishes its addresses over PMIx.
+    /// Participants and indices are the job's size and ranks. `libpmix.so.2` (PMIx 4.2 or newer) is
+    /// loaded at run time; MPI is optional. Participant 0 listens on a port that the system chooses
+    /// and publishes its addresses over PMIx.
     ///
-    /// All processes of a job call this equally often and in the same order. `limit` is how long a
-    /// call may take, and how long each exchange may take.
+    /// All processes of a job must call this equally often and in the same order. `limit` applies
+    /// to the call, and to each exchange.
     ///
     /// # Errors
-    /// `NOT_FOUND` when no launcher with PMIx started this process, or its library is missing;
-    /// `NOT_SUPPORTED` when the library is too old; `BAD_STATE` in a process that was forked from
-    /// one that called this; `NOT_CONNECTED` when the launcher does not answer; `TIME_OUT` when not
-    /// all processes came within `limit`. Participant 0 names the missing processes.
+    /// `NOT_FOUND` without a launcher with PMIx or its library; `NOT_SUPPORTED` when the library is
+    /// too old; `BAD_STATE` in a process forked after a call; `NOT_CONNECTED` when the launcher
+    /// does not answer; `TIME_OUT` when some processes did not arrive within `limit`. Participant 0
+    /// names the missing processes.
     pub fn by_pmix(limit: Duration) -> Result<Rendezvous, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if VARIABLES.iter().any(|variable| std::env::var_os(variable).is_none()) {
@@ -65,8 +64,7 @@ impl Rendezvous {
             return Err(Error::new(DocaError::NOT_FOUND, text));
         }
         let end = deadline(limit);
-        // A new key for each meeting: launchers return the old value of a key that is written
-        // again.
+        // A new key for each meeting: launchers return the old value of a rewritten key.
         let key = format!("urom.rendezvous.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let key = CString::new(key).expect("a key without NUL");
         let meeting = within(end, limit, move || meet(&key, end))??;
@@ -90,7 +88,7 @@ enum MeetingRole {
     Guest(Vec<SocketAddr>, u32, u32),
 }
 
-/// Runs PMIx's calls on a thread: each may wait for a launcher that does not answer any more.
+/// Runs PMIx's calls on a thread: each may wait for a launcher that no longer answers.
 fn within<T: Send + 'static>(
     end: Instant,
     limit: Duration,
@@ -179,7 +177,7 @@ fn session() -> Result<&'static Session, Error> {
 }
 
 extern "C" fn finalize() {
-    // A forked child has the parent's connection, which is not its own to end.
+    // A forked child shares the parent's connection and must not end it.
     if let Some(session) = SESSION.get().filter(|session| session.maker.is_here()) {
         session.library.finalize();
     }

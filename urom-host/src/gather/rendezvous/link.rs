@@ -1,8 +1,7 @@
 //! A connection between two participants: one frame each way in every exchange.
 //!
-//! A frame is a head of 16 bytes (kind, number, length of the body; little-endian) and the body.
-//! The first frame of a participant is its greeting, the answer to it is exchange 0, which is
-//! empty.
+//! A frame is a 16-byte header (kind, number, length of the body; little-endian) and the body. A
+//! participant's first frame is its hello; the answer is exchange 0, which is empty.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -14,27 +13,25 @@ use super::super::Error;
 
 const HEAD: usize = 16;
 
-/// The longest reason that is sent or believed.
 const MAX_REASON: usize = 1024;
 
-/// A greeting: the number is the sender's index, the body the number of participants, a `u64`.
+/// A hello: the number is the sender's index, the body the number of participants as `u64`.
 pub(super) const GREETING: [u8; 4] = *b"meet";
-/// Blocks: the number is that of the exchange.
+/// Blocks: the number is the exchange's.
 pub(super) const BLOCKS: [u8; 4] = *b"data";
-/// There are no more exchanges: the number is a DOCA code, the body says why.
+/// Ends the exchanges: the number is a DOCA code, the body the reason.
 const FAILED: [u8; 4] = *b"fail";
 
 pub(super) fn frame(kind: [u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
     [&kind, &number.to_le_bytes()[..], &(body.len() as u64).to_le_bytes(), body].concat()
 }
 
-/// A connection to participant `index`, and how far the exchange with it is.
+/// A connection to participant `index`, and the state of the exchange with it.
 pub(super) struct Link {
     pub(super) index: u32,
     pub(super) stream: TcpStream,
     pub(super) sent: usize,
     received: Vec<u8>,
-    /// The exchange waits for it.
     pub(super) is_late: bool,
 }
 
@@ -44,7 +41,6 @@ impl Link {
         Ok(Link { index, stream, sent: 0, received: Vec::new(), is_late: false })
     }
 
-    /// Goes on sending a frame; whether all is sent.
     pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, Error> {
         while self.sent < frame.len() {
             match self.stream.write(&frame[self.sent..]) {
@@ -57,8 +53,8 @@ impl Link {
         Ok(true)
     }
 
-    /// Goes on receiving a frame of this kind, whose body has `length` bytes; its number once all
-    /// of it is there. `own` is the index of this participant.
+    /// Continues receiving a frame; returns its number once complete. `own` is this participant's
+    /// index.
     pub(super) fn receive(
         &mut self,
         kind: [u8; 4],
@@ -86,7 +82,7 @@ impl Link {
                 format!("participant {index} gives {found} bytes, participant {own} {length}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        // One that was sent everything may leave.
+        // A participant that has received everything may leave.
         if before == HEAD + length && self.sent == 0 {
             self.check()?;
         }
@@ -97,7 +93,7 @@ impl Link {
         self.received.get(HEAD..).unwrap_or_default()
     }
 
-    /// Says why there are no more exchanges. Not for the middle of another frame.
+    /// Sends the reason for the end of the exchanges. Must not interrupt another frame.
     pub(super) fn tell(&mut self, error: &Error) {
         let reason = error.to_string();
         let reason = &reason.as_bytes()[..reason.len().min(MAX_REASON)];
@@ -110,7 +106,6 @@ impl Link {
         self.received.clear();
     }
 
-    /// An error when the other end is gone.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.stream.peek(&mut [0]) {
             Ok(0) => Err(self.closed()),
@@ -132,7 +127,6 @@ impl Link {
         Error::new(DocaError::UNEXPECTED, text)
     }
 
-    /// Goes on reading the frame up to `length` bytes; whether they are there.
     fn fill(&mut self, length: usize) -> Result<bool, Error> {
         let missing = length.saturating_sub(self.received.len());
         match (&self.stream).take(missing as u64).read_to_end(&mut self.received) {

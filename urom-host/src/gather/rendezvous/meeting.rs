@@ -1,5 +1,4 @@
-//! How the participants of a rendezvous find each other: participant 0 listens, the others connect
-//! and greet it, and it answers once all are there.
+//! The meeting: the others connect and send a hello, and participant 0 answers all when complete.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
@@ -15,10 +14,8 @@ use crate::wait::poll_set::PollSet;
 
 const RETRY: Duration = Duration::from_millis(20);
 
-/// The index of a connection that has not greeted yet.
 const NOBODY: u32 = u32::MAX;
 
-/// Connects to participant 0 and waits until it says that all are there.
 pub(super) fn connect(
     place: &MeetingPlace,
     index: u32,
@@ -35,7 +32,6 @@ pub(super) fn connect(
             }
             result => return result,
         }
-        // Nothing tells when participant 0 begins to listen.
         std::thread::sleep(RETRY.min(left(deadline)));
     }
     let text = format!("participant 0 could not be reached in time{why}");
@@ -52,7 +48,6 @@ fn attempt(
     let stream = place.open(deadline)?;
     stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
     let mut link = Link::new(0, stream).map_err(no_connection)?;
-    // The socket's buffer has room for it.
     link.send(&frame(GREETING, index, &u64::from(participants).to_le_bytes()))?;
     link.next_exchange();
     if link.receive(BLOCKS, 0, index)?.is_none() {
@@ -64,7 +59,7 @@ fn attempt(
     Ok(link)
 }
 
-/// Waits for all others at participant 0; returns them in the order of their indices.
+/// Accepts all others at participant 0; returns them in the order of the indices.
 pub(super) fn accept(
     listeners: &[TcpListener],
     participants: u32,
@@ -74,14 +69,13 @@ pub(super) fn accept(
     let result = meeting.wait(listeners, limit);
     let mut links: Vec<Link> = meeting.links.into_iter().map(|(link, _)| link).collect();
     if let Err(error) = result {
-        // Those that have not greeted include the cause of the error.
+        // Also connections without a hello: one of these may be the cause.
         links.iter_mut().for_each(|link| link.tell(&error));
         return Err(error);
     }
     links.retain(|link| link.index != NOBODY);
     links.sort_unstable_by_key(|link| link.index);
     for link in &mut links {
-        // Nothing was sent before, so the socket's buffer has room for the answer.
         link.send(&frame(BLOCKS, 0, &[]))?;
         link.next_exchange();
     }
@@ -90,7 +84,6 @@ pub(super) fn accept(
 
 struct Meeting {
     participants: u32,
-    /// The connections, in the order in which they came.
     links: Vec<(Link, SocketAddr)>,
     strangers: Vec<SocketAddr>,
 }
@@ -131,7 +124,7 @@ impl Meeting {
                 }
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Ok(()),
-                    // A connection that was gone before it was accepted.
+                    // A connection that was closed before it was accepted.
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
                     _ => return Err(Error::io("participant 0 cannot accept connections", error)),
                 },
@@ -157,7 +150,7 @@ impl Meeting {
                 }
                 link.next_exchange();
             }
-            // A participant that ended before the group was complete may come again.
+            // It may have ended before the group was complete, and connect again.
             link.check().is_ok()
         });
         let mut indices: Vec<u32> = self.links.iter().map(|(link, _)| link.index).collect();

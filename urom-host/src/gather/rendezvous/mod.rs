@@ -1,6 +1,5 @@
-//! An all-gather over TCP, for launchers without MPI.
-//!
-//! Every participant sends its block to participant 0, which sends all blocks to everyone.
+//! An all-gather over TCP, for launchers without MPI: every participant sends its block to
+//! participant 0, which sends all blocks to all participants.
 
 mod link;
 mod meeting;
@@ -17,10 +16,10 @@ use super::{AllGather, BoxError, Error, busy, check, idle};
 use link::{BLOCKS, Link, frame};
 use place::MeetingPlace;
 
-/// An all-gather over TCP, for programs that are started without MPI.
+/// An all-gather over TCP, for programs started without MPI.
 ///
-/// Participant 0 listens on an address that the launcher gives to all processes, and the others
-/// connect to it. Blocks may have any size.
+/// Participant 0 listens on an address known to all processes, and the others connect to it. Blocks
+/// may have any size.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -34,14 +33,13 @@ use place::MeetingPlace;
 /// # }
 /// ```
 ///
-/// Anyone who can reach the address can disturb the meeting: use it in a network that the program
-/// trusts.
+/// Anyone who can reach the address can disturb the meeting: use it in a trusted network.
 pub struct Rendezvous {
     maker: Maker,
     index: u32,
     participants: u32,
     pub(super) limit: Duration,
-    /// All others at participant 0, in the order of their indices; participant 0 at the others.
+    /// At participant 0: all others, by index. At the others: participant 0.
     links: Vec<Link>,
     number: u32,
     exchange: Option<Pending>,
@@ -51,27 +49,25 @@ pub struct Rendezvous {
 struct Pending {
     deadline: Instant,
     block: Vec<u8>,
-    /// What is sent: at participant 0 the blocks of all, once they are there.
+    /// The frame to send. At participant 0: all blocks, once they have arrived.
     frame: Vec<u8>,
 }
 
 impl Rendezvous {
-    /// Meets the other participants at `address` and returns when all are there.
+    /// Meets the other participants at `address` and returns when all have arrived.
     ///
-    /// Participant 0 listens there, on all local addresses for `0.0.0.0:7357`; the others try to
-    /// connect until it does. `limit` is how long this may take, and how long each exchange may
-    /// take.
+    /// Participant 0 listens there (on all local addresses for `0.0.0.0:7357`); the others try to
+    /// connect until it does. `limit` applies to the meeting, and to each exchange.
     ///
-    /// A name may mean other addresses on another machine. Participant 0 listens at all that it
-    /// means there. If these are only loopback addresses, as in Debian's `/etc/hosts`, it listens
-    /// at all addresses of its machine, unless the name is `localhost`.
+    /// A name may have other addresses on another machine. Participant 0 listens at all addresses
+    /// of the name on its machine. If these are only loopback addresses, as in Debian's
+    /// `/etc/hosts`, it listens at all addresses of the machine, unless the name is `localhost`.
     ///
     /// # Errors
-    /// `TIME_OUT` when not all came within `limit`, with the numbers of those who are missing;
-    /// `INVALID_VALUE` when the participants do not agree on how many they are, two have the same
-    /// index, or an index is not below the number of participants (these end the meeting for all);
-    /// the system's reason when participant 0 cannot listen. Connections from strangers are turned
-    /// away and counted.
+    /// `TIME_OUT` when some participants did not arrive within `limit`, with their numbers;
+    /// `INVALID_VALUE` when the participants disagree on their number, two have the same index, or
+    /// an index is too large (these end the meeting for all); the system's error when participant 0
+    /// cannot listen. Unknown connections are refused and counted.
     pub fn join(
         address: impl fmt::Display,
         index: u32,
@@ -90,7 +86,6 @@ impl Rendezvous {
         Rendezvous::visit(&place, index, participants, limit)
     }
 
-    /// As [`join`](Self::join), for the others.
     pub(super) fn visit(
         place: &MeetingPlace,
         index: u32,
@@ -101,11 +96,11 @@ impl Rendezvous {
         Ok(Rendezvous::new(index, participants, limit, vec![link]))
     }
 
-    /// As [`join`](Self::join), for participant 0, on a listener of the program's: for instance on
-    /// a port that the system chose.
+    /// As [`join`](Self::join), for participant 0, on the program's listener: for instance on a
+    /// port that the system chose.
     ///
     /// # Errors
-    /// As there.
+    /// As [`join`](Self::join).
     pub fn host(
         listener: TcpListener,
         participants: u32,
@@ -124,7 +119,7 @@ impl Rendezvous {
         Rendezvous { maker, index, participants, limit, links, number, exchange, failed }
     }
 
-    /// Remembers a failure, and ends the connections so that nobody waits for this participant.
+    /// Stores a failure, and ends the connections so that no participant waits for this one.
     fn fail(&mut self, error: &Error) {
         self.failed = Some(error.to_string());
         let frame = self.exchange.take().map_or(0, |exchange| exchange.frame.len());
@@ -142,7 +137,6 @@ impl Rendezvous {
         Err(Error::new(DocaError::BAD_STATE, text))
     }
 
-    /// Does what can be done now; whether the exchange is over.
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
         let Some(Pending { deadline, block, frame: own }) = &mut self.exchange else {
             return Err(idle());
@@ -157,7 +151,7 @@ impl Rendezvous {
         let mut over = true;
         for link in &mut self.links {
             let sent = link.send(own);
-            // When participant 0 closed the connection, it may have said why before.
+            // Participant 0 may have sent its reason before it closed the connection.
             let number = link.receive(BLOCKS, wanted, self.index)?;
             if number.is_some_and(|number| number != self.number) {
                 return Err(link.nonsense());

@@ -1,4 +1,4 @@
-//! The meeting point. Participant 0 listens at the addresses of its name, and the others try them.
+//! The meeting point: participant 0 listens at the addresses of its name, and the others try them.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -12,7 +12,6 @@ use super::super::Error;
 /// `head-node:7357`, `192.0.2.1:7357` or `[2001:db8::1]:7357`.
 pub(in crate::gather) struct MeetingPlace {
     shown: String,
-    /// The addresses, where participant 0 has published them.
     known: Vec<SocketAddr>,
 }
 
@@ -21,12 +20,11 @@ impl MeetingPlace {
         MeetingPlace { shown: address.to_string(), known: Vec::new() }
     }
 
-    /// The addresses of a listener of participant 0.
     pub(in crate::gather) fn published(known: Vec<SocketAddr>) -> MeetingPlace {
         MeetingPlace { shown: listed(&known), known }
     }
 
-    /// The name before the port; `None` for an address, such as `127.1`.
+    /// The name before the port; `None` for an address such as `127.1`.
     fn name(&self) -> Option<&str> {
         let is_name = |name: &&str| !name.contains(':') && name.contains(char::is_alphabetic);
         self.shown.rsplit_once(':').map(|(name, _)| name).filter(is_name)
@@ -46,11 +44,9 @@ impl MeetingPlace {
         if addresses.is_empty() { Err(none()) } else { Ok(addresses) }
     }
 
-    /// Listens at all addresses that the name means here: others may have another of them.
-    ///
-    /// A machine's own name may mean only a loopback address, as in Debian's `/etc/hosts`, and its
-    /// true ones elsewhere. Then this listens at all addresses of the machine. `localhost` is the
-    /// loopback address of both families.
+    /// Listens at all local addresses of the name. A machine's own name may resolve only to a
+    /// loopback address, as in Debian's `/etc/hosts`; then this listens at all addresses of the
+    /// machine.
     pub(super) fn listen(&self) -> Result<Vec<TcpListener>, Error> {
         let at = |error| Error::io(format!("participant 0 cannot listen at {self}"), error);
         let found = self.addresses().map_err(at)?;
@@ -69,7 +65,7 @@ impl MeetingPlace {
                 Err(error) => errors.push(error),
             }
         }
-        // A name may have addresses of other machines, or of a family that this one lacks.
+        // A name may include addresses of other machines, or of an unsupported family.
         let in_use = errors.iter().position(|error| error.kind() == ErrorKind::AddrInUse);
         let error = in_use.or_else(|| listeners.is_empty().then_some(0));
         match error.map(|at| errors.swap_remove(at)) {
@@ -86,7 +82,6 @@ impl MeetingPlace {
         name.map(|_| format!(", tried as {}", listed(addresses))).unwrap_or_default()
     }
 
-    /// Connects to the first address that answers; with an error, the addresses that were tried.
     pub(super) fn open(&self, deadline: Instant) -> Result<TcpStream, Error> {
         let at = |tried: &[SocketAddr], error| {
             let tried = self.tried(tried);
@@ -95,11 +90,9 @@ impl MeetingPlace {
         let addresses = self.addresses().map_err(|error| at(&[], error))?;
         let mut last = ErrorKind::ConnectionRefused.into();
         for (tried, address) in addresses.iter().enumerate() {
-            // An address that does not answer leaves time for the others.
             let limit = left(deadline) / (addresses.len() - tried) as u32;
             match TcpStream::connect_timeout(address, limit.max(MOMENT)) {
-                // Without a listener, a connection to a port of this machine can be one with
-                // itself.
+                // Without a listener, a connection to a local port can be a connection to itself.
                 Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
                     last = ErrorKind::ConnectionRefused.into();
                 }
@@ -117,7 +110,6 @@ impl fmt::Display for MeetingPlace {
     }
 }
 
-/// The addresses to listen at for a name with these `addresses`.
 fn to_listen(name: Option<&str>, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let Some((name, first)) = name.zip(addresses.first()) else { return addresses.to_vec() };
     let both = |four: Ipv4Addr, six: Ipv6Addr| {
@@ -132,7 +124,7 @@ fn to_listen(name: Option<&str>, addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     }
 }
 
-/// Listens at an address. With `alone`, one of IPv6 leaves IPv4 to the other listeners.
+/// Listens at an address. With `alone`, an IPv6 listener leaves IPv4 to the other listeners.
 fn listen(address: SocketAddr, alone: bool) -> io::Result<TcpListener> {
     if !alone || address.is_ipv4() {
         return TcpListener::bind(address);
@@ -151,7 +143,7 @@ pub(super) fn listed(addresses: &[SocketAddr]) -> String {
     addresses.join(" and ")
 }
 
-/// The shortest time limit: the system takes none of zero.
+/// The shortest time limit: the system rejects zero.
 pub(super) const MOMENT: Duration = Duration::from_millis(1);
 
 pub(super) fn left(deadline: Instant) -> Duration {
@@ -162,7 +154,6 @@ pub(super) fn left(deadline: Instant) -> Duration {
 mod tests {
     use super::*;
 
-    /// The addresses of participant 0, where the name in `point` has the addresses `means`.
     fn at(point: &str, means: &[&str]) -> String {
         let means: Vec<_> = means.iter().map(|address| address.parse().unwrap()).collect();
         listed(&to_listen(MeetingPlace::new(point).name(), &means))

@@ -17,13 +17,11 @@ use super::{OK, Object, domain, put};
 
 pub struct Engine {
     pub contexts: Vec<*mut Context>,
-    /// A timer, which goes off at once for an event.
+    /// A timer; an event triggers it at once.
     bell: OwnedFd,
-    /// When it goes off.
     at: Option<Instant>,
-    /// The time that the host named.
     named: Option<Instant>,
-    /// A notification was asked for and not cleared.
+    /// A notification was requested and not cleared.
     armed: bool,
     busy: bool,
     turns: u32,
@@ -39,18 +37,18 @@ pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
 
 pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
     let until = Instant::now() + Duration::from_secs(10);
-    // SAFETY: a live engine.
+    // SAFETY: the engine is live.
     while unsafe { pe.get() }.contexts.iter().any(has_left) && Instant::now() < until {
-        // SAFETY: as this function.
+        // SAFETY: the caller's promise.
         unsafe { pe_progress(pe) };
         std::thread::yield_now();
     }
-    // SAFETY: a live engine.
+    // SAFETY: the engine is live.
     if !unsafe { pe.get() }.contexts.is_empty() {
         return DocaError::IN_USE;
     }
     destroyed();
-    // SAFETY: it came from a box, and the caller gives it up.
+    // SAFETY: it came from a box, and the caller does not use it again.
     drop(unsafe { Box::from_raw(pe.cast::<Engine>()) });
     OK
 }
@@ -61,14 +59,14 @@ fn has_left(ctx: &*mut Context) -> bool {
 }
 
 pub unsafe extern "C" fn pe_progress_many(pe: *mut Pe) -> u32 {
-    // One is what many may come to.
-    // SAFETY: as this function.
+    // One move stands for any number.
+    // SAFETY: the caller's promise.
     u32::from(unsafe { pe_progress(pe) })
 }
 
 pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
     super::called();
-    // SAFETY: a live engine.
+    // SAFETY: the engine is live.
     let this = unsafe { pe.get() };
     assert!(!this.busy, "progress inside a callback");
     this.busy = true;
@@ -82,19 +80,18 @@ pub unsafe extern "C" fn pe_progress(pe: *mut Pe) -> u8 {
     let mut moved = 0;
     // By index: callbacks add and remove contexts.
     for index in 0.. {
-        // SAFETY: a live engine.
+        // SAFETY: the engine is live.
         let Some(ctx) = unsafe { pe.get() }.contexts.get(index).copied() else { break };
         if step(ctx) {
             moved = 1;
             break;
         }
     }
-    // SAFETY: a live engine.
+    // SAFETY: the engine is live.
     unsafe { pe.get() }.busy = false;
     moved
 }
 
-/// Delivers at most one event of a context.
 fn step(ctx: *mut Context) -> bool {
     // SAFETY: contexts leave their engine when they are destroyed.
     let this = unsafe { ctx.get() };
@@ -126,11 +123,11 @@ fn step(ctx: *mut Context) -> bool {
 }
 
 pub fn change(ctx: *mut Context, next: CtxState) {
-    // SAFETY: a live context.
+    // SAFETY: the context is live.
     let this = unsafe { ctx.get() };
     let previous = std::mem::replace(&mut this.state, next);
     if let Some(callback) = this.callback {
-        // SAFETY: what the host registered, with its data.
+        // SAFETY: the host's callback, with its data.
         unsafe { callback(this.user_data, ctx.cast(), previous, next) };
     }
 }
@@ -138,7 +135,7 @@ pub fn change(ctx: *mut Context, next: CtxState) {
 functions! {
     fn pe_connect(pe: *mut Pe, ctx: *mut Ctx) {
         pe.contexts.push(ctx.cast());
-        // SAFETY: a live context.
+        // SAFETY: the context is live.
         unsafe { ctx.get() }.engine = pe;
         OK
     }
@@ -157,8 +154,7 @@ functions! {
         let state = |ctx: &*mut Context| unsafe { ctx.get() }.state;
         let is_moving = |ctx| matches!(state(ctx), CtxState::STARTING | CtxState::STOPPING);
         pe.armed = true;
-        // A domain that starts must be looked after; whatever else can happen here has happened
-        // before anyone sleeps. One that is frozen thaws without a sign.
+        // A starting domain must be polled; a frozen context thaws without a notification.
         if pe.contexts.iter().any(is_moving) {
             pe.set(Instant::now());
         }
@@ -172,7 +168,7 @@ functions! {
     fn pe_wake_within(pe: *mut Pe, nanoseconds: u64) {
         let at = Instant::now() + Duration::from_nanos(nanoseconds);
         pe.named = pe.named.into_iter().chain([at]).min();
-        // SAFETY: a live engine.
+        // SAFETY: the engine is live.
         unsafe { wake(pe, at) };
         OK
     }
@@ -209,10 +205,8 @@ functions! {
     }
 }
 
-/// Tells who asked for a notification that there is something to do.
-///
 /// # Safety
-/// The engine is live, and nobody borrows it.
+/// The engine is live and not borrowed.
 pub unsafe fn ring(pe: *mut Engine) {
     // SAFETY: the caller's promise.
     let this = unsafe { pe.get() };
@@ -221,8 +215,6 @@ pub unsafe fn ring(pe: *mut Engine) {
     }
 }
 
-/// Has a notification that was asked for come at a time, or before.
-///
 /// # Safety
 /// As [`ring`].
 pub unsafe fn wake(pe: *mut Engine, at: Instant) {
@@ -253,7 +245,7 @@ impl Engine {
 }
 
 pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
-    // SAFETY: a live context.
+    // SAFETY: the context is live.
     let this = unsafe { ctx.get() };
     if this.state != CtxState::IDLE {
         return DocaError::BAD_STATE;
@@ -271,7 +263,7 @@ pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
 }
 
 pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
-    // SAFETY: a live context.
+    // SAFETY: the context is live.
     let this = unsafe { ctx.get() };
     if this.is_service && this.queries.is_empty() {
         change(ctx.cast(), CtxState::IDLE);

@@ -1,4 +1,4 @@
-//! The fake's domains: after one exchange everyone's blocks are on record.
+//! The fake's domains: an exchange records all participants' blocks.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,34 +12,29 @@ use super::core::change;
 use super::objects::Context;
 use super::{OK, Object, array, ok_if, put};
 
-/// What domains do besides starting; see [`habit`].
+/// The library's bad habit; see [`habit`].
 pub static HABIT: AtomicU32 = AtomicU32::new(habit::GOOD);
 
-/// What every domain that came to run was told by all participants, in the order of their indices.
+/// The blocks of all participants of each running domain, by index.
 pub static TABLES: Mutex<Vec<Vec<String>>> = Mutex::new(Vec::new());
 
-/// What calls that broke the rules were answered with.
+/// The results of calls that broke the rules.
 pub static ANSWERS: Mutex<Vec<DocaError>> = Mutex::new(Vec::new());
 
 /// Bad habits of a library.
 pub mod habit {
-    /// None.
     pub const GOOD: u32 = 0;
-    /// A domain that was created is NULL.
     pub const CREATES_NULL: u32 = 1;
-    /// Workers are refused.
     pub const REFUSES_WORKERS: u32 = 2;
-    /// The start is refused.
     pub const REFUSES_START: u32 = 3;
-    /// The first exchange begins inside of the start.
+    /// Begins the first exchange inside the start.
     pub const EXCHANGES_AT_ONCE: u32 = 4;
-    /// Asks for impossible exchanges while it is given the all-gather.
+    /// Requests impossible exchanges when it gets the all-gather.
     pub const ASKS_NONSENSE: u32 = 5;
-    /// A stop is not over at once.
     pub const STOPS_LATER: u32 = 6;
-    /// After the exchanges the start fails.
+    /// Fails the start after the exchanges.
     pub const FAILS: u32 = 7;
-    /// No stop of a worker or a domain is over before the habit is another.
+    /// Workers and domains do not stop while this habit is set.
     pub const FREEZES: u32 = 8;
 }
 
@@ -47,14 +42,12 @@ pub fn has(habit: u32) -> bool {
     HABIT.load(Ordering::SeqCst) == habit
 }
 
-/// What one participant tells of itself: the text that its `Debug` makes.
 #[derive(Debug, Default)]
 pub struct Told {
     pub ids: Vec<u64>,
     pub buffers: Vec<(u64, u64, Vec<u8>, Vec<u8>)>,
 }
 
-/// What a context has when it is a domain's.
 #[derive(Default)]
 pub struct Shared {
     oob: Option<OobColl>,
@@ -66,11 +59,10 @@ pub struct Shared {
     blocks: Vec<u8>,
 }
 
-/// How many bytes a block has.
 const BLOCK: usize = 1024;
 
 /// # Safety
-/// `domain` is a live domain, and this borrow ends before there is another one.
+/// `domain` is a live domain, and this is the only borrow.
 unsafe fn shared<'a>(domain: impl Object<Is = Context>) -> &'a mut Shared {
     // SAFETY: the caller's promise.
     unsafe { domain.get() }.domain.as_mut().unwrap()
@@ -84,15 +76,14 @@ impl Shared {
         self.blocks = vec![0xaa; BLOCK * oob.n_oob_indexes as usize];
         let (block, blocks) = (self.block.as_mut_ptr(), self.blocks.as_mut_ptr());
         let begin = oob.allgather.unwrap();
-        // SAFETY: both buffers stay where they are until the request is freed.
+        // SAFETY: both buffers stay in place until the request is freed.
         unsafe { begin(block.cast(), blocks.cast(), BLOCK, oob.coll_info, &mut self.request) }
     }
 
-    /// Frees the request that is under way, if there is one.
     fn free(&mut self) {
         let request = std::mem::replace(&mut self.request, ptr::null_mut());
         if !request.is_null() {
-            // SAFETY: a request that was given out, freed once.
+            // SAFETY: a request of this exchange, freed once.
             let code = unsafe { self.oob.unwrap().req_free.unwrap()(request) };
             assert_eq!(code, OK);
         }
@@ -103,7 +94,7 @@ impl Shared {
             self.begin().check()?;
             return Ok(false);
         }
-        // SAFETY: a request that was given out.
+        // SAFETY: a request of this exchange.
         let code = unsafe { self.oob.unwrap().req_test.unwrap()(self.request) };
         if code == DocaError::IN_PROGRESS {
             return Ok(false);
@@ -116,17 +107,16 @@ impl Shared {
     }
 }
 
-/// Exchanges that no library should ask for.
 fn nonsense(oob: &OobColl) {
     let (mut bytes, mut request) = ([0u8; 8], ptr::null_mut());
     let (buffer, none): (*mut c_void, _) = ((&raw mut bytes).cast(), ptr::null_mut());
     let place = &raw mut request;
     let answer = |code| ANSWERS.lock().unwrap().push(code);
     let gather = |from, to, length, info, place| {
-        // SAFETY: refused before anything is read or written, or empty.
+        // SAFETY: refused before memory is accessed, or empty.
         answer(unsafe { oob.allgather.unwrap()(from, to, length, info, place) });
     };
-    // SAFETY: a live request, or refused before anything is read.
+    // SAFETY: a live request, or refused before memory is read.
     let test = |request| answer(unsafe { oob.req_test.unwrap()(request) });
     // SAFETY: as above.
     let free = |request| answer(unsafe { oob.req_free.unwrap()(request) });
@@ -137,7 +127,7 @@ fn nonsense(oob: &OobColl) {
     gather(buffer, buffer, 1, oob.coll_info, ptr::null_mut());
     test(none);
     free(none);
-    // An empty exchange has no buffers, and there is no second one beside it.
+    // An empty exchange needs no buffers; a second exchange is refused meanwhile.
     gather(none, none, 0, oob.coll_info, place);
     gather(buffer, buffer, 1, oob.coll_info, place);
     // SAFETY: written by the empty exchange.
@@ -148,9 +138,9 @@ fn nonsense(oob: &OobColl) {
     test(oob.coll_info);
 }
 
-/// Goes on with a domain's start; whether its state changed.
+/// Continues a domain's start; returns whether its state changed.
 pub fn step(ctx: *mut Context) -> bool {
-    // SAFETY: a live domain.
+    // SAFETY: the domain is live.
     let this = unsafe { shared(ctx) };
     // SAFETY: the host keeps a domain's workers.
     let running = |worker: &*mut Context| unsafe { worker.get() }.state == CtxState::RUNNING;
@@ -161,7 +151,7 @@ pub fn step(ctx: *mut Context) -> bool {
         Ok(true) if !has(habit::FAILS) => CtxState::RUNNING,
         Ok(true) | Err(_) => CtxState::IDLE,
     };
-    // SAFETY: a live domain.
+    // SAFETY: the domain is live.
     unsafe { ctx.get() }.failed = (next == CtxState::IDLE).then_some(DocaError::NOT_FOUND);
     this.free();
     change(ctx, next);
@@ -180,11 +170,11 @@ pub fn start(ctx: *mut Context) -> DocaError {
 }
 
 pub fn stop(ctx: *mut Context) -> DocaError {
-    // SAFETY: a live domain.
+    // SAFETY: the domain is live.
     unsafe { shared(ctx) }.free();
     if has(habit::STOPS_LATER) || has(habit::FREEZES) {
         change(ctx, CtxState::STOPPING);
-        // SAFETY: a live domain.
+        // SAFETY: the domain is live.
         unsafe { ctx.get() }.next = Some(CtxState::IDLE);
         return DocaError::IN_PROGRESS;
     }
@@ -197,7 +187,7 @@ pub unsafe extern "C" fn create(domain: *mut *mut Domain) -> DocaError {
         return OK;
     }
     let context = Context::create(false);
-    // SAFETY: it was just created.
+    // SAFETY: just created.
     unsafe { context.get() }.domain = Some(Box::default());
     put(domain, context.cast())
 }

@@ -1,21 +1,17 @@
-//! A host library in memory that does what a test asks for: no service, no plugin, answers on the
-//! next progress call.
-//!
-//! A worker answers a command with the command's own bytes, which is what the graph plugin does.
-//! The first byte of a loopback's data says otherwise; see [`script`].
+//! A scripted host library in memory: no service, no plugin; it answers on the next progress call.
+//! A worker answers a command with the command's own bytes, like the graph plugin, unless the first
+//! byte of a loopback's data selects a [`script`].
 
 #![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
 
-/// The library's functions, each for an object that the host passes first: the body has what the
-/// fake made that object of. They give a `DocaError` unless they say otherwise.
+/// The library's functions on an object: the body gets the fake's object.
 macro_rules! functions {
     ($($(#[$counted:ident])? fn $name:ident(
         $it:ident: $object:ty $(, $arg:ident: $type:ty)* $(,)?
     ) $(-> $result:ty)? $body:block)*) => {$(
         pub unsafe extern "C" fn $name($it: $object $(, $arg: $type)*) -> functions!(@ $($result)?) {
             $(super::$counted();)?
-            // SAFETY: the host passes an object that is live, and nobody else has it before the
-            // end.
+            // SAFETY: the host passes a live object, and it is not borrowed otherwise.
             let $it = unsafe { $crate::fake::Object::get($it) };
             $body
         }
@@ -43,13 +39,11 @@ use urom_host::Library;
 
 const OK: DocaError = DocaError::SUCCESS;
 
-/// A pointer of the library's interface.
 pub trait Object {
-    /// What the fake makes such an object of.
     type Is;
 
     /// # Safety
-    /// The object is live, and this borrow ends before there is another one.
+    /// The object is live, and this is the only borrow.
     unsafe fn get<'a>(self) -> &'a mut Self::Is;
 }
 
@@ -59,7 +53,7 @@ macro_rules! objects {
             type Is = $is;
 
             unsafe fn get<'a>(self) -> &'a mut $is {
-                // SAFETY: the caller's promise; the fake makes all objects of this type.
+                // SAFETY: the caller's promise; all of the fake's objects have this type.
                 unsafe { &mut *self.cast_mut().cast::<$is>() }
             }
         }
@@ -80,27 +74,23 @@ where
     type Is = <*const T as Object>::Is;
 
     unsafe fn get<'a>(self) -> &'a mut Self::Is {
-        // SAFETY: the caller's promise.
         unsafe { self.cast_const().get() }
     }
 }
 
-/// Fills a place of the host's.
 fn put<T>(place: *mut T, value: T) -> DocaError {
-    // SAFETY: the host passes places for what it asks for.
+    // SAFETY: the host passes valid pointers for results.
     unsafe { place.write(value) };
     OK
 }
 
-/// An array of the host's.
 fn array<'a, T>(pointer: *const T, count: usize) -> &'a [T] {
-    // SAFETY: the host passes that many.
+    // SAFETY: the host passes an array of `count` entries.
     unsafe { std::slice::from_raw_parts(pointer, count) }
 }
 
-/// A string of the host's.
 fn string<'a>(text: *const c_char) -> &'a [u8] {
-    // SAFETY: the host passes strings.
+    // SAFETY: the host passes C strings.
     unsafe { CStr::from_ptr(text) }.to_bytes()
 }
 
@@ -115,55 +105,44 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub use domain::{ANSWERS, HABIT, TABLES, Told, habit};
 pub use objects::{DESCRIPTION, HEALTH, LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
 
-/// What the data of a loopback makes the fake do; the low 32 bits are a DOCA code.
+/// The effects of a loopback's data; the low 32 bits are a DOCA code.
 pub mod script {
-    /// The task completes with the code, and with its bytes.
     pub const STATUS_WITH_REPLY: u64 = 1 << 56;
-    /// The task completes with the code, without a response.
     pub const STATUS_ALONE: u64 = 2 << 56;
-    /// The task completes with a response of three bytes.
+    /// Completes with a response of three bytes.
     pub const SHORT_REPLY: u64 = 3 << 56;
-    /// The task completes with a response that lacks its last byte.
     pub const CUT_REPLY: u64 = 7 << 56;
-    /// The task is refused at submit, with the code.
     pub const REFUSE: u64 = 4 << 56;
-    /// The task stays in flight until its worker stops.
+    /// Stays in flight until the worker stops.
     pub const HANG: u64 = 5 << 56;
-    /// The worker dies: the task, and all others of it, end with the code.
+    /// The worker dies: all its tasks end with the code.
     pub const DIE: u64 = 6 << 56;
 }
 
-/// Worker ids that do something else than start.
 pub mod id {
-    /// The start ends in `IDLE`.
     pub const FAILS: u64 = 1000;
-    /// The start never ends.
     pub const HANGS: u64 = 1001;
-    /// The start ends in `IDLE`, and the progress that says so returns 0, as one that only told of
-    /// a change may.
+    /// As `FAILS`, but the progress that changes the state returns 0.
     pub const FAILS_UNCOUNTED: u64 = 1002;
 }
 
-/// Groups that a question for their workers is not answered with at once.
+/// Groups whose queries are not answered at once.
 pub mod group {
-    /// Answered right before the next question for [`RELEASES`], or when the service is lost.
+    /// Answered before the next query for [`RELEASES`], or when the service is lost.
     pub const WAITS: u32 = 6;
-    /// The same, with `NOT_FOUND` for an answer.
+    /// As `WAITS`, answered with `NOT_FOUND`.
     pub const WAITS_REFUSED: u32 = 5;
-    /// Has those answered that wait.
     pub const RELEASES: u32 = 4;
-    /// The service is lost: this question and all others end with `CONNECTION_RESET`.
+    /// The service is lost: all queries end with `CONNECTION_RESET`.
     pub const KILLS: u32 = 10;
 }
 
-/// How many bytes a command may have.
 pub const CAPACITY: usize = 64;
 
 pub const FAILURE: &str = "the fake was asked to fail";
 
 thread_local! {
-    /// How often functions were called that a command may need, by this thread: other tests run
-    /// beside this one.
+    /// This thread's calls of functions that a command may need. Other tests run concurrently.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -171,37 +150,36 @@ fn called() {
     CALLS.set(CALLS.get() + 1);
 }
 
-/// How many calls of the library `work` takes, those apart that commands never need.
+/// Counts the calls during `work` of functions that a command may need.
 pub fn calls(work: impl FnOnce()) -> usize {
     let before = CALLS.get();
     work();
     CALLS.get() - before
 }
 
-/// How many objects there are.
 pub fn live() -> isize {
     LIVE.load(Ordering::SeqCst)
 }
 
-/// The address of the response of the task that completed last.
+/// The response's address of the last completed task.
 pub fn last_response() -> usize {
     task::LAST_RESPONSE.load(Ordering::SeqCst)
 }
 
 pub fn library() -> Library {
     static TABLE: Api = API;
-    // SAFETY: the fake keeps to DOCA's rules, or the tests would not pass.
+    // SAFETY: the fake follows DOCA's rules, or the tests would fail.
     unsafe { Library::from_table(&TABLE) }
 }
 
-/// The same without this project's extensions, as any other library is.
+/// The library without this project's extensions.
 pub fn plain_library() -> Library {
     static PLAIN: Api = Api { extensions: Extensions::NONE, ..API };
     // SAFETY: as above.
     unsafe { Library::from_table(&PLAIN) }
 }
 
-/// One test at a time, and nothing left behind by any.
+/// Serializes the tests, and checks that each destroys all objects.
 pub struct Clean(#[allow(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 pub fn clean() -> Clean {
@@ -251,7 +229,6 @@ constant! {
     set_service(*mut Worker, *mut Service) = SUCCESS;
 }
 
-/// The same object under another of its types.
 unsafe extern "C" fn cast<T, U>(object: *mut T) -> *mut U {
     object.cast()
 }

@@ -17,16 +17,11 @@ use super::domain::Shared;
 use super::task::{Ghost, Work};
 use super::{FAILURE, OK, Object, array, id, locked, ok_if, put, string};
 
-/// How many objects there are.
 pub static LIVE: AtomicIsize = AtomicIsize::new(0);
-/// The version of the plugin `worker_graph`.
 pub static PLUGIN_VERSION: AtomicU64 = AtomicU64::new(1);
-/// The fingerprint and the description that plugins have, if any.
 pub static DESCRIPTION: Mutex<Option<(u64, Vec<u8>)>> = Mutex::new(None);
-/// How many plugins a service finds, of two.
 pub static PLUGIN_COUNT: AtomicUsize = AtomicUsize::new(2);
 
-/// What the next starts of workers end with.
 pub static START_FAILURES: Mutex<VecDeque<DocaError>> = Mutex::new(VecDeque::new());
 
 pub fn created() {
@@ -37,32 +32,30 @@ pub fn destroyed() {
     LIVE.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// A service, a worker or a domain.
 pub struct Context {
     pub state: CtxState,
     pub failed: Option<DocaError>,
     pub user_data: Data,
     pub callback: Option<StateChangedCallback>,
     pub engine: *mut Engine,
-    /// A change of state for the next progress call.
+    /// The state after the next progress call.
     pub next: Option<CtxState>,
-    /// How many tasks exist; the context cannot become idle before they are released.
+    /// The number of tasks; they must be released before the context becomes idle.
     pub allocated: usize,
     pub in_flight: VecDeque<*mut Work>,
-    /// Tasks that were given up and have yet to complete.
+    /// Cancelled tasks that have not completed.
     pub ended: VecDeque<*mut Work>,
-    /// How many tasks were given up and are not released.
+    /// The number of cancelled, unreleased tasks.
     pub ended_out: usize,
     pub ghosts: Vec<Ghost>,
     pub given_up: GivenUp,
-    /// The host left it.
+    /// The host left it to the library.
     pub left: bool,
-    /// Released tasks: the host may use their areas.
+    /// Released tasks: the host may still use their areas.
     #[allow(clippy::vec_box, reason = "the areas must not move")]
     pub released: Vec<Box<Work>>,
     pub queries: VecDeque<*mut Work>,
     pub is_service: bool,
-    /// What only a domain has.
     pub domain: Option<Box<Shared>>,
     pub id: u64,
     pub gid: u32,
@@ -101,7 +94,7 @@ impl Context {
     }
 
     pub fn destroy(ctx: *mut Context) -> DocaError {
-        // SAFETY: the caller of the library passes a live context.
+        // SAFETY: the caller passes a live context.
         let this = unsafe { ctx.get() };
         if this.state != CtxState::IDLE || this.allocated != 0 {
             return DocaError::NOT_PERMITTED;
@@ -111,7 +104,7 @@ impl Context {
             unsafe { this.engine.get() }.contexts.retain(|known| *known != ctx);
         }
         destroyed();
-        // SAFETY: it came from a box, and the caller gives it up.
+        // SAFETY: it came from a box, and the caller does not use it again.
         drop(unsafe { Box::from_raw(ctx) });
         OK
     }
@@ -125,7 +118,6 @@ impl Context {
     }
 }
 
-/// What running workers say of their plugins.
 pub static HEALTH: Mutex<Option<WorkerHealth>> = Mutex::new(None);
 
 pub unsafe extern "C" fn create<T, const IS_SERVICE: bool>(place: *mut *mut T) -> DocaError {
@@ -178,12 +170,12 @@ functions! {
         length: *mut usize,
     ) {
         let Some((_, found)) = &*locked(&DESCRIPTION) else { return DocaError::NOT_FOUND };
-        // SAFETY: the host says there how many bytes it has room for.
+        // SAFETY: the host passes the size of its buffer.
         let room = unsafe { length.replace(found.len()) };
         if room < found.len() {
             return DocaError::TOO_BIG;
         }
-        // SAFETY: the host has room for as many bytes.
+        // SAFETY: the host's buffer is large enough.
         unsafe { bytes.cast::<u8>().copy_from_nonoverlapping(found.as_ptr(), found.len()) };
         OK
     }
@@ -199,7 +191,7 @@ functions! {
     fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
         let words = if ctx.failed.is_some() { FAILURE } else { "" };
         let length = words.len().min(capacity);
-        // SAFETY: the host has room for that many bytes.
+        // SAFETY: the host's buffer has `length` bytes.
         unsafe { text.cast::<u8>().copy_from_nonoverlapping(words.as_ptr(), length) };
         words.len()
     }
@@ -247,7 +239,6 @@ functions! {
     }
 }
 
-/// What starting a worker does.
 pub fn plan(worker: &mut Context) {
     worker.failed = locked(&START_FAILURES).pop_front();
     worker.next = match worker.id {

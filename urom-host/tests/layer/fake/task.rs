@@ -15,7 +15,6 @@ use super::core::{change, ring, wake};
 use super::objects::{Context, created, destroyed};
 use super::{CAPACITY, OK, Object, group, put, script};
 
-/// Where the response of the task lies that completed last.
 pub static LAST_RESPONSE: AtomicUsize = AtomicUsize::new(0);
 
 pub struct Buffer {
@@ -30,17 +29,15 @@ impl Buffer {
     }
 }
 
-/// What the host keeps in a task.
 #[repr(C, align(64))]
 struct Area([u8; CMD_TASK_AREA]);
 
-/// A command that was given up: whether it is never answered, and whether it was forgotten.
+/// A cancelled command: whether it is never answered, and whether it was dropped.
 pub struct Ghost {
     hangs: bool,
     is_dropped: bool,
 }
 
-/// A task: a command, or a query for the workers of a group.
 pub struct Work {
     area: Area,
     limit: u64,
@@ -53,7 +50,6 @@ pub struct Work {
     payload: Buffer,
     response: Option<Buffer>,
     end: CmdTaskEnd,
-    /// Of a query.
     group: Option<u32>,
     answer: Option<GidTaskCallback>,
     ids: Vec<u64>,
@@ -88,7 +84,7 @@ impl Work {
             return DocaError::NOT_PERMITTED;
         }
         destroyed();
-        // SAFETY: as above, and the host gives it up.
+        // SAFETY: as above, and the host does not use it again.
         let work = unsafe { Box::from_raw(work) };
         // SAFETY: contexts outlive their tasks.
         unsafe { work.context.get() }.released.push(work);
@@ -104,9 +100,9 @@ impl Work {
     }
 }
 
-/// Ends a command in flight without its answer. False when it is not in flight.
+/// Ends a command in flight without its answer. Returns `false` if it is not in flight.
 fn give_up(task: *mut Work, code: DocaError, is_dropped: bool) -> bool {
-    // SAFETY: the host's task.
+    // SAFETY: the task is live.
     let it = unsafe { task.get() };
     // SAFETY: contexts outlive their tasks.
     let this = unsafe { it.context.get() };
@@ -127,17 +123,16 @@ fn give_up(task: *mut Work, code: DocaError, is_dropped: bool) -> bool {
     true
 }
 
-/// Gives up what is overdue; whether there was something.
+/// Ends tasks past their deadline; returns whether there were any.
 pub fn expire(ctx: *mut Context) -> bool {
     let now = Instant::now();
-    // SAFETY: a live context.
+    // SAFETY: the context is live.
     let mut overdue = unsafe { ctx.get() }.in_flight.clone();
     // SAFETY: tasks in flight are live.
     overdue.retain(|task| unsafe { task.get() }.deadline.is_some_and(|at| at <= now));
     overdue.iter().fold(false, |_, task| give_up(*task, DocaError::TIME_OUT, false))
 }
 
-/// The next deadline of a context's tasks.
 pub fn next_deadline(ctx: &Context) -> Option<Instant> {
     // SAFETY: tasks in flight are live.
     ctx.in_flight.iter().filter_map(|task| unsafe { task.get() }.deadline).min()
@@ -148,16 +143,16 @@ fn call_back(ctx: *mut Context, task: *mut Work) {
     let it = unsafe { task.get() };
     it.in_flight = false;
     if let Some(callback) = it.callback {
-        // SAFETY: a live context.
+        // SAFETY: the context is live.
         let data = unsafe { ctx.get() }.user_data;
-        // SAFETY: what the host registered, with its data.
+        // SAFETY: the host's callback, with its data.
         unsafe { callback(task.cast(), it.data, data) };
     }
 }
 
-/// Completes the oldest task that can be; whether there was one.
+/// Completes the oldest task that can be; returns whether there was one.
 pub fn complete(ctx: *mut Context, flush: bool) -> bool {
-    // SAFETY: a live context.
+    // SAFETY: the context is live.
     let this = unsafe { ctx.get() };
     for ghost in this.ghosts.extract_if(.., |ghost| flush || !ghost.hangs) {
         match (flush, ghost.is_dropped) {
@@ -212,7 +207,7 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     true
 }
 
-/// Takes the oldest query that is to be answered.
+/// Takes the oldest query that must be answered.
 pub fn due_query(service: &mut Context) -> Option<*mut Work> {
     // SAFETY: queries in flight are live.
     let of = |task: &*mut Work| unsafe { task.get() }.group.unwrap();
@@ -240,7 +235,7 @@ pub fn complete_query(task: *mut Work) {
         group => it.ids = (0..u64::from(group)).rev().collect(),
     }
     if let Some(callback) = it.answer {
-        // SAFETY: what the host registered, with its data.
+        // SAFETY: the host's callback, with its data.
         unsafe { callback(task.cast(), it.data, Data { u64: 0 }) };
     }
 }
@@ -341,9 +336,9 @@ functions! {
             return DocaError::NO_MEMORY;
         }
         Work::create(service, Some(group), task);
-        // SAFETY: the place that was just written.
+        // SAFETY: just written.
         let new = unsafe { task.read() };
-        // SAFETY: it was just created.
+        // SAFETY: just created.
         unsafe { new.get() }.answer = callback;
         OK
     }

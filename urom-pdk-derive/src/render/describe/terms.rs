@@ -1,4 +1,4 @@
-//! The expressions of `len` and `when` as structure, for programs that have the description alone.
+//! The expressions of `len` and `when` as data, for programs that only have the description.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -9,12 +9,10 @@ use crate::model::Variant;
 use crate::names;
 use crate::tokens::{self, bare};
 
-/// A constant expression for `Option<Comparison>`: what a condition compares.
 pub(super) fn comparison(variant: &Variant, expr: &Expr) -> TokenStream {
     compared(variant, bare(expr)).unwrap_or_else(|| quote!(__p::None))
 }
 
-/// A constant expression for `Option<Term>`: what a length is.
 pub(super) fn given(variant: &Variant, expr: &Expr) -> TokenStream {
     term(variant, expr)
         .map_or_else(|| quote!(__p::None), |term| quote!(__p::Some(__p::Term::#term)))
@@ -88,7 +86,6 @@ mod tests {
     use crate::expand;
     use crate::parse::Macro;
 
-    /// The structure of a `when` over some fields, as tokens.
     fn structure_of(when: &str) -> String {
         let when = syn::parse_str::<Expr>(when).unwrap();
         let item = quote! {

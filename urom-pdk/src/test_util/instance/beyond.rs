@@ -1,5 +1,4 @@
-//! What a worker of this kit does with a plugin beyond DOCA's interface: calls, cancels, hosts that
-//! leave.
+//! Functions beyond DOCA's interface: calls, cancellations, hosts that leave.
 
 use urom_abi::driver::CallEnd;
 use urom_abi::extension::{Called, CancelReason};
@@ -8,8 +7,7 @@ use super::super::ledger::Notification;
 use super::{Fault, Instance, PLUGIN_ID, pack};
 
 impl Instance {
-    /// Hands a command over by `call` of the plugin's extension, as a worker of this kit does where
-    /// nothing is listed; by the list where there is no such function, or it declines.
+    /// Like a worker of this kit: by `call` for an empty list, else by the list.
     pub(in super::super) fn call(&self, connection: u64, bytes: &[u8]) -> u64 {
         let token = self.ask(connection, bytes);
         let room = self.services.limit.get() - pack::HEADER;
@@ -54,7 +52,6 @@ impl Instance {
         }
     }
 
-    /// Tells the plugin that nobody waits for a command, unless it is answered.
     pub(in super::super) fn cancel(&self, token: u64, reason: CancelReason) {
         self.flush();
         let waiting = self.ledger().connection_of_waiting(token);
@@ -63,8 +60,7 @@ impl Instance {
         }
     }
 
-    /// Ends a connection: first its commands are cancelled, and when they have ended, the plugin is
-    /// told that the host has left.
+    /// Cancels a connection's commands, and then notifies the plugin that the host has left.
     pub(in super::super) fn leave(&self, connection: u64) {
         let waiting = self.ledger().waiting(connection);
         for token in waiting {

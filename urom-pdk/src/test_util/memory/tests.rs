@@ -1,4 +1,4 @@
-//! What a plugin that calls the functions itself may do wrong.
+//! Faults of a plugin that calls the memory functions itself.
 
 use std::ffi::c_void;
 
@@ -12,7 +12,6 @@ struct Given {
     handle: *mut c_void,
 }
 
-/// Eight bytes, open once.
 fn given(path: MemoryPath) -> Given {
     let memories = PlayedMemories::default();
     let memory = memories.share(1, b"12345678", BOTH, path);
@@ -23,7 +22,7 @@ fn given(path: MemoryPath) -> Given {
 impl Given {
     fn run(&self, operation: *mut MemoryOperation) -> DocaError {
         let operation = NonNull::new(operation).unwrap();
-        // SAFETY: the tests' operations, which end before they go, with as many bytes.
+        // SAFETY: the tests' operations, which end before they are dropped, with as many bytes.
         let ran = unsafe { self.memories.shares.run(self.handle, operation) };
         ran.err().unwrap_or(DocaError::SUCCESS)
     }
@@ -38,7 +37,7 @@ impl Given {
 }
 
 unsafe extern "C" fn done(operation: *mut MemoryOperation) {
-    // SAFETY: the test's operation, which is there.
+    // SAFETY: the test's operation, which is valid.
     unsafe { (*operation).operand += 1 };
 }
 
@@ -51,7 +50,7 @@ fn turn(given: &Given) {
     given.memories.turn(|done| done());
 }
 
-/// The tests of `urom-memory` have the rest.
+/// The other tests are in `urom-memory`.
 #[test]
 fn memory_that_is_not_open_is_a_fault() {
     let given = given(MemoryPath::PROCESS);
@@ -67,7 +66,7 @@ fn an_operation_stays_as_it_is_until_it_has_ended() {
     let mut operation = read(&mut bytes);
     let of_plugin = &raw mut operation;
     assert_eq!(given.run(of_plugin), DocaError::IN_PROGRESS);
-    // SAFETY: the operation is there.
+    // SAFETY: the operation is valid.
     unsafe { (*of_plugin).len = u64::MAX };
     turn(&given);
     assert_eq!((operation.status, operation.operand), (DocaError::SUCCESS, 1));

@@ -1,5 +1,4 @@
-//! One worker of the roster: what state it is in, and the hosts that are there, on the way, or
-//! about to be.
+//! One worker of the registry: its state, and its hosts that are present or on the way.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,15 +14,14 @@ pub(super) struct Entry {
     pub(super) plugins: u64,
     pub(super) env: Vec<String>,
     pub(super) state: State,
-    /// It was silent for too long and is about to be killed.
+    /// It timed out and is about to be killed.
     pub(super) given_up: bool,
-    /// By ticket.
     pub(super) visitors: HashMap<u128, Visitor>,
 }
 
 #[derive(Debug)]
 pub(super) enum State {
-    /// The process is there; these requests wait for it.
+    /// These requests wait for the starting process.
     Starting(Vec<Waiting>),
     Ready(SocketAddr),
 }
@@ -42,22 +40,21 @@ pub(super) struct Visitor {
 
 #[derive(Debug)]
 pub(super) enum VisitStage {
-    /// The worker has not confirmed the ticket, and the host was not told. Without that it could be
-    /// sent to a worker that has just died, before the daemon hears of that.
+    /// The worker has not confirmed the ticket, and the host has not received it. Otherwise the
+    /// host might be sent to a worker that has just died.
     Pending {
         request: u64,
-        /// A request to join a worker that ran already. If that is gone, another one will do.
+        /// A request to join a running worker. If that worker has ended, another will do.
         again: Option<StartWorker>,
     },
     Expected,
-    /// The worker was told to expect it no more, and may just have let it in.
+    /// The worker was told to reject it, but may have accepted it just before.
     Late,
     There,
 }
 
 impl Entry {
-    /// The first variable that another environment has otherwise than the worker's, if any. Its
-    /// value is not named: it may be a secret.
+    /// Returns the first variable that differs from the worker's. Its value may be secret.
     pub(super) fn differs(&self, env: &[String]) -> Option<String> {
         let (own, other) = (variables(&self.env), variables(env));
         let differs = |name: &&str| own.get(name) != other.get(name);
@@ -68,8 +65,8 @@ impl Entry {
         })
     }
 
-    /// Notes a host that may come with a ticket, or has it told why there is none. The worker hears
-    /// of it first, and the host once the worker has confirmed it.
+    /// Registers a host that may arrive with a ticket, or fails its request. The worker learns the
+    /// ticket first, the host after the worker's confirmation.
     pub(super) fn promise(
         &mut self,
         serial: Serial,
@@ -98,7 +95,7 @@ impl Entry {
     }
 }
 
-/// An environment as a process sees it: of two variables with one name the later counts.
+/// An environment as a map: for equal names, the later value counts.
 fn variables(env: &[String]) -> HashMap<&str, &str> {
     env.iter().map(|text| variable(text)).collect()
 }

@@ -1,4 +1,4 @@
-//! Rings and memory that hosts hand over at the door.
+//! Handovers of rings and memory through the socket.
 
 use std::os::fd::OwnedFd;
 
@@ -14,7 +14,7 @@ use super::tests::attach;
 use super::*;
 use crate::unproven::UnprovenSet;
 
-/// A worker with hosts that were let in by tickets 1 to `count`, on links of these numbers.
+/// A worker that admitted hosts with tickets and links 1 to `count`.
 fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
     let mut worker = Worker::new();
     let told = (1..=count).map(|link| {
@@ -32,7 +32,7 @@ fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
     (worker, told)
 }
 
-/// Somebody at the door with this slip; whether it is taken.
+/// Connects with this slip; returns whether it is accepted.
 async fn shows(worker: &mut Worker, ticket: u128, share: u64) -> bool {
     hands_over(worker, ticket, share, Vec::new()).await
 }
@@ -45,7 +45,6 @@ async fn hands_over(worker: &mut Worker, ticket: u128, share: u64, fds: Vec<Owne
     theirs.read_u8().await.is_ok()
 }
 
-/// The descriptors of a ring that can be used.
 fn ring_fds() -> Vec<OwnedFd> {
     let (_ring, fds) = ring::create(&EventFd::new().unwrap(), 64).unwrap();
     fds.as_fds().map(|fd| fd.try_clone_to_owned().unwrap()).into()
@@ -70,7 +69,6 @@ fn offers(link: LinkKey, share: u64) -> ControlEvent {
     ControlEvent::Host { link, message, turn: None }
 }
 
-/// Whether what a host offered had been handed over.
 fn was_handed(worker: &Worker) -> bool {
     match &worker.control.mailbox.take()[..] {
         [ToData::Share { shared, .. }] => shared.handed.is_some(),
@@ -93,7 +91,7 @@ async fn what_is_handed_over_is_the_host_s_whose_ticket_is_shown() {
     assert!(was_handed(&worker));
     worker.control.handle(offers(1, 9));
     assert!(!was_handed(&worker), "it was taken once");
-    // A ticket is of no use when its host has left.
+    // A ticket is void once its host has left.
     worker.control.handle(ControlEvent::HostGone { link: 1, end: None });
     assert!(!shows(&mut worker, 1, 10).await);
 }
@@ -142,7 +140,7 @@ async fn a_host_is_reached_one_way_and_once() {
     worker.control.handle(reach(2));
     worker.control.handle(reach(3));
     assert!(!hands_over(&mut worker, 3, RING, ring_fds()).await, "a ring behind an address");
-    // A ring that cannot be used leaves the other way.
+    // A host with an unusable ring uses UCX.
     for fds in [Vec::new(), ring_fds()[..2].iter().map(|fd| fd.try_clone().unwrap()).collect()] {
         assert!(!hands_over(&mut worker, 4, RING, fds).await);
     }

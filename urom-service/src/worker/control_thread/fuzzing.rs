@@ -1,4 +1,4 @@
-//! A worker's side of its control streams: what the daemon and hosts say, and what becomes of it.
+//! Fuzz target for a worker's control streams: messages of the daemon and of hosts.
 
 use std::collections::HashSet;
 use std::sync::mpsc::Receiver;
@@ -14,16 +14,14 @@ use crate::unproven::UnprovenSet;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
 
-/// Streams of hosts.
 const LINKS: LinkKey = 3;
 
-/// What is kept for some domains and the messages about them.
+/// Memory budget for some domains and their messages.
 const MEMORY: usize = 1 << 20;
 
-/// A program of what the daemon and hosts do, their words being bytes as they come. A host is let
-/// in by a ticket that the daemon announced, and no ticket serves twice; one that does anything
-/// else is thrown out, with a reason, and with it go its domains. What a domain starts with is
-/// answered, in order.
+/// Runs a program of daemon and host events; their messages are arbitrary bytes. A host is admitted
+/// by an announced ticket, which works once. A host that misbehaves is refused with a reason, and
+/// its domains end. Each domain start is answered, in order.
 pub fn worker_control(input: &[u8]) {
     within(MEMORY + 512 * input.len(), || {
         now(async {
@@ -42,18 +40,14 @@ pub fn worker_control(input: &[u8]) {
 
 pub(super) struct Worker {
     pub(super) control: Control,
-    /// The data thread's.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests alone read it"))]
     pub(super) watch: Arc<Watch>,
     pub(super) domains: Arc<Domains>,
     pub(super) jobs: Receiver<Job>,
-    /// What hosts are told, by their streams.
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
     pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
     pub(super) events: mpsc::Receiver<ControlEvent>,
-    /// Tickets that the daemon announced, without those that were taken back or used.
     tickets: HashSet<u128>,
-    /// Hosts that were let in.
     inside: HashSet<LinkKey>,
 }
 
@@ -70,7 +64,6 @@ impl Worker {
         Worker { control, watch, domains, jobs, hosts, from_worker, events, tickets, inside }
     }
 
-    /// Something happens, and what has to be done with tables for that is done.
     fn handle(&mut self, event: ControlEvent) {
         self.control.handle(event);
         while let Ok(job) = self.jobs.try_recv() {
@@ -111,7 +104,7 @@ impl Worker {
                 }
             }
         }
-        // What a host comes too late for is a step of its own.
+        // Timeouts are separate steps.
         self.control.timers.shutdown().await;
         while self.from_worker.try_recv().is_ok() {}
         assert!(self.events.is_empty(), "nothing happens by itself");
@@ -164,7 +157,7 @@ impl Worker {
         }
     }
 
-    /// It was told why, is nobody's any more, and its domains are over.
+    /// Checks that a host was refused and removed, and that its domains ended.
     fn is_out(&mut self, link: LinkKey) {
         assert!(!self.control.links.contains_key(&link), "it was thrown out");
         self.inside.remove(&link);

@@ -1,5 +1,4 @@
-//! A plugin that does not return: what hosts, log and daemon are told of it, and when it ends the
-//! worker.
+//! A plugin that does not return: reports to hosts, log and daemon, and the end of the worker.
 
 use tracing::{error, info, warn};
 use urom_abi::DocaError;
@@ -9,13 +8,12 @@ use super::Control;
 use crate::worker::config::WorkerConfig;
 use crate::worker::watch::News;
 
-/// A host that waits to be let in for so many looks at the data thread, while a plugin has not
-/// returned for so many seconds, is told of the plugin. It gives up by itself after 4 s, and would
-/// blame the network.
+/// Number of polls after which a waiting host gets an error about a plugin that has blocked for
+/// [`KEPT_WAITING`] seconds. The host times out after 4 s, and would blame the network.
 pub(super) const WAITS: u32 = 3;
 const KEPT_WAITING: u32 = 2;
 
-/// What a host is told that wants to join a worker whose data thread cannot let it in.
+/// Refusal of a host that cannot join because a plugin does not return.
 pub(super) fn takes_no_host(config: &WorkerConfig, stuck: &Stuck) -> Failure {
     let then = match config.plugin_timeout {
         Some(most) => format!("wait: the worker ends after {most} s (--plugin-timeout)"),
@@ -27,8 +25,8 @@ pub(super) fn takes_no_host(config: &WorkerConfig, stuck: &Stuck) -> Failure {
 }
 
 impl Control {
-    /// Looks whether the data thread goes on, and tells hosts when it does not. False when the
-    /// worker ends for that.
+    /// Checks the data thread, and notifies hosts if it is blocked. Returns false to end the
+    /// worker.
     pub(super) fn look(&mut self) -> bool {
         match self.observer.look() {
             Some(News::Stuck(stuck)) => {
@@ -43,7 +41,7 @@ impl Control {
         }
         let stuck = self.observer.stuck();
         self.refuse_who_waits(stuck.as_ref());
-        // A plugin that keeps the worker from starting, or from its end, has a deadline of its own.
+        // Start and stop have their own time limits.
         let over =
             |stuck: &Stuck| self.config.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
         match stuck.filter(over) {
@@ -73,13 +71,11 @@ impl Control {
 
     fn tell_hosts_that_are_in(&self, stuck: Option<&Stuck>) {
         for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
-            // A host that reads nothing is soon given up.
             let _ = link.outbox.try_send(WorkerToHost::Health(stuck.cloned()));
         }
     }
 
-    /// Counts the looks for which hosts have waited to be let in, and tells those who wait for a
-    /// plugin.
+    /// Counts polls of waiting hosts, and refuses those hosts if a plugin is blocking.
     fn refuse_who_waits(&mut self, stuck: Option<&Stuck>) {
         let mut tired = Vec::new();
         for (key, link) in &mut self.links {
@@ -98,11 +94,10 @@ impl Control {
         let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.config.id);
         error!("{text}");
         let failure = Failure::new(DocaError::TIME_OUT, text);
-        // The daemon is told first. When it hears before that all hosts have left, it stops the
-        // worker without a cause.
+        // Before the hosts leave: a daemon that learns of an empty worker stops it without a cause.
         self.tell_daemon(WorkerToDaemon::Failed(failure.clone()));
         self.send_all_away(&failure);
-        // For a thread, whose plugin may still return.
+        // For a thread: the plugin may still return.
         self.stop();
     }
 }

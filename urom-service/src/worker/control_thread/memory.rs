@@ -1,4 +1,4 @@
-//! Messages of hosts about the memory that they share, and their hand-overs at the door.
+//! Hosts' messages about shared memory, and their handovers through the socket.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ use crate::worker::memory::HandedOffer;
 use crate::worker::memory::door::{Door, Handover};
 use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
 
-/// How many memories a host may have handed over that it has not offered.
+/// Limit of memories that a host has handed over but not offered.
 const MOST_HANDED: usize = 64;
 
 impl Control {
@@ -23,7 +23,7 @@ impl Control {
         match word {
             MemoryWord::Share(offer) => {
                 let Some(link) = self.links.get_mut(&key) else { return };
-                // Also what was handed over too late to be offered so.
+                // Even a late handover, which the offer does not mention.
                 let handed = link.handed.remove(&offer.share);
                 let ticket = link.ticket.unwrap_or_default();
                 let shared = HandedOffer { offer, handed, ticket };
@@ -37,7 +37,7 @@ impl Control {
         }
     }
 
-    /// The address of the door, which is opened for the first host.
+    /// Returns the socket's address; opens the socket for the first host.
     pub(super) fn door_address(&mut self) -> DoorAddress {
         if let Some(address) = &self.door_address {
             return address.clone();
@@ -59,12 +59,12 @@ impl Control {
         self.door_address.insert(DoorAddress { address, machine: machine() }).clone()
     }
 
-    /// Keeps what was handed over for the host whose ticket came with it, or gives it its lease.
+    /// Stores a handover for the host with its ticket, or gives the host its lease.
     pub(super) fn at_door(&mut self, visitor: Handover) {
         let Handover { mut handed, stream } = visitor;
         let Slip { ticket, share } = handed.slip;
         let of_ticket = |(_, link): &(_, &mut super::Link)| link.ticket == Some(ticket);
-        // One without a ticket is told nothing: the connection closes.
+        // Without a valid ticket, the connection just closes.
         let Some((&key, link)) = self.links.iter_mut().find(of_ticket) else { return };
         let is_lease = share == LEASE;
         if share == RING {
@@ -73,7 +73,7 @@ impl Control {
             }
             return;
         }
-        // A host may have given up before it had the answer, and asks for its lease again.
+        // A host may have timed out before the answer, and asks again for its lease.
         let is_over = if is_lease { link.has_handed } else { link.handed.len() >= MOST_HANDED };
         if is_over || say_taken(&stream).is_err() {
             return;
@@ -88,7 +88,7 @@ impl Control {
         }
     }
 
-    /// Gives a host's ring to the data thread. A host whose ring is not taken goes over UCX.
+    /// Gives a host's ring to the data thread. If the ring is refused, the host uses UCX.
     fn ring_at_door(&mut self, link: LinkKey, handed: Handed, stream: &UnixStream) {
         let taken = match <[OwnedFd; DESCRIPTORS]>::try_from(handed.fds) {
             Ok(fds) => ring::open(fds, self.config.max_message),
@@ -96,7 +96,7 @@ impl Control {
         };
         match taken {
             Ok((ring, bell)) => {
-                // A host that does not wait for the answer goes over UCX.
+                // A host that does not wait for the answer uses UCX.
                 if say_taken(stream).is_ok()
                     && let Some(host) = self.links.get_mut(&link)
                 {
@@ -110,8 +110,7 @@ impl Control {
 
     pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {
         let Some(link) = self.links.get(&key) else { return };
-        // The host keeps the memory until it has the answer, so that none may be left out. One that
-        // has left hears the end of its lease.
+        // The host keeps its memory until this answer. A host that left sees its lease end.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(WorkerToHost::Memory(answer)) {
             let text = "the host does not read what it is told of its memory";
             self.throw_out(key, Failure::new(DocaError::FULL, text));

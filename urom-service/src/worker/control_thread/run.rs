@@ -1,5 +1,4 @@
-//! The thread that the control part runs on: its event loop, from the streams it starts with to the
-//! last word to hosts.
+//! The control thread's event loop, from its first streams to the last messages to hosts.
 
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -38,7 +37,7 @@ const STOP_LIMIT: Duration = Duration::from_millis(1500);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Orderly,
-    /// A plugin holds the data thread, which was to end, or has held it for too long.
+    /// A plugin blocks the data thread during its end, or for too long.
     Stuck,
 }
 
@@ -54,15 +53,13 @@ pub(crate) struct Setup {
     pub(crate) watch: Arc<Watch>,
 }
 
-/// Starts the thread, and waits until it is at work: a plugin that hangs as it is loaded keeps the
-/// loader's lock, which a thread takes for the first use of some variables of its own, and this one
-/// has to end the worker then.
+/// Starts the thread, and waits until it runs: it must end a worker whose plugin hangs during
+/// loading. Such a plugin keeps the loader's lock, which thread-local variables need on first use.
 pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     setup.listener.set_nonblocking(true)?;
     setup.daemon.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // What the data thread logs to, this one does too: threads of an embedded service have a log of
-    // their own.
+    // Logs like the data thread: threads of an embedded service have their own log.
     let log = tracing::dispatcher::get_default(Clone::clone);
     let (at_work, is_at_work) = oneshot::channel();
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
@@ -70,9 +67,8 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
         tracing::dispatcher::with_default(&log, || {
             if runtime.block_on(run(setup, at_work)) == End::Stuck && place == Place::Process {
                 Log::flush();
-                // Not `exit`, which would wait for the loader if the plugin hangs as it is loaded,
-                // and nobody kills the worker of a daemon that is gone. SAFETY: it ends the
-                // process, and asks for nothing.
+                // Not `exit`, which blocks if a plugin hangs during loading.
+                // SAFETY: it ends the process, without any precondition.
                 unsafe { libc::_exit(1) };
             }
         });
@@ -110,10 +106,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let (mut round, mut look) = (interval(TABLE_LOOK), interval(LOOK));
-    // A pause of this process is one round, and one look.
+    // A pause of this process counts as one round and one poll.
     round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // All that was spawned has had a turn then.
+    // Every spawned task has run once after this.
     yield_now().await;
     let _ = at_work.send(());
     let end = loop {
@@ -164,7 +160,7 @@ struct Stop {
 impl Stop {
     fn new(place: Place) -> Stop {
         let is_process = place == Place::Process;
-        // Where a handler cannot be installed the signal does what it does by itself.
+        // Without a handler, the signal has its default effect.
         let hear = |kind| signal(kind).ok();
         Stop {
             parent: is_process.then(getppid).flatten(),
@@ -175,9 +171,8 @@ impl Stop {
         }
     }
 
-    /// Waits for one that asks for the end. The kernel sends `SIGHUP` to a stopped worker whose
-    /// daemon dies, too: the end of the stream to the daemon is heard then, and hosts are told of
-    /// that.
+    /// Waits for a signal to stop. The kernel also sends `SIGHUP` to a stopped worker whose daemon
+    /// dies; then hosts get the closed stream to the daemon as the cause.
     async fn asked(&mut self) -> &'static str {
         loop {
             let name = tokio::select! {
@@ -192,7 +187,7 @@ impl Stop {
 }
 
 impl Control {
-    /// What keeps the data thread, if a plugin does, at the end of a sentence.
+    /// Names the plugin that blocks the data thread, if any, for the end of a sentence.
     fn because(&self) -> String {
         let call = self.observer.call();
         let because = |(plugin, method): (String, Method)| {
@@ -201,7 +196,7 @@ impl Control {
         call.map_or_else(String::new, because)
     }
 
-    /// Says what is left to say, and waits until it is read, but not long.
+    /// Sends the last messages, and waits a short time until they are read.
     async fn close(self, mut happened: mpsc::Receiver<ControlEvent>, end: End) {
         let (code, because) = match end {
             End::Orderly => (DocaError::SHUTDOWN, String::new()),
@@ -210,7 +205,6 @@ impl Control {
         let Control { config, daemon, links, mut streams, events, .. } = self;
         for link in links.into_values() {
             let text = format!("worker {} was stopped{because}", config.id);
-            // A host that reads nothing does not learn why.
             let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
         }
         drop((daemon, events));
@@ -222,7 +216,6 @@ impl Control {
                 }
             }
         };
-        // Whatever is not read by now will not be.
         let _ = timeout(Duration::from_millis(600), all).await;
     }
 }
@@ -236,7 +229,7 @@ mod tests {
     use super::*;
     use crate::worker::control_thread::ControlHandle;
 
-    /// Runs the thread's loop beside `test`, with a plugin that is called and does not return.
+    /// Runs the thread's loop beside `test`, with a plugin that does not return.
     async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {
         let (_theirs, daemon) = StdUnixStream::pair().unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

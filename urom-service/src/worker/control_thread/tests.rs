@@ -1,4 +1,4 @@
-//! Who comes in, who is pushed out, and who lingers.
+//! Admission, eviction, and refused hosts that still read.
 
 use tokio::net::{TcpListener, TcpStream};
 use urom_wire::control::{DomainWord, Method};
@@ -25,7 +25,7 @@ pub(super) fn attach(ticket: u128) -> HostToWorker {
     })
 }
 
-/// A host that came from `set`, its end of the stream, and what the stream of link 1 relays.
+/// A host with a slot of `set`: its end of the stream, and the events of link 1.
 async fn greeted(set: &UnprovenSet) -> (TcpStream, mpsc::Receiver<ControlEvent>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -111,7 +111,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
         let event = worker.events.recv().await.unwrap();
         worker.control.handle(event);
     }
-    // Nobody has read the table yet, and the daemon's word is answered.
+    // The table is still unread, but the daemon is answered.
     while worker.from_worker.try_recv().is_ok() {}
     worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 9 }));
     assert!(matches!(worker.from_worker.try_recv(), Ok(WorkerToDaemon::Expected { ticket: 9 })));
@@ -133,7 +133,7 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     passing.await.unwrap();
 }
 
-/// A worker whose plugin `slow` is called and does not return.
+/// A worker whose plugin `slow` does not return.
 struct Kept {
     worker: Worker,
     calls: Calls,
@@ -147,18 +147,16 @@ impl Kept {
         Kept { worker, calls }
     }
 
-    /// The call, which just begins.
     fn call(&mut self, method: Method) {
         self.calls.begin(method);
         assert!(self.worker.control.look());
     }
 
-    /// Looks so many times; whether the worker goes on after each.
+    /// Polls `count` times; returns whether the worker goes on each time.
     fn looks(&mut self, count: u32) -> bool {
         (0..count).all(|_| self.worker.control.look())
     }
 
-    /// A host that shows its ticket.
     fn comes(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
         let (outbox, told) = mpsc::channel(BACKLOG);
         let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
@@ -170,7 +168,7 @@ impl Kept {
         told
     }
 
-    /// One that the data thread has let in, too.
+    /// A host that the data thread has also admitted.
     fn host(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
         let mut told = self.comes(link);
         let (ucx_address, plugins) = (Vec::new(), Vec::new());
@@ -238,7 +236,7 @@ async fn a_host_that_waits_for_a_plugin_is_told_before_it_gives_up() {
     assert!(kept.looks(1));
     names_the_call(&refusal(&mut told));
     assert!(later.is_empty(), "it has waited for less");
-    // The plugin returns just in time, and the data thread reads its mail.
+    // The plugin returns just in time, and the data thread reads its messages.
     kept.calls.over();
     assert!(kept.looks(WAITS) && later.is_empty());
 }

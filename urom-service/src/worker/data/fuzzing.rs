@@ -1,5 +1,4 @@
-//! A worker's data thread: the messages that hosts send over UCX, and what they bring along when
-//! they come in.
+//! Fuzz target for a worker's data thread: UCX messages of hosts, and their attach messages.
 
 #[path = "fuzzing/plugin.rs"]
 mod plugin;
@@ -22,28 +21,26 @@ use self::strange::Strange;
 use super::*;
 
 const HOSTS: u16 = 3;
-/// After how many hosts a worker makes room for a new one: UCX keeps endpoints to a peer that has
-/// one back, and the memory that they map, until it ends.
+/// Hosts per worker: UCX keeps connected endpoints and their mapped memory until its end.
 const CHANNELS: u16 = 1024;
 const SLOTS: u8 = 8;
 const LIMIT: usize = 256;
-/// The bit of a plugin that is not there.
 const NO_BIT: u8 = 9;
 
-/// What the worker keeps for its hosts' commands and the notifications about them.
+/// Memory budget for hosts' commands and notifications.
 const MEMORY: usize = 1 << 20;
 
-/// How many turns answers may take; each takes one or two.
+/// Limit of turns until all answers arrive; each takes one or two.
 const TURNS: usize = 100_000;
 
-/// A program of what hosts do: they come in, send commands, whole or damaged, or any bytes, and
-/// leave. Each command that a host may send is answered once, to that host and in its slot; a host
-/// that does what it may not is thrown out, with a reason, and nobody else is. One host has a pass,
-/// and what names its channel without it is nobody's. Messages that no host of the library sends
-/// change nothing: whoever is in is answered afterwards.
+/// Runs a program of host events: hosts join, send valid, damaged or arbitrary bytes, and leave.
+/// Each valid command is answered once, to its host and in its slot. A host that misbehaves is
+/// refused with a reason, without effect on other hosts. A message with a host's channel but
+/// without its pass is dropped. Messages that the library never sends have no effect: admitted
+/// hosts are answered afterwards.
 pub fn worker_frames(input: &[u8]) {
     thread_local! {
-        // Setting UCX up takes a thousand times as long as an input.
+        // UCX setup takes a thousand times longer than an input.
         static WORKER: RefCell<FuzzedWorker> = RefCell::new(FuzzedWorker::new());
     }
     recent::note(input);
@@ -62,45 +59,37 @@ pub fn worker_frames(input: &[u8]) {
     });
 }
 
-/// A host's connection.
 #[derive(Default)]
 struct FuzzedHost {
-    /// The worker's number for it, while it is in.
+    /// The worker's channel for it, while admitted.
     channel: Option<u16>,
-    /// Its own.
     own: u16,
-    /// What its messages begin with, and those to it.
+    /// Prefix of its messages, in both directions.
     pass: Pass,
-    /// Commands in each slot that were sent and not answered.
     waiting: [usize; SLOTS as usize],
-    /// It sent what it may not, so that it may be thrown out.
+    /// It sent invalid frames, so it may be refused.
     misbehaved: bool,
 }
 
-/// Two of the hosts have the same pass, so that what one sends under another's channel gets
-/// through.
+/// Two hosts share a pass, so that one can use the other's channel.
 fn pass_of(link: LinkKey) -> Pass {
     Pass::new(u128::from(link / 2))
 }
 
-/// Frames that came for hosts, and the envelope of each message.
 type Notes = Rc<RefCell<Vec<(Envelope, Vec<u8>)>>>;
 
 struct FuzzedWorker {
     data: Data,
     from_data: mpsc::UnboundedReceiver<ToControl>,
-    /// The hosts' UCX.
     ucx: Worker,
     endpoint: Endpoint,
     notes: Notes,
-    /// By link, which is the host's number and one.
+    /// By link, which is the host's number plus one.
     hosts: HashMap<LinkKey, FuzzedHost>,
-    /// A host that is about to be gone. The worker may throw it out before it knows.
+    /// A host that is leaving. The worker may refuse it first.
     leaving: Option<LinkKey>,
-    /// Frames that were sent since the worker's last turn.
     unseen: usize,
-    /// The channel that the next host wants to see in notifications. Each is used once, as a host's
-    /// rests: what is on its way to an earlier connection is not the next one's.
+    /// The next host's own channel; unique, so that late messages cannot reach a later host.
     next: u16,
     strange: Strange,
 }
@@ -162,7 +151,6 @@ impl FuzzedWorker {
                 self.come(link, attach);
             }
             1 => {
-                // Any bytes.
                 let attach = postcard::from_bytes(program.bytes())
                     .unwrap_or_else(|_| FuzzedWorker::attach());
                 self.come(link, attach);
@@ -180,7 +168,7 @@ impl FuzzedWorker {
                     bytes[at] ^= with;
                     bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
                 }
-                // As the host sends it, or as another one does.
+                // With the host's own pass, or another's.
                 let pass = pass_of(LinkKey::from(with >> 6));
                 self.send(Envelope { pass, ..self.envelope(link) }, bytes);
             }
@@ -208,7 +196,7 @@ impl FuzzedWorker {
         if self.hosts.contains_key(&link) || attach.max_inflight > u32::from(SLOTS) {
             return;
         }
-        // What is on its way to a number that nobody has yet is not this host's.
+        // Messages under way must not reach the new host.
         self.settle();
         let channel = self.next;
         self.next += 1;
@@ -224,7 +212,7 @@ impl FuzzedWorker {
     fn leave(&mut self, link: LinkKey) {
         if self.hosts.remove(&link).is_some() {
             self.leaving = Some(link);
-            // What is on its way to it is nobody's.
+            // Messages under way to it are dropped.
             self.settle();
             self.data.mailbox.post(ToData::Detach { link });
             self.settle();
@@ -237,7 +225,7 @@ impl FuzzedWorker {
         let mut bytes = Vec::new();
         for _ in 0..=program.small() % 4 {
             let (slot, kind) = (program.small(), program.small());
-            // Some are beyond the limits, of slots and of length.
+            // Some exceed the limits of slots and length.
             let slot = u16::from(slot) % (u16::from(SLOTS) + 1);
             let len = if kind >= 0xf0 { LIMIT } else { usize::from(kind & 0x0f) };
             let bit = if kind & 0x80 == 0 { 0 } else { NO_BIT };
@@ -258,13 +246,12 @@ impl FuzzedWorker {
         bytes
     }
 
-    /// The envelope of a host's messages.
     fn envelope(&self, link: LinkKey) -> Envelope {
         let channel = self.hosts.get(&link).and_then(|host| host.channel).unwrap_or(u16::MAX);
         Envelope { pass: pass_of(link), channel }
     }
 
-    /// Notes the effect of a message's frames.
+    /// Records the expected effect of a message's frames.
     fn expect(&mut self, Envelope { pass, channel }: Envelope, message: &[u8]) {
         for (header, body) in frames(message).map_while(Result::ok) {
             let command = Command::read(header, body);
@@ -294,10 +281,9 @@ impl FuzzedWorker {
         }
     }
 
-    /// One turn of the worker, and of the hosts. Whether anything happened.
     fn turn(&mut self) -> bool {
         let mut worked = self.ucx.progress();
-        // As after a sleep, so that plugins that rest are polled too.
+        // As after a sleep, so that idle plugins are polled too.
         worked |= self.data.turn(true).expect("nobody stops the worker");
         worked |= self.ucx.progress();
         self.unseen = 0;
@@ -310,7 +296,7 @@ impl FuzzedWorker {
         });
         for (envelope, (header, body)) in all {
             let note = Notification::read(header, body).expect("a notification");
-            // One that was thrown out or has left may still be told.
+            // A refused or leaving host may still get messages.
             let of = |host: &&mut FuzzedHost| host.own == envelope.channel;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
             assert!(host.pass == envelope.pass, "a host is told with its own pass");
@@ -339,8 +325,8 @@ impl FuzzedWorker {
         }
     }
 
-    /// Turns until nothing is on its way any more. While two ends of UCX still look for each other,
-    /// what they sent is, and nothing happens.
+    /// Runs turns until all messages have arrived. While two UCX ends are connecting, messages are
+    /// under way although turns are idle.
     fn settle(&mut self) {
         let flush = self.endpoint.flush();
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -358,7 +344,6 @@ impl FuzzedWorker {
         panic!("the worker comes to no rest");
     }
 
-    /// The plugin answers everything, and all hosts leave.
     fn end(&mut self) {
         self.settle();
         plugin::release();

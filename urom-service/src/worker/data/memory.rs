@@ -1,4 +1,4 @@
-//! What the control thread asks about hosts' memory.
+//! The control thread's requests about hosts' memory.
 
 use std::os::fd::OwnedFd;
 

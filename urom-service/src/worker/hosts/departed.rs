@@ -1,5 +1,4 @@
-//! Connections that are over: their commands that plugins have not answered yet, and the plugins
-//! that have not been told.
+//! Closed connections: commands still at plugins, and plugins not yet notified.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,35 +8,30 @@ use urom_wire::frame::MAX_SLOTS;
 
 use super::Token;
 
-/// How many commands of hosts that are gone may wait for their plugins before no more hosts are let
-/// in: four times what one host may have in flight.
+/// Limit of closed connections' commands for admitting hosts: four times a host's maximum.
 const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 #[derive(Debug, Default)]
 pub(crate) struct Departed {
-    /// By the numbers that plugins know connections by.
+    /// By `dest_id`.
     connections: HashMap<u64, Gone>,
-    /// How many commands all of them have.
     orphans: usize,
-    /// Connections of which some plugins are to be told something.
+    /// Connections with pending reports to plugins.
     news: Vec<u64>,
 }
 
-/// A connection that is over.
 #[derive(Debug)]
 struct Gone {
-    /// The plugins' places by the tokens of its commands.
+    /// Plugin indices by the commands' tokens.
     commands: BTreeMap<u64, u8>,
-    /// How many commands each plugin has, by its place.
     counts: BTreeMap<u8, usize>,
-    /// Whether plugins were told of its commands that nobody waits for.
+    /// Whether its commands were cancelled at the plugins.
     is_cancelled: bool,
-    /// The plugins that were not told of its end, by their places.
+    /// Bit mask of the plugins not yet notified of its end.
     untold: u64,
 }
 
 impl Departed {
-    /// Adds a connection, with its commands in flight and the places of their plugins.
     pub(crate) fn add(&mut self, dest_id: u64, in_flight: impl Iterator<Item = (Token, u8)>) {
         let commands: BTreeMap<u64, u8> =
             in_flight.map(|(token, place)| (token.pack(), place)).collect();
@@ -51,8 +45,7 @@ impl Departed {
         self.news.push(dest_id);
     }
 
-    /// Notes that the plugin in `place` is done with a command. Whether it is one of these, and
-    /// that plugin's.
+    /// Ends a command of the plugin at `place`. Returns whether there was one.
     pub(crate) fn end(&mut self, token: u64, dest_id: u64, place: usize) -> bool {
         let Some(gone) = self.connections.get_mut(&dest_id) else { return false };
         let Some(owner) = gone.commands.get(&token).copied().filter(|at| usize::from(*at) == place)
@@ -71,8 +64,7 @@ impl Departed {
         true
     }
 
-    /// Fails when plugins have left so many commands of hosts that are gone unanswered that no more
-    /// may come: each takes memory, here and in its plugin.
+    /// Fails at the limit of unanswered commands: each takes memory here and in its plugin.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let count = self.orphans;
         if count < MOST_ORPHANS {
@@ -86,14 +78,12 @@ impl Departed {
         Err(Failure::new(DocaError::FULL, text))
     }
 
-    /// Whether there is something to [tell](Departed::tell).
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         !self.news.is_empty()
     }
 
-    /// Cancels a connection's commands at their plugins, each by its place, and when these have
-    /// ended, reports to each plugin that the host has left.
+    /// Cancels a connection's commands. Reports its end to each plugin without commands of it.
     #[cold]
     pub(crate) fn tell(
         &mut self,

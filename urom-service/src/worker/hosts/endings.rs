@@ -1,4 +1,4 @@
-//! The ends of connections.
+//! Ends of connections.
 
 use std::rc::Rc;
 
@@ -11,27 +11,25 @@ use super::outbox::Outbox;
 use super::{Host, Hosts};
 use crate::worker::messages::ToControl;
 
-/// From how many bytes on that a host left unread their memory is given back to the system.
+/// Unread bytes of a host from which their memory is returned to the system.
 const MUCH_UNREAD: usize = 1 << 20;
 
 impl Hosts {
-    /// Notes that a host's connection is of no more use; it ends with the turn.
+    /// Marks a host's connection as lost; it ends with the turn.
     #[cold]
     pub(crate) fn lose(&self, host: &Host, failure: Failure) {
-        // There may be thousands of reasons before the end of the turn, and one is enough.
+        // A turn may have thousands of reasons; one is enough.
         if !host.is_lost.replace(true) {
             self.lost.borrow_mut().push((host.dest_id, failure));
         }
     }
 
-    /// Ends the connection of a host that sent a command it must not send.
     #[cold]
     pub(crate) fn throw_out(&self, host: &Host, slot: u16) {
         let text = format!("the worker threw the host out: {}", host.misuse(slot));
         self.lose(host, Failure::new(DocaError::BAD_STATE, text));
     }
 
-    /// Ends the connection of a host that wrote something else than frames into its ring.
     #[cold]
     pub(crate) fn throw_out_for(&self, host: &Host, garbage: Garbage) {
         let text = format!("the worker threw the host out: {garbage}");
@@ -41,7 +39,6 @@ impl Hosts {
     #[cold]
     pub(super) fn bury(&self) {
         for (dest_id, failure) in self.lost.take() {
-            // One that has left since then has no use for it.
             if let Some(host) = self.by_dest_id(dest_id) {
                 self.control.send(ToControl::Refused { link: host.link, failure });
                 self.part(&host);
@@ -55,7 +52,7 @@ impl Hosts {
         }
     }
 
-    /// Ends a host's connection. Answers of plugins to it are dropped from now on.
+    /// Ends a host's connection. Later answers of plugins are dropped.
     pub(crate) fn part(&self, host: &Host) {
         let place = usize::from(host.channel.wrapping_sub(self.base));
         self.table.borrow_mut()[place] = None;
@@ -76,23 +73,22 @@ impl Hosts {
         }
     }
 
-    /// Begins to wait until everything has left this machine.
+    /// Starts waiting until all messages have left this machine.
     pub(crate) fn flush_endpoints(&self) -> Vec<Request<()>> {
         let flush = |host: &Rc<Host>| host.outbox.borrow_mut().flush_endpoint();
         self.table.borrow().iter().flatten().filter_map(flush).collect()
     }
 
-    /// Ends all connections, and waits for no send of UCX.
+    /// Ends all connections without waiting for UCX.
     pub(crate) fn let_go(&self) {
         self.all().iter().for_each(|host| self.part(host));
         self.closing.take().into_iter().for_each(Request::detach);
     }
 }
 
-/// Returns free memory to the system. The C library itself returns only memory above everything in
-/// use. Takes about a millisecond for 10 MiB.
+/// Returns free memory to the system, not only the heap's top. Takes about 1 ms for 10 MiB.
 fn give_memory_back() {
-    // SAFETY: it may be called at any time, and moves nothing that is in use.
+    // SAFETY: may be called at any time, and does not move memory in use.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::malloc_trim(0)

@@ -1,5 +1,5 @@
-//! The ends of shares of memory. Commands take another way than the requests of a host to end a
-//! share, so an end waits for the commands that its host sent before.
+//! Ends of memory shares. A share's end may overtake earlier commands of its host, which take
+//! another path, so it waits for them.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,14 +8,13 @@ use urom_wire::control::MemoryAnswer;
 use super::{Host, Hosts};
 use crate::worker::messages::{EndOfShare, LinkKey, ToControl};
 
-/// The ends of one host's shares that wait, each of a share that there is.
+/// One host's pending ends, each of an existing share.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// How many commands have come.
     came: Cell<u64>,
-    /// How many have come when the next end is due.
+    /// Number of commands at which the next end is due.
     next: Cell<u64>,
-    /// The next one is last.
+    /// Sorted; the next end is last.
     waiting: RefCell<Vec<EndOfShare>>,
 }
 
@@ -26,8 +25,7 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// Counts a command. Whether an end is due now that was not before: all other commands cost a
-    /// comparison, however many ends wait.
+    /// Counts a command, in constant time. Returns whether an end is newly due.
     #[inline]
     fn count(&self) -> bool {
         self.came.set(self.came.get() + 1);
@@ -41,7 +39,6 @@ impl Ends {
         self.see_next(&waiting);
     }
 
-    /// Takes back the end of a share. Whether it waited.
     fn take(&self, share: u64) -> bool {
         let mut waiting = self.waiting.borrow_mut();
         let place = waiting.iter().position(|end| end.share == share);
@@ -50,7 +47,6 @@ impl Ends {
         taken.is_some()
     }
 
-    /// Takes the ends that are due.
     fn take_due(&self) -> Vec<EndOfShare> {
         let mut waiting = self.waiting.borrow_mut();
         let place = waiting.partition_point(|end| end.after > self.came.get());
@@ -70,7 +66,6 @@ impl Ends {
 }
 
 impl Hosts {
-    /// Counts a command of a host.
     #[inline]
     pub(crate) fn count_command(&self, host: &Host) {
         if host.ends.count() {
@@ -78,7 +73,7 @@ impl Hosts {
         }
     }
 
-    /// Ends a share when its host's commands have come.
+    /// Ends a share once its host's earlier commands have arrived.
     pub(crate) fn unshare(&self, link: LinkKey, end: EndOfShare) {
         let Some(host) = self.by_link(link) else { return };
         let EndOfShare { memory, share, after } = end;
@@ -87,7 +82,7 @@ impl Hosts {
             let answer = MemoryAnswer::Ended { share };
             return self.control.send(ToControl::Memory { link, answer });
         }
-        // A second end waits for nothing, so that there are never more of them than shares.
+        // A second end does not wait, so there are never more ends than shares.
         if host.ends.take(share) || host.ends.came.get() >= after {
             shares.unshare(host.dest_id, memory, share);
         } else {
@@ -95,7 +90,6 @@ impl Hosts {
         }
     }
 
-    /// Ends the shares whose last commands have gone to their plugins.
     #[inline]
     pub(crate) fn end_due(&self) {
         if self.due.borrow().is_empty() {
@@ -108,7 +102,6 @@ impl Hosts {
         }
     }
 
-    /// Ends all that a host shares.
     pub(crate) fn end_shares(&self, link: LinkKey) {
         if let Some(host) = self.by_link(link) {
             host.ends.clear();
@@ -132,7 +125,7 @@ mod tests {
     #[test]
     fn an_end_is_due_with_its_last_command_and_makes_no_work_before() {
         let ends = Ends::default();
-        // Of commands that never come.
+        // For commands that never arrive.
         (10..4000).for_each(|share| ends.postpone(end(share, u64::MAX - share)));
         for (share, after) in [(1, 5), (2, 3), (3, 5), (4, 1000)] {
             ends.postpone(end(share, after));

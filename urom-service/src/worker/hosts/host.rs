@@ -1,5 +1,4 @@
-//! One host: its commands in flight, their deadlines and the reasons of their failures, and the way
-//! to it.
+//! One host: its commands in flight, their deadlines and failure reasons, and its outbox.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,45 +16,42 @@ use super::outbox::Outbox;
 use crate::host_names::HostName;
 use crate::worker::messages::LinkKey;
 
-/// A host that was let in. It belongs to the data thread.
+/// An admitted host. It belongs to the data thread.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) link: LinkKey,
-    /// The host's number in this worker's table, and in messages over UCX.
+    /// The host's number in this worker's table and in UCX messages.
     pub(crate) channel: u16,
-    /// The host's number for plugins; never used twice in a worker's life.
+    /// The host's number for plugins; unique in a worker's life.
     pub(crate) dest_id: u64,
     pub(crate) name: HostName,
-    /// The message limit in bytes.
+    /// In bytes, for messages.
     pub(crate) limit: usize,
     pub(crate) pass: Pass,
     slots: Box<[Slot]>,
-    /// The reasons of failures that plugins gave for commands in flight, by slot, with the
-    /// command's generation.
+    /// Plugins' failure reasons for commands in flight: by slot, with the command's generation.
     reasons: RefCell<FxHashMap<u16, (u32, String)>>,
     pub(crate) inbox: RefCell<Option<RingReader>>,
     pub(super) outbox: RefCell<Outbox>,
-    /// Whether its connection ends with this turn: it gets no more frames.
+    /// Its connection ends with this turn, and it gets no more frames.
     pub(super) is_lost: Cell<bool>,
-    /// Whether it is on the list of hosts with frames that wait.
     pub(super) is_waiting: Cell<bool>,
     pub(super) ends: Ends,
 }
 
-/// A task slot of a host.
 #[derive(Debug)]
 struct Slot {
-    /// Counts the slot's commands, so that an old answer is not taken for a new one.
+    /// Counts the slot's commands, to detect late answers.
     generation: Cell<u32>,
-    /// The place of the plugin that has the slot's command, or [`FREE`].
+    /// Index of the plugin that has the command, or [`FREE`].
     plugin: Cell<u32>,
-    /// The deadline of the command in nanoseconds of `CLOCK_MONOTONIC`; 0 without one.
+    /// Deadline in nanoseconds of `CLOCK_MONOTONIC`; 0 without one.
     deadline: Cell<u64>,
 }
 
 const FREE: u32 = u32::MAX;
 
-/// The slot and the number of a command: `urom_context` of its descriptor.
+/// Identifies a command: `urom_context` of its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) channel: u16,
@@ -79,11 +75,9 @@ impl Token {
     }
 }
 
-/// The answer to a command.
 pub(crate) struct Answer<'a> {
     pub(crate) slot: u16,
     pub(crate) status: DocaError,
-    /// The length of the payload in the draft, if there is one.
     pub(crate) payload: Option<usize>,
     pub(crate) why: &'a str,
 }
@@ -115,14 +109,12 @@ impl Host {
         }
     }
 
-    /// The longest payload of a notification within the limit, in bytes.
     #[inline]
     pub(crate) fn longest(&self) -> usize {
         self.limit.saturating_sub(NOTIFICATION_HEADER)
     }
 
-    /// Takes a slot for a command to the plugin in `place`; `None` if the host
-    /// [must not](Host::misuse) send one there.
+    /// Takes a slot for a command; `None` if the host [must not](Host::misuse) use it.
     #[inline]
     pub(crate) fn occupy(&self, slot: u16, place: u8) -> Option<Token> {
         let state = self.slots.get(usize::from(slot))?;
@@ -135,7 +127,6 @@ impl Host {
         Some(Token { channel: self.channel, slot, generation })
     }
 
-    /// Whether a command may come in a slot.
     pub(crate) fn is_free(&self, slot: u16) -> bool {
         self.slots.get(usize::from(slot)).is_some_and(|state| state.plugin.get() == FREE)
     }
@@ -148,8 +139,7 @@ impl Host {
         }
     }
 
-    /// Frees a slot when the plugin in `place` answers its command. Returns whether the command is
-    /// in flight.
+    /// Frees a slot when the plugin at `place` answers. Returns whether the command was in flight.
     #[inline]
     pub(crate) fn vacate(&self, token: Token, place: usize) -> bool {
         let is_it = |state: &&Slot| {
@@ -159,20 +149,17 @@ impl Host {
         slot.inspect(|state| state.free()).is_some()
     }
 
-    /// Frees the slot of a command that was answered at once.
     #[inline]
     pub(crate) fn free(&self, slot: u16) {
         self.slots.get(usize::from(slot)).inspect(|state| state.free());
     }
 
-    /// The command in flight in a slot, and the place of its plugin.
     pub(crate) fn at(&self, slot: u16) -> Option<(Token, u8)> {
         let state = self.slots.get(usize::from(slot))?;
         let place = u8::try_from(state.plugin.get()).ok()?;
         Some((Token { channel: self.channel, slot, generation: state.generation.get() }, place))
     }
 
-    /// The commands in flight, and the places of their plugins.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = (Token, u8)> {
         (0..self.slots.len()).filter_map(|slot| self.at(slot as u16))
     }
@@ -182,17 +169,14 @@ impl Host {
         self.slots.get(usize::from(slot)).filter(|state| state.generation.get() == generation)
     }
 
-    /// Sets the deadline of the next command in a slot.
     pub(crate) fn set_deadline(&self, slot: u16, at: u64) {
         self.slots.get(usize::from(slot)).inspect(|state| state.deadline.set(at));
     }
 
-    /// The deadline of a command in flight, in nanoseconds of `CLOCK_MONOTONIC`; 0 without one.
     pub(crate) fn deadline(&self, token: u64) -> u64 {
         self.slot_of(token).map_or(0, |state| state.deadline.get())
     }
 
-    /// Keeps the reason why a command in flight fails.
     pub(crate) fn explain(&self, token: u64, why: String) {
         if self.slot_of(token).is_some_and(|state| state.plugin.get() != FREE) {
             let Token { slot, generation, .. } = Token::unpack(token);
@@ -200,14 +184,13 @@ impl Host {
         }
     }
 
-    /// Takes the reason why a command failed; empty without one.
     pub(crate) fn reason(&self, token: Token) -> String {
         let reason = self.reasons.borrow_mut().remove(&token.slot);
         let reason = reason.filter(|(generation, _)| *generation == token.generation);
         reason.map_or_else(String::new, |(_, why)| why)
     }
 
-    /// Sends an answer whose payload is in `draft`, as [`Outbox::send`] does.
+    /// Sends an answer whose payload is in `draft`; see [`Outbox::send`].
     #[cold]
     pub(super) fn send_long(&self, draft: &mut Draft, answer: &Answer<'_>) -> Result<bool, Status> {
         let Answer { slot, status, payload, why } = *answer;
@@ -228,30 +211,28 @@ impl Slot {
     }
 }
 
-/// The memory in which plugins write their answers, for all hosts of a worker.
+/// Buffer for plugins' answers to all hosts of a worker.
 #[derive(Debug)]
 pub(crate) struct Draft(Box<[u8]>);
 
 impl Draft {
-    /// For answers of hosts with up to this message limit.
     pub(crate) fn new(limit: usize) -> Draft {
-        // Fresh zeroed memory from the system is not touched before it is used.
+        // Zeroed memory from the system is not touched before use.
         Draft(vec![0; NOTIFICATION_HEADER + limit + LONGEST_FAILURE].into())
     }
 
-    /// The place where `notif_pack` writes DOCA's header and the payload.
+    /// Returns the buffer for DOCA's header and the payload, which `notif_pack` writes.
     #[inline]
     pub(crate) fn notification(&mut self, limit: usize) -> &mut [u8] {
         &mut self.0[..limit]
     }
 
-    /// The place of the payload alone.
     #[inline]
     pub(crate) fn payload(&mut self, len: usize) -> &mut [u8] {
         &mut self.0[NOTIFICATION_HEADER..][..len]
     }
 
-    /// A payload of `len` bytes with some bytes before it and a text behind it.
+    /// Returns a payload of `len` bytes between a header and a text.
     fn with(&mut self, before: [u8; LONG_STATUS_LEN], len: usize, behind: &str) -> &[u8] {
         let end = NOTIFICATION_HEADER + len;
         self.0[NOTIFICATION_HEADER - LONG_STATUS_LEN..][..LONG_STATUS_LEN].copy_from_slice(&before);

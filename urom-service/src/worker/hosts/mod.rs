@@ -1,17 +1,16 @@
-//! The hosts of a worker: one entry each, and the ways in and out.
+//! A worker's hosts: their table, and their ways in and out.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `host` | a host's entry: slots, deadlines, reasons of failures |
-//! | `bells` | what ends the worker's sleep |
-//! | `outbox` | the frames to a host, over its ring or over UCX |
-//! | `endings` | the ends of connections |
-//! | `ends` | the ends of a host's shares of memory |
-//! | `departed` | hosts that left commands with plugins |
+//! | `bells` | events that end the worker's sleep |
+//! | `outbox` | frames to a host, over its ring or UCX |
+//! | `endings` | ends of connections |
+//! | `ends` | ends of a host's memory shares |
+//! | `departed` | commands of closed connections |
 //!
 //! Everything belongs to the data thread. While a plugin runs, only the table and the inbox of the
-//! host whose command it has are borrowed: a plugin's calls of the worker's services read the table
-//! and need the rest.
+//! command's host are borrowed: the worker's services read the table and need the rest.
 
 mod bells;
 mod departed;
@@ -42,7 +41,7 @@ use super::control_thread::ControlHandle;
 use super::memory::Memories;
 use super::messages::LinkKey;
 
-/// The most hosts that one turn looks at. A worker with more looks at the others in the next turns.
+/// Limit of hosts polled in one turn; the next turns poll the others.
 const WINDOW: usize = 32;
 
 #[derive(Debug)]
@@ -50,27 +49,25 @@ pub(crate) struct Hosts {
     pub(crate) thread: ThreadId,
     pub(crate) bells: Bells,
     table: RefCell<Vec<Option<Rc<Host>>>>,
-    /// The channel of the first place in the table.
+    /// Channel of the first table entry.
     base: u16,
-    /// Whether a host was ever connected over UCX, which may have closing to do after its end.
+    /// Whether a host ever used UCX, which may finish closing a connection after its end.
     uses_ucx: Cell<bool>,
     last_dest_id: Cell<u64>,
-    /// Where the next turn begins to look.
+    /// Where the next turn starts.
     cursor: Cell<usize>,
-    /// Hosts with frames that wait for room, or for a message to be full.
+    /// Hosts with frames that wait for capacity, or for a full message.
     waiting: RefCell<Vec<Rc<Host>>>,
-    /// Whether frames were written since the last announcement.
     is_written: Cell<bool>,
-    /// The numbers of hosts that are lost, and why. Their connections end with the turn.
+    /// Lost hosts with the reason; their connections end with the turn.
     lost: RefCell<Vec<(u64, Failure)>>,
-    /// The last messages to hosts that have left much unread.
+    /// Last messages to hosts that left many bytes unread.
     closing: RefCell<Vec<Request<Vec<u8>>>>,
     max_unread: usize,
     pub(super) departed: RefCell<Departed>,
     pub(crate) memories: Memories,
-    /// Hosts with shares whose end is due.
     due: RefCell<Vec<Rc<Host>>>,
-    /// Whether the plugin that runs moved something else than an answer.
+    /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
 }
@@ -104,7 +101,7 @@ impl Hosts {
         })
     }
 
-    /// Lets a host in, which is not connected yet. `None` when there are as many hosts as channels.
+    /// Admits a host, not yet connected. `None` if all channels are taken.
     pub(crate) fn admit(
         &self,
         link: LinkKey,
@@ -126,10 +123,8 @@ impl Hosts {
         Some(host)
     }
 
-    /// Connects a host by its ring.
-    ///
     /// # Errors
-    /// The system's: the bell cannot end the worker's sleep.
+    /// The system's error: the doorbell cannot end the worker's sleep.
     pub(crate) fn connect_ring(
         &self,
         host: &Host,
@@ -142,7 +137,6 @@ impl Hosts {
         Ok(())
     }
 
-    /// Connects a host over UCX.
     pub(crate) fn connect_ucx(&self, host: &Host, endpoint: Endpoint, channel: u16) {
         let envelope = Envelope { pass: host.pass, channel };
         *host.outbox.borrow_mut() = Outbox::Ucx(UcxOutbox::new(endpoint, envelope));
@@ -163,7 +157,6 @@ impl Hosts {
         self.find(|host| host.dest_id == dest_id)
     }
 
-    /// The host of a command, by the two numbers that its plugin has.
     pub(crate) fn of_command(&self, dest_id: u64, urom_context: u64) -> Option<Rc<Host>> {
         let host = self.by_channel(Token::unpack(urom_context).channel);
         host.filter(|host| host.dest_id == dest_id)
@@ -182,18 +175,16 @@ impl Hosts {
         self.table.borrow().iter().all(Option::is_none)
     }
 
-    /// Has turns progress UCX from now on.
     pub(crate) fn use_ucx(&self) {
         self.uses_ucx.set(true);
     }
 
-    /// Whether turns progress UCX.
     #[inline]
     pub(crate) fn uses_ucx(&self) -> bool {
         self.uses_ucx.get()
     }
 
-    /// Calls `receive` for the hosts of this turn. Returns whether any of them had something.
+    /// Calls `receive` for the hosts of this turn. Returns whether any had work.
     #[inline]
     pub(crate) fn each_of_turn(&self, mut receive: impl FnMut(&Host) -> bool) -> bool {
         let table = self.table.borrow();
@@ -212,7 +203,6 @@ impl Hosts {
         any
     }
 
-    /// Sends the answer of a command that succeeded.
     #[inline]
     pub(crate) fn succeed(&self, host: &Host, slot: u16, payload: &[u8]) {
         let header = short_notification(slot, DocaError::SUCCESS, payload.len());
@@ -222,7 +212,6 @@ impl Hosts {
         }
     }
 
-    /// Sends an answer, with its payload in `draft`.
     pub(crate) fn answer(&self, host: &Host, draft: &mut Draft, answer: &Answer<'_>) {
         if host.is_lost.get() {
             return;
@@ -250,7 +239,6 @@ impl Hosts {
         }
     }
 
-    /// Puts a host on the list of those with frames that wait.
     #[cold]
     fn wait(&self, host: &Host) {
         let unread = host.outbox.borrow().unread();
@@ -264,7 +252,6 @@ impl Hosts {
         }
     }
 
-    /// Refuses a command, which no plugin has.
     #[cold]
     pub(crate) fn refuse(
         &self,
@@ -279,7 +266,6 @@ impl Hosts {
         self.answer(host, draft, &Answer { slot, status, payload: None, why: &why });
     }
 
-    /// Answers all commands in flight.
     pub(crate) fn answer_all(&self, draft: &mut Draft, status: DocaError) {
         for host in self.all() {
             let slots: Vec<u16> = host.in_flight().map(|(token, _)| token.slot).collect();
@@ -290,7 +276,7 @@ impl Hosts {
         }
     }
 
-    /// Sends what waits and ends lost connections. Returns whether anything moved.
+    /// Sends waiting frames, and ends lost connections. Returns whether anything moved.
     #[inline]
     pub(crate) fn turn(&self) -> bool {
         let mut worked = false;
@@ -303,7 +289,6 @@ impl Hosts {
         worked
     }
 
-    /// Wakes the hosts that went to sleep while the last frames were written.
     #[inline]
     pub(crate) fn announce(&self) {
         if self.is_written.replace(false) {
@@ -334,19 +319,18 @@ impl Hosts {
             waits
         };
         waiting.retain(still);
-        // The list keeps its memory, and gets the hosts that were lost meanwhile.
+        // Reuses the list's allocation, and adds hosts that were put on it meanwhile.
         waiting.append(&mut self.waiting.borrow_mut());
         self.waiting.replace(waiting);
         worked
     }
 
-    /// Whether frames wait for hosts.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.borrow().is_empty()
     }
 
-    /// Prepares the rings for a sleep. Returns `false` when a host has written, or made room.
+    /// Prepares the rings for a sleep. Returns `false` if a host has written or freed capacity.
     pub(crate) fn sleep(&self) -> bool {
         self.announce();
         let sleeps = |host: &Rc<Host>| {
@@ -356,7 +340,6 @@ impl Hosts {
         self.table.borrow().iter().flatten().all(sleeps)
     }
 
-    /// Ends the sleep of the rings: hosts need not wake the worker.
     pub(crate) fn wake(&self) {
         for host in self.table.borrow().iter().flatten() {
             if let Some(inbox) = host.inbox.borrow_mut().as_mut() {
@@ -365,8 +348,7 @@ impl Hosts {
         }
     }
 
-    /// Finds the host whose command a plugin answers, and frees the command's slot. `None` when no
-    /// such command is in flight.
+    /// Frees the slot of an answered command. Returns its host; `None` if it is not in flight.
     #[inline]
     pub(crate) fn vacate(&self, token: Token, dest_id: u64, place: usize) -> Option<Rc<Host>> {
         let host = self.by_channel(token.channel)?;
@@ -377,7 +359,6 @@ impl Hosts {
         self.moved.set(true);
     }
 
-    /// Whether the plugin that ran last moved something else than an answer.
     #[inline]
     pub(crate) fn take_moved(&self) -> bool {
         self.moved.get() && self.moved.replace(false)

@@ -1,7 +1,6 @@
-//! The way to a host: the ring that it shares with this worker, or UCX.
+//! Frames to a host, over the ring that it shares with this worker, or over UCX.
 //!
-//! A frame waits here until there is room. A host that reads nothing is given up when it leaves too
-//! many bytes unread: [`Outbox::unread`].
+//! Frames wait here for capacity. A host with too many [unread](Outbox::unread) bytes is closed.
 
 use std::collections::VecDeque;
 
@@ -13,15 +12,14 @@ use urom_wire::ring::{RingWriter, cells_of};
 
 #[derive(Debug)]
 pub(crate) enum Outbox {
-    /// The host has not made a ring and has given no address of UCX yet: frames are dropped.
+    /// The host has neither handed over a ring nor sent a UCX address: frames are dropped.
     Unknown,
     Ring(RingOutbox),
     Ucx(UcxOutbox),
 }
 
 impl Outbox {
-    /// Sends a frame. Returns whether frames wait for the host now. An error means that the host
-    /// cannot be reached.
+    /// Sends a frame. Returns whether frames are waiting; fails if the host is unreachable.
     #[inline(always)]
     pub(crate) fn send(&mut self, header: Header, body: &[u8]) -> Result<bool, Status> {
         match self {
@@ -31,7 +29,6 @@ impl Outbox {
         }
     }
 
-    /// Sends the frames that wait, as far as there is room. Returns whether some still wait.
     pub(crate) fn flush(&mut self) -> Result<bool, Status> {
         match self {
             Outbox::Ring(ring) => Ok(ring.flush()),
@@ -40,7 +37,6 @@ impl Outbox {
         }
     }
 
-    /// The bytes of frames that wait for the host.
     pub(crate) fn unread(&self) -> usize {
         match self {
             Outbox::Ring(ring) => ring.unread,
@@ -49,7 +45,6 @@ impl Outbox {
         }
     }
 
-    /// Wakes the host if it went to sleep while the last frames were written.
     #[inline]
     pub(crate) fn announce(&mut self) {
         if let Outbox::Ring(ring) = self {
@@ -57,8 +52,7 @@ impl Outbox {
         }
     }
 
-    /// Prepares for a sleep that ends when the host makes room. Returns `false` when there is
-    /// room already.
+    /// Prepares for a sleep until the host frees capacity. Returns `false` if it already has.
     pub(crate) fn wait_for_room(&mut self) -> bool {
         match self {
             Outbox::Ring(ring) => ring.waiting.is_empty() || ring.writer.wait_for_room(),
@@ -66,11 +60,11 @@ impl Outbox {
         }
     }
 
-    /// Begins to wait until UCX has sent everything to another machine.
+    /// Starts waiting until UCX has sent everything to another machine.
     pub(crate) fn flush_endpoint(&mut self) -> Option<Request<()>> {
         match self {
             Outbox::Ucx(ucx) => {
-                // One that cannot send has nothing to wait for.
+                // A failed endpoint does not have to wait.
                 let _ = ucx.send_open();
                 Some(ucx.endpoint.flush())
             }
@@ -78,8 +72,7 @@ impl Outbox {
         }
     }
 
-    /// Ends the connection at once. UCX finishes its sends by itself, and is done with all of them
-    /// when it is done with the last one, which is returned.
+    /// Ends the connection at once. UCX finishes its sends by itself; the last one is returned.
     pub(crate) fn close(self) -> Option<Request<Vec<u8>>> {
         match self {
             Outbox::Ucx(ucx) => ucx.close(),
@@ -88,19 +81,18 @@ impl Outbox {
     }
 }
 
-/// The bytes that a waiting frame takes besides its body: its place in the queue, and its
-/// allocation.
+/// Overhead in bytes of a waiting frame: its queue entry and its allocation.
 const PLACE: usize = 64;
 
-/// A ring, and the frames that found no room in it.
+/// A ring, and frames that did not fit.
 #[derive(Debug)]
 pub(crate) struct RingOutbox {
     writer: RingWriter,
     waiting: VecDeque<(Header, Box<[u8]>)>,
-    /// The cells of the first of them that were written.
+    /// Cells already written of the first waiting frame.
     written: usize,
     unread: usize,
-    /// The bell with which the host ends the worker's sleep.
+    /// The host's doorbell to end the worker's sleep.
     pub(super) bell: EventFd,
 }
 
@@ -143,16 +135,15 @@ impl RingOutbox {
     }
 }
 
-/// The number of messages that UCX may have unsent while the next one leaves before it is full.
-/// Each has a buffer of its own, however few frames it holds.
+/// With this many unsent UCX messages, the next message waits until it is full: each has its own
+/// buffer, however few frames it contains.
 const MOST_UNFILLED: usize = 8;
 
-/// An endpoint, the message that frames join, and the messages that UCX is sending.
 #[derive(Debug)]
 pub(crate) struct UcxOutbox {
     endpoint: Endpoint,
     envelope: Envelope,
-    /// Empty, or an envelope with frames behind it.
+    /// Empty, or an envelope and frames.
     open: Vec<u8>,
     sending: VecDeque<Request<Vec<u8>>>,
     unread: usize,
@@ -182,7 +173,7 @@ impl UcxOutbox {
                 Ok((result, mut message)) => {
                     self.unread -= message.capacity();
                     result?;
-                    // The next message takes its memory.
+                    // The next message reuses its memory.
                     if self.open.is_empty() {
                         message.clear();
                         self.open = message;

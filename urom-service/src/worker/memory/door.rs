@@ -1,11 +1,10 @@
-//! The door: a Unix socket where hosts hand over descriptors of their rings and their memory.
+//! The Unix socket where hosts hand over descriptors of their rings and memory.
 //!
-//! It is opened for the first host. With a folder for sockets it is a file there,
-//! which containers can share; otherwise it has an abstract name, which reaches as far as the
-//! network namespace does.
+//! It is opened for the first host. With a socket folder it is a file, which containers can share;
+//! otherwise it has an abstract name, valid in its network namespace.
 //!
-//! Any local user can connect to it. So a connection is accepted at once, and the backlog stays
-//! empty; if there are too many connections, the [`UnprovenSet`] closes one.
+//! Any local user can connect. Connections are accepted at once, so the backlog stays empty; the
+//! [`UnprovenSet`] closes excess connections.
 
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -22,10 +21,10 @@ use urom_wire::memory::{Handed, receive_handed};
 use crate::entrance::let_wait;
 use crate::unproven::{Owner, UNPROVEN, UnprovenSet};
 
-/// How long a visitor may take. Hosts take some microseconds.
+/// Time limit of a handover; hosts need some microseconds.
 pub(super) const LIMIT: Duration = Duration::from_secs(2);
 
-/// How long nobody is let in after the system had no descriptor left.
+/// Pause in accepting when the system is out of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -35,20 +34,18 @@ pub(crate) struct Door {
     is_file: bool,
 }
 
-/// Somebody at the door, with what was handed over.
 #[derive(Debug)]
 pub(crate) struct Handover {
     pub(crate) handed: Handed,
-    /// For the answer.
     pub(crate) stream: UnixStream,
 }
 
 impl Door {
-    /// Opens the door of a worker: a file of this name, or an abstract name.
+    /// Opens a worker's socket: a file of this name, or an abstract name.
     pub(crate) fn open(id: WorkerId, file: Option<&Path>) -> io::Result<Door> {
         let (address, is_file) = match file {
             Some(file) => {
-                // Of a worker with this id that was killed.
+                // Left by a killed worker with this id.
                 let _ = std::fs::remove_file(file);
                 (file.to_owned(), true)
             }
@@ -57,7 +54,7 @@ impl Door {
         let listener = UnixListener::bind(&address)?;
         let_wait(&listener);
         if is_file {
-            // Who may come here is for the folder to say.
+            // The folder controls access.
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&address, std::fs::Permissions::from_mode(0o666))?;
         }
@@ -68,7 +65,7 @@ impl Door {
         self.address.as_os_str().as_bytes().to_vec()
     }
 
-    /// Lets visitors in until this is dropped. Each is `said`.
+    /// Accepts handovers until this is dropped; `said` makes an event of each.
     pub(crate) async fn keep<E: Send + 'static>(
         self,
         events: mpsc::Sender<E>,
@@ -85,7 +82,7 @@ impl Door {
                 }
             };
             let Ok(peer) = stream.peer_cred() else { continue };
-            // A process of another namespace has the number 0, or none.
+            // A process of another namespace has number 0, or none.
             let (user, process) = (peer.uid(), peer.pid().unwrap_or_default());
             let mut place = places.enter(Owner::Process(user, process));
             let events = events.clone();

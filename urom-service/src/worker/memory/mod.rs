@@ -1,11 +1,11 @@
-//! Memory that hosts share with this worker. The engine of `urom-memory` checks and runs what
-//! plugins do with it; here is what the engine cannot have without a worker.
+//! Memory that hosts share with this worker. The engine of `urom-memory` checks and runs plugins'
+//! operations; this module adds the parts that need a worker.
 //!
-//! | file | holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `door` | the socket where a host hands descriptors over |
-//! | `shared` | the memories of all hosts: the choice of the path, and the end of a share |
-//! | `remote` | the path over the network: questions to a host's library by UCX |
+//! | `door` | the socket where hosts hand over descriptors |
+//! | `shared` | all hosts' memories: choice of the path, end of a share |
+//! | `remote` | the network path: requests to a host's library over UCX |
 
 pub(crate) mod door;
 pub(crate) mod remote;

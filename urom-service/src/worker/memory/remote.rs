@@ -1,8 +1,8 @@
-//! The path over the network: questions to hosts' libraries over UCX, for memory that this process
-//! cannot reach by itself.
+//! The network path: requests to hosts' libraries over UCX, for memory that this process cannot
+//! access itself.
 //!
-//! A host's library checks each question, moves the bytes and answers. What this side copies from
-//! and to are buffers of its own, so that nothing of a plugin is in UCX's hands when it ends.
+//! A host's library checks each request, moves the bytes and answers. This side copies through its
+//! own buffers, so that UCX does not use a plugin's memory after an operation's end.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -27,20 +27,19 @@ use urom_wire::ucx_context::Config;
 
 use self::host::Host;
 
-/// How often a turn has UCX move on at most: a host that sends without end holds nobody up.
+/// Limit of UCX progress calls in a turn, against hosts that send endlessly.
 const ROUNDS: usize = 16;
 
-/// The questions of a worker.
 #[derive(Debug)]
 pub(super) struct Remote {
     config: Config,
-    /// UCX, from the first host that needs it on.
+    /// Created for the first host that needs UCX.
     asker: OnceCell<Asker>,
-    /// By connection, as long as it lasts: what UCX has of one is made once.
+    /// By connection, while it lasts: its UCX state is created once.
     hosts: RefCell<HashMap<u64, Rc<Host>>>,
-    /// Whether [`turn`](Remote::turn) has something to do.
+    /// Whether [`turn`](Remote::turn) has work.
     is_busy: Cell<bool>,
-    /// Whether the worker ends: no operation starts any more.
+    /// Whether the worker ends: operations no longer start.
     is_shut: Cell<bool>,
 }
 
@@ -52,34 +51,30 @@ struct Asker {
 
 #[derive(Debug, Default)]
 struct Questions {
-    /// By number. No number is used twice, so a late answer ends no other operation.
+    /// By number. Numbers are unique, so a late answer cannot end another operation.
     waiting: FxHashMap<u64, Unanswered>,
     last_number: u64,
-    /// Questions that UCX is still sending, by the numbers of their operations.
+    /// Requests that UCX is still sending, by their operations' numbers.
     sends: Vec<(u64, Request<Vec<u8>>)>,
-    /// Hosts that were lost.
     lost: Vec<u64>,
-    /// Operations that have ended, whose plugins are to be told.
+    /// Ended operations whose plugins are not yet notified.
     ended: Vec<(NonNull<MemoryOperation>, DocaError)>,
 }
 
-/// An operation that waits for an answer.
 #[derive(Debug)]
 struct Unanswered {
     operation: NonNull<MemoryOperation>,
     host: Rc<Host>,
     region: Rc<Region>,
-    /// Where it begins in the region.
     offset: u64,
-    /// How many bytes are moved, and how many the question moves that is under way.
+    /// Bytes moved so far, and bytes of the current request.
     moved: u64,
     asked: u64,
 }
 
-/// The path to a host's memory by questions to its library.
 #[derive(Debug)]
 struct OverNetwork {
-    /// Not counted: operations that wait keep their regions, and so this.
+    /// Weak: waiting operations keep their regions, which keep this.
     remote: Weak<Remote>,
     host: Rc<Host>,
 }
@@ -113,14 +108,12 @@ impl Remote {
         }
     }
 
-    /// Whether [`turn`](Remote::turn) has something to do.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.is_busy.get()
     }
 
-    /// The path to the memory of a connection's host, whose library answers at `address`, and the
-    /// address of the worker that asks.
+    /// Opens the path to a host's memory. Also returns the requesting worker's address.
     pub(super) fn open_path(
         self: &Rc<Self>,
         dest_id: u64,
@@ -131,7 +124,6 @@ impl Remote {
         Ok((Box::new(OverNetwork { remote: Rc::downgrade(self), host }), self.address()?))
     }
 
-    /// The address of the worker that asks.
     fn address(&self) -> Result<Vec<u8>, Error> {
         let address = self.asker()?.worker.address().map_err(failed)?;
         Ok(address.as_bytes().to_vec())
@@ -145,11 +137,8 @@ impl Remote {
         Ok(self.asker.get_or_init(|| asker))
     }
 
-    /// Starts an operation, whose bytes are checked.
-    ///
     /// # Safety
-    /// The operation stays where it is until it has ended, and its `local` has as many bytes as it
-    /// moves.
+    /// The operation was checked. Until it ends, it stays in place, with all its bytes at `local`.
     unsafe fn start(
         &self,
         region: Rc<Region>,
@@ -169,8 +158,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Has UCX move on, and tells plugins of operations that have ended. Whether UCX has more to do
-    /// at once.
+    /// Progresses UCX, and notifies plugins of ended operations. Returns whether UCX has more work.
     #[cold]
     pub(super) fn turn(&self) -> bool {
         let Some(asker) = self.asker.get() else {
@@ -187,7 +175,7 @@ impl Remote {
             std::mem::take(&mut questions.ended)
         };
         for (operation, status) in ended {
-            // SAFETY: as `start` was promised, the operation is there until it has ended.
+            // SAFETY: by the contract of `start`, the operation is valid until it has ended.
             unsafe { end(operation, status) };
         }
         let questions = asker.questions.borrow();
@@ -196,7 +184,6 @@ impl Remote {
         has_more
     }
 
-    /// Ends the operations on a host's memory: it has left.
     pub(super) fn lose(&self, dest_id: u64) {
         let host = self.hosts.borrow_mut().remove(&dest_id);
         if let Some(endpoint) = host.and_then(|host| host.endpoint.take()) {
@@ -209,7 +196,7 @@ impl Remote {
         }
     }
 
-    /// Ends all operations, and lets none start: the worker ends.
+    /// Ends all operations and prevents new ones: the worker ends.
     pub(super) fn shut(&self) {
         self.is_shut.set(true);
         if let Some(asker) = self.asker.get() {
@@ -219,10 +206,10 @@ impl Remote {
     }
 }
 
-/// Tells a plugin how its operation ended.
+/// Reports an operation's result to its plugin.
 ///
 /// # Safety
-/// The operation is there, and its `done` is the plugin's function.
+/// The operation is valid, and its `done` is the plugin's function.
 unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
     // SAFETY: the caller's promise.
     let of_plugin = unsafe { operation.as_mut() };
@@ -235,7 +222,7 @@ unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
 
 fn failed(error: ucx::Error) -> Error {
     let hint = match error.status() {
-        // Of this machine's limits, which the error names.
+        // Limits of this machine, which the error names.
         Status::EXCEEDS_LIMIT | Status::NO_MEMORY | Status::IO_ERROR => "",
         _ => {
             "; it needs a transport that notices a lost peer, such as tcp: see UCX_TLS of host and \
@@ -253,7 +240,7 @@ impl Asker {
             config.iter().fold(builder, |builder, (name, value)| builder.config(*name, *value));
         let worker = builder.build()?.worker()?;
         let questions: Rc<RefCell<Questions>> = Rc::default();
-        // Not counted: operations that wait have endpoints of the worker, which has the handler.
+        // Weak: waiting operations hold endpoints of the worker, which holds the handler.
         let answered = Rc::downgrade(&questions);
         worker.set_am_handler(AM_ANSWER, move |message: Message<'_>| {
             if let Some(questions) = answered.upgrade() {
@@ -265,10 +252,9 @@ impl Asker {
 }
 
 impl Questions {
-    /// Sends the next question of an operation.
     fn ask(&mut self, number: u64) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
-        // SAFETY: it is there until it has ended.
+        // SAFETY: it is valid until it has ended.
         let operation = unsafe { waiting.operation.as_ref() };
         let moves = matches!(operation.action, MemoryAction::READ | MemoryAction::WRITE);
         let left = operation.len - waiting.moved;
@@ -281,7 +267,7 @@ impl Questions {
         };
         let mut bytes = vec![0; sent];
         if sent > 0 {
-            // SAFETY: the plugin's bytes, as many as the operation says.
+            // SAFETY: the plugin's bytes, as many as the operation has.
             unsafe { at.copy_to_nonoverlapping(bytes.as_mut_ptr(), sent) };
         }
         let ask = Ask {
@@ -301,7 +287,6 @@ impl Questions {
         }
     }
 
-    /// Ends the operations whose questions could not be sent.
     fn end_unsent(&mut self) {
         let is_done = |(_, sent): &mut (_, Request<Vec<u8>>)| sent.is_done();
         let done: Vec<_> = self.sends.extract_if(.., is_done).collect();
@@ -325,29 +310,29 @@ impl Questions {
         let of_host = |waiting: &&mut Unanswered| waiting.host.ticket == ticket;
         let Some(waiting) = self.waiting.get_mut(&number).filter(of_host) else { return };
         let status = DocaError(answer.status.get());
-        // SAFETY: it is there until it has ended.
+        // SAFETY: it is valid until it has ended.
         unsafe { waiting.operation.as_mut() }.result = answer.result.get();
         if status != DocaError::SUCCESS {
             return self.finish(number, status);
         }
         match data {
             Data::Eager(bytes) => self.moved(number, bytes),
-            // No host of this release answers so.
+            // Hosts of this release never answer like this.
             Data::Rendezvous(_) => self.finish(number, DocaError::IO_FAILED),
         }
     }
 
-    /// The question of an operation is answered, for a read with these bytes.
+    /// Handles the answer to a request; for a read, with these bytes.
     fn moved(&mut self, number: u64, bytes: &[u8]) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
-        // SAFETY: it is there until it has ended.
+        // SAFETY: it is valid until it has ended.
         let operation = unsafe { waiting.operation.as_ref() };
         if operation.action == MemoryAction::READ {
             if bytes.len() as u64 != waiting.asked {
                 return self.finish(number, DocaError::IO_FAILED);
             }
             let to = operation.local.wrapping_add(waiting.moved as usize);
-            // SAFETY: the plugin's place has room for all that the operation moves.
+            // SAFETY: the plugin's buffer has capacity for the whole operation.
             unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         }
         waiting.moved += waiting.asked;
@@ -363,7 +348,7 @@ impl Questions {
         }
     }
 
-    /// Ends the operations on the memory of some hosts.
+    /// Ends the operations on some hosts' memory.
     fn end_of(&mut self, is_theirs: impl Fn(&Host) -> bool, status: DocaError) {
         self.waiting.retain(|_, waiting| {
             let ends = is_theirs(&waiting.host);

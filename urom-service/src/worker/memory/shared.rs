@@ -1,4 +1,4 @@
-//! [`Memories`]: the memory that hosts share with this worker, its paths, and the end of a share.
+//! [`Memories`]: memory that hosts share with this worker, its paths, and the end of a share.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -20,32 +20,30 @@ use super::remote::Remote;
 use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::{LinkKey, ToControl};
 
-/// A host's offer of memory, with the descriptor or the process that came through the door.
+/// A host's offer of memory, with the descriptor or process from the socket.
 #[derive(Debug)]
 pub(crate) struct HandedOffer {
     pub(crate) offer: MemoryOffer,
     pub(crate) handed: Option<Handed>,
-    /// The ticket of the host's stream.
+    /// From the host's stream.
     pub(crate) ticket: u128,
 }
 
-/// Hosts' memory for the plugins of this worker. It stays on the data thread.
+/// Hosts' memory for this worker's plugins. It stays on the data thread.
 #[derive(Debug)]
 pub(crate) struct Memories {
     pub(crate) shares: Shares,
     remote: Rc<Remote>,
-    /// By connection. A word on the lease announces to the host that all copies have ended. The
-    /// lease closes with the last mapping.
+    /// By connection. A message on it reports the end of copies; it closes with the last mapping.
     leases: RefCell<FxHashMap<u64, Rc<OwnedFd>>>,
 }
 
-/// Dropped at the end of the last use of a memory. The host gets a message.
+/// Dropped at the end of a memory's last use; notifies the host.
 #[derive(Debug)]
 struct Farewell {
     share: u64,
     link: LinkKey,
     control: ControlHandle,
-    /// Of memory that is mapped.
     _lease: Option<Rc<OwnedFd>>,
 }
 
@@ -62,7 +60,7 @@ impl Memories {
         Memories { shares: Shares::new(|_| ()), remote, leases }
     }
 
-    /// Keeps the lease of a connection as long as memory of its host is used.
+    /// Keeps a connection's lease while memory of its host is used.
     pub(crate) fn lease(&self, dest_id: u64, lease: OwnedFd) {
         self.leases.borrow_mut().insert(dest_id, Rc::new(lease));
     }
@@ -92,8 +90,8 @@ impl Memories {
         }
     }
 
-    /// The path of a host's offer, or the next path that works, and the address for questions where
-    /// the path asks some.
+    /// Opens an offer's path, or the next that works, with the address for requests if it sends
+    /// any.
     fn open_path(
         &self,
         dest_id: u64,
@@ -118,7 +116,7 @@ impl Memories {
                 Ok((Box::new(mapped.map_err(why)?), Vec::new()))
             }
             MemoryPlace::Process => {
-                // Atomic operations need it.
+                // Atomic operations need the network path.
                 let network = network().ok();
                 let process = handed.and_then(|handed| handed.process);
                 match process.map(|process| Process::new(process, offered.address)) {
@@ -145,8 +143,7 @@ impl Memories {
         }
     }
 
-    /// Ends the shares of a connection that is over, or about to be: nothing but what is mapped is
-    /// used from now on.
+    /// Ends the shares of a connection: only mapped memory is used after this.
     pub(crate) fn close(&self, dest_id: u64) {
         self.shares.leave(dest_id);
         if let Some(lease) = self.leases.borrow_mut().remove(&dest_id) {
@@ -155,13 +152,11 @@ impl Memories {
         self.remote.lose(dest_id);
     }
 
-    /// Whether operations wait for answers of hosts.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.remote.is_busy()
     }
 
-    /// Looks for these answers. Whether there is more to do at once.
     #[cold]
     pub(crate) fn turn(&self) -> bool {
         self.remote.turn()

@@ -1,4 +1,4 @@
-//! A raw client: a host that speaks the private protocol, and can speak it wrongly.
+//! A raw client: a host that uses the private protocol directly, and can misuse it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -28,7 +28,6 @@ use super::uromd::Uromd;
 use super::way::{CHANNEL, hand_ring, over_ucx};
 pub(crate) use crate::compile::op;
 
-/// A host's stream to the daemon.
 pub(crate) struct Client {
     pub(crate) link: Link<DaemonToHost, HostToDaemon>,
     key: Option<Key>,
@@ -38,7 +37,6 @@ pub(crate) struct Client {
     last_request: u64,
 }
 
-/// Where a worker is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Started {
     pub(crate) id: u64,
@@ -46,31 +44,27 @@ pub(crate) struct Started {
     pub(crate) ticket: u128,
 }
 
-/// A worker with the first plugin, with an id of the daemon's choosing.
+/// A request for a worker with the first plugin and any id.
 pub(crate) fn any() -> StartWorker {
     StartWorker { id: u64::MAX, plugins: 1, gid: 0, env: None, cpus: None }
 }
 
-/// A daemon with the obedient plugin, and a host of it.
 pub(crate) fn served() -> (Uromd, Client) {
     served_with(&[])
 }
 
-/// The same with arguments for the daemon.
 pub(crate) fn served_with(args: &[&str]) -> (Uromd, Client) {
     let uromd = Uromd::obedient(args);
     let client = Client::connect(uromd.address);
     (uromd, client)
 }
 
-/// A daemon with these plugins, and a host of it.
 pub(crate) fn serving(plugins: &Plugins) -> (Uromd, Client) {
     let uromd = Uromd::start(plugins);
     let client = Client::connect(uromd.address);
     (uromd, client)
 }
 
-/// A daemon with the obedient plugin, and a host at a worker of it.
 pub(crate) fn attached(max_inflight: u32) -> (Uromd, Client, Connection) {
     let (uromd, mut client) = served();
     let host = client.attach(any(), max_inflight);
@@ -82,7 +76,6 @@ impl Client {
         Client::connect_with(address, None).unwrap()
     }
 
-    /// Connects and shows a key.
     pub(crate) fn connect_with(
         address: SocketAddr,
         key: Option<&Key>,
@@ -114,14 +107,12 @@ impl Client {
         }
     }
 
-    /// Asks for a worker without waiting.
     pub(crate) fn ask(&mut self, worker: StartWorker) -> u64 {
         self.last_request += 1;
         self.link.send(HostToDaemon::Start { request: self.last_request, worker });
         self.last_request
     }
 
-    /// The answer to the oldest request.
     pub(crate) fn answer(&self) -> (u64, Result<Started, Failure>) {
         match self.receive() {
             DaemonToHost::Started { request, id, address, ticket } => {
@@ -145,7 +136,6 @@ impl Client {
         }
     }
 
-    /// Asks for the description of a plugin.
     pub(crate) fn describe(&mut self, plugin: u64) -> Result<Vec<u8>, Failure> {
         self.link.send(HostToDaemon::Describe { request: 78, plugin });
         match self.receive() {
@@ -155,13 +145,12 @@ impl Client {
         }
     }
 
-    /// Starts a worker and attaches to it.
     pub(crate) fn attach(&mut self, worker: StartWorker, max_inflight: u32) -> Connection {
         let started = self.start(worker).unwrap();
         self.enter(started, max_inflight)
     }
 
-    /// The same as from another machine, over UCX.
+    /// Attaches over UCX, like a remote host.
     pub(crate) fn attach_from_afar(
         &mut self,
         worker: StartWorker,
@@ -172,14 +161,13 @@ impl Client {
         Connection::attach_as(started, key, max_inflight, 1 << 40, false).unwrap()
     }
 
-    /// Attaches to a worker that was started.
     pub(crate) fn enter(&self, started: Started, max_inflight: u32) -> Connection {
         let key = self.key.as_ref();
         Connection::attach_as(started, key, max_inflight, 1 << 40, true).unwrap()
     }
 }
 
-/// What the daemon says first to a host, and the stream.
+/// Opens a host's stream, and returns it with the daemon's first message.
 pub(crate) fn first_message(uromd: &Uromd) -> (Link<DaemonToHost, HostToDaemon>, DaemonToHost) {
     let link = Link::open(uromd.address, Hello::new(Role::Host), Role::Daemon, None, || {
         HostToDaemon::Ping
@@ -189,7 +177,6 @@ pub(crate) fn first_message(uromd: &Uromd) -> (Link<DaemonToHost, HostToDaemon>,
     (link, message)
 }
 
-/// A notification as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) slot: u16,
@@ -197,24 +184,19 @@ pub(crate) struct Note {
     pub(crate) payload: Option<Vec<u8>>,
 }
 
-/// A host's connection to a worker.
 pub(crate) struct Connection {
     pub(crate) link: Link<WorkerToHost, HostToWorker>,
     pub(crate) started: Started,
     pub(crate) max_message: u64,
-    /// The worker's UCX address.
     pub(crate) address: Vec<u8>,
-    /// The envelope of messages over UCX.
     pub(crate) envelope: Envelope,
     way: Way,
     notes: Rc<RefCell<VecDeque<Note>>>,
-    /// How many messages over UCX brought them.
+    /// Number of UCX messages that contained the notes.
     pub(crate) messages: Rc<RefCell<usize>>,
-    /// The worker's refusal, once it has come.
     refusal: RefCell<Option<Failure>>,
 }
 
-/// The way of the frames.
 enum Way {
     Ring(RefCell<Ring>, RingDescriptors),
     Ucx { endpoint: Endpoint, worker: Worker },
@@ -305,7 +287,7 @@ impl Connection {
         }
     }
 
-    /// Ends UCX, and leaves the stream.
+    /// Closes UCX, and keeps the stream.
     pub(crate) fn break_ucx(self) -> Link<WorkerToHost, HostToWorker> {
         if let Way::Ucx { endpoint, worker } = self.way {
             endpoint.close(CloseMode::Force);
@@ -314,7 +296,7 @@ impl Connection {
         self.link
     }
 
-    /// The ring's memory, and the bell that wakes the worker.
+    /// The ring's memory, and the worker's doorbell.
     pub(crate) fn ring(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
         let Way::Ring(_, descriptors) = &self.way else { panic!("a ring") };
         let [memory, bell, _] = descriptors.as_fds();
@@ -335,7 +317,7 @@ impl Connection {
         }
     }
 
-    /// Sends frames, as they are over UCX. Takes answers only as far as sending needs it.
+    /// Sends frames in UCX's format. Takes answers only as far as sending requires.
     pub(crate) fn send_bytes(&self, bytes: Vec<u8>) {
         match &self.way {
             Way::Ring(ring, _) => {
@@ -346,7 +328,7 @@ impl Connection {
                     while part < cells_of(body.len()) {
                         assert!(Instant::now() < deadline, "the worker reads nothing");
                         part = writer.write(header, body, part);
-                        // A worker that has thrown this host out does not read.
+                        // A worker that refused this host does not read.
                         if self.is_refused() {
                             return;
                         }
@@ -362,7 +344,6 @@ impl Connection {
         }
     }
 
-    /// One command as a frame.
     pub(crate) fn frame(&self, slot: u16, bit: u8, payload: &[u8]) -> Vec<u8> {
         bytes_of::command(slot, bit, payload)
     }
@@ -371,34 +352,28 @@ impl Connection {
         self.send_bytes(self.frame(slot, 0, payload));
     }
 
-    /// A command of the obedient plugin.
     pub(crate) fn ask(&self, slot: u16, op: u64, word: u64) {
         self.send(slot, &[op.to_le_bytes(), word.to_le_bytes()].concat());
     }
 
-    /// The next notification.
     pub(crate) fn note(&self) -> Note {
         self.progress_until(|| !self.notes.borrow().is_empty());
         self.notes.borrow_mut().pop_front().unwrap()
     }
 
-    /// How many notifications wait.
     pub(crate) fn waiting(&self) -> usize {
         self.notes.borrow().len()
     }
 
-    /// Sends a command and takes its notification.
     pub(crate) fn call(&self, op: u64, word: u64) -> Note {
         self.ask(0, op, word);
         self.note()
     }
 
-    /// The worker's process.
     pub(crate) fn pid(&self) -> u64 {
         u64::from_le_bytes(self.call(op::PID, 0).payload.unwrap().try_into().unwrap())
     }
 
-    /// Whether the worker has thrown this host out.
     pub(crate) fn is_refused(&self) -> bool {
         if self.refusal.borrow().is_some() {
             return true;
@@ -413,8 +388,7 @@ impl Connection {
         self.refusal.borrow().is_some()
     }
 
-    /// The reason why the worker threw this host out. What was sent may still have to leave, so UCX
-    /// goes on meanwhile.
+    /// Returns the worker's refusal. UCX is progressed meanwhile, for pending sends.
     pub(crate) fn refusal(&self) -> Failure {
         self.progress_until(|| self.is_refused());
         self.refusal.take().unwrap()

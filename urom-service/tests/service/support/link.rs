@@ -1,4 +1,4 @@
-//! A control stream as a blocking test sees it: a thread carries it, with heartbeats.
+//! A control stream for blocking tests: a thread carries it, with heartbeats.
 
 use std::marker::PhantomData;
 use std::net::SocketAddr;
@@ -30,7 +30,6 @@ where
     In: DeserializeOwned + Send + 'static,
     Out: Serialize + Send + 'static,
 {
-    /// Connects, greets, and shows the secret.
     pub(crate) fn open(
         address: SocketAddr,
         hello: Hello,
@@ -76,17 +75,15 @@ where
         let _ = self.outgoing.send(message);
     }
 
-    /// The next message.
     pub(crate) fn receive(&self) -> Result<In, StreamError> {
         self.incoming.recv_timeout(PATIENCE).expect("a message, or the end of the stream")
     }
 
-    /// The next message, if there is one already.
     pub(crate) fn try_receive(&self) -> Option<Result<In, StreamError>> {
         self.incoming.try_recv().ok()
     }
 
-    /// Waits for the end of the stream; what came before it.
+    /// Waits for the end of the stream; returns the messages before it.
     pub(crate) fn until_closed(&self) -> (Vec<In>, StreamError) {
         let mut before = Vec::new();
         loop {
@@ -97,7 +94,7 @@ where
         }
     }
 
-    /// Sends nothing more, not even heartbeats, without closing: as a process that was stopped.
+    /// Stops sending, including heartbeats, without closing, like a stopped process.
     pub(crate) fn fall_silent(&self) {
         self.silent.store(true, Ordering::Relaxed);
     }
@@ -132,7 +129,7 @@ async fn carry<In: DeserializeOwned, Out: Serialize>(
                 };
             if !is_silent.load(Ordering::Relaxed) && stream::send(&mut writer, &next).await.is_err()
             {
-                // The reader will say why.
+                // The reader reports the reason.
                 std::future::pending::<()>().await;
             }
         }

@@ -1,5 +1,4 @@
-//! What these tests share: plugins compiled from C, a `uromd` of one's own, and a raw client that
-//! speaks the service's private protocol directly.
+//! Test support: C plugins, private `uromd` processes, and a raw client of the private protocol.
 
 pub(crate) mod client;
 pub(crate) mod link;
@@ -9,11 +8,10 @@ pub(crate) mod way;
 
 use std::time::Duration;
 
-/// How long anything may take before a test gives up.
+/// Timeout of every step in a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether UCX reaches this machine's loopback device over TCP, on which a service of a test
-/// listens. UCX 1.20 does not: a test that takes it is left out there.
+/// Returns whether UCX reaches the loopback device of test services over TCP; 1.20 does not.
 pub(crate) fn is_reached_over_tcp() -> bool {
     let running = ucx::version();
     let reached = (running.major, running.minor) != (1, 20);

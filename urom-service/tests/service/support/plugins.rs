@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::compile::compile;
 
-/// A directory for `UROM_PLUGIN_PATH`.
 pub(crate) struct Plugins {
     directory: tempfile::TempDir,
 }
@@ -14,7 +13,6 @@ impl Plugins {
         Plugins { directory: tempfile::tempdir().unwrap() }
     }
 
-    /// A directory with one obedient plugin.
     pub(crate) fn obedient() -> Plugins {
         let plugins = Plugins::new();
         plugins.add_obedient("obedient", &[]);
@@ -25,17 +23,14 @@ impl Plugins {
         self.directory.path()
     }
 
-    /// Compiles `tests/plugins/obedient.c` under a name.
     pub(crate) fn add_obedient(&self, name: &str, flags: &[&str]) -> PathBuf {
         compile(self.path(), name, Path::new("obedient.c"), flags)
     }
 
-    /// Compiles a C text that may include `plugin.h`.
     pub(crate) fn add_source(&self, name: &str, text: &str) -> PathBuf {
         self.add_with(name, text, &[])
     }
 
-    /// The same, linked with a library.
     pub(crate) fn add_linked(&self, name: &str, text: &str, library: &Path) -> PathBuf {
         self.add_with(name, text, &["-Wl,--no-as-needed", library.to_str().unwrap()])
     }

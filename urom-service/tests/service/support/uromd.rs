@@ -1,4 +1,4 @@
-//! A `uromd` of one's own.
+//! A private `uromd` process.
 
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::net::SocketAddr;
@@ -17,7 +17,6 @@ pub(crate) struct Uromd {
     process: TestDaemon,
     pub(crate) address: SocketAddr,
     log: Arc<Log>,
-    /// Kept for as long as the daemon runs.
     _plugins: Option<Plugins>,
 }
 
@@ -31,8 +30,7 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_uromd"))
 }
 
-/// Keeps what is open here, but for the standard streams, from the program that this process
-/// becomes.
+/// Sets close-on-exec on all descriptors except the standard streams.
 fn close_at_exec() -> io::Result<()> {
     const FIRST: u32 = 3;
     let flags = i32::try_from(libc::CLOSE_RANGE_CLOEXEC).map_err(|_| io::ErrorKind::Other)?;
@@ -48,7 +46,6 @@ impl Uromd {
         Uromd::start_with(&[plugins.path().to_str().unwrap()], &[])
     }
 
-    /// Starts a daemon with the obedient plugin and these arguments.
     pub(crate) fn obedient(args: &[&str]) -> Uromd {
         let plugins = Plugins::obedient();
         let mut uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], args);
@@ -56,31 +53,28 @@ impl Uromd {
         uromd
     }
 
-    /// Starts a daemon with these directories and arguments, on a free port of the loopback
-    /// address.
+    /// Starts a daemon with these directories and arguments, on a free loopback port.
     pub(crate) fn start_with(directories: &[&str], args: &[&str]) -> Uromd {
         Uromd::start_at("127.0.0.1:0", directories, args)
     }
 
-    /// The same on an address.
     pub(crate) fn start_at(listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
         Uromd::start_as(command(), listen, directories, args)
     }
 
-    /// The same with variables in its environment, and no arguments.
     pub(crate) fn start_with_env(variables: &[(&str, String)], directories: &[&str]) -> Uromd {
         let mut command = command();
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         Uromd::start_as(command, "127.0.0.1:0", directories, &[])
     }
 
-    /// The same with what `ulimit` of a shell sets for it.
+    /// Starts a daemon with a shell's `ulimit`.
     pub(crate) fn start_limited(ulimit: &str, directories: &[&str], args: &[&str]) -> Uromd {
         let script = format!("ulimit {ulimit} && exec \"$0\" \"$@\"");
         Uromd::start_behind(&["sh", "-c", &script], directories, args)
     }
 
-    /// The same as the last arguments of a program, which becomes it.
+    /// Starts a daemon through another program, which execs the last arguments.
     pub(crate) fn start_behind(words: &[&str], directories: &[&str], args: &[&str]) -> Uromd {
         let mut program = Command::new(words[0]);
         program.args(&words[1..]).arg(command().get_program());
@@ -90,8 +84,7 @@ impl Uromd {
     fn start_as(mut command: Command, listen: &str, directories: &[&str], args: &[&str]) -> Uromd {
         command.env_remove("UROM_KEY_FILE").args(["-l", "60"]).args(args).stderr(Stdio::piped());
         // UCX in this process, where other tests run, leaves its sockets to children.
-        // SAFETY: between fork and exec the closure makes one plain system call, takes no lock and
-        // allocates nothing.
+        // SAFETY: after the fork, the closure makes one system call, without locks or allocations.
         unsafe { command.pre_exec(close_at_exec) };
         let log = Arc::new(Log::default());
         let collected = Arc::clone(&log);
@@ -103,12 +96,10 @@ impl Uromd {
         Uromd { address: process.address.parse().unwrap(), process, log, _plugins: None }
     }
 
-    /// Waits for a line of the log that holds all of `parts`.
     pub(crate) fn logged(&self, parts: &[&str]) -> String {
         self.nth_logged(1, parts)
     }
 
-    /// Waits for so many lines of the log that hold `part`.
     pub(crate) fn logged_times(&self, count: usize, part: &str) {
         self.nth_logged(count, &[part]);
     }
@@ -127,12 +118,10 @@ impl Uromd {
         }
     }
 
-    /// How many lines so far hold `part`.
     pub(crate) fn lines_with(&self, part: &str) -> usize {
         self.lines_with_all(&[part])
     }
 
-    /// How many lines so far hold all of `parts`.
     pub(crate) fn lines_with_all(&self, parts: &[&str]) -> usize {
         let holds = |line: &&String| parts.iter().all(|part| line.contains(part));
         self.log.lines.lock().unwrap().iter().filter(holds).count()
@@ -146,13 +135,11 @@ impl Uromd {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits for its end.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         wait(&mut self.process.child)
     }
 }
 
-/// Waits for the end of a `uromd`.
 pub(crate) fn wait(child: &mut Child) -> ExitStatus {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -164,7 +151,6 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// A pipe that takes no more, and its other end.
 pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     let (read, mut write) = io::pipe().unwrap();
     rustix::io::ioctl_fionbio(&write, true).unwrap();
@@ -173,14 +159,13 @@ pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     (read, write)
 }
 
-/// Waits until a process is gone.
 pub(crate) fn wait_gone(pid: u64) {
     let deadline = Instant::now() + PATIENCE;
     let stat = format!("/proc/{pid}/stat");
     loop {
         match std::fs::read_to_string(&stat) {
             Err(_) => return,
-            // A zombie is gone; only its parent has not looked.
+            // A zombie counts as gone; only its parent has not reaped it.
             Ok(text)
                 if text.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z') =>
             {

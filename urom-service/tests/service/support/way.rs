@@ -1,4 +1,4 @@
-//! The ways of frames between a worker and a host that speaks the private protocol itself.
+//! The paths of frames between a worker and a raw client.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -18,10 +18,9 @@ use urom_wire::ucx_context::context;
 use super::PATIENCE;
 use super::link::Link;
 
-/// The host's channel.
 pub(crate) const CHANNEL: u16 = 0x4711;
 
-/// Hands a new ring over at the worker's door.
+/// Hands over a new ring at the worker's socket.
 pub(crate) fn hand_ring(ticket: u128, door: DoorAddress) -> (Ring, RingDescriptors) {
     let (ring, descriptors) = ring::create(&EventFd::new().unwrap(), 1 << 24).unwrap();
     let door = PathBuf::from(OsString::from_vec(door.address));
@@ -31,7 +30,7 @@ pub(crate) fn hand_ring(ticket: u128, door: DoorAddress) -> (Ring, RingDescripto
     (ring, descriptors)
 }
 
-/// Connects over UCX to a worker's address and channel. `take` gets the messages with answers.
+/// Connects over UCX to a worker's address and channel. `take` receives messages with answers.
 pub(crate) fn over_ucx(
     link: &Link<WorkerToHost, HostToWorker>,
     (address, channel): (&[u8], u16),

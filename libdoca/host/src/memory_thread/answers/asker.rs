@@ -1,5 +1,4 @@
-//! What the memory thread has of one stream: the worker that asks, what it may ask about, and where
-//! it has memory sent to.
+//! The memory thread's state of one stream: its worker, shared memory and send receivers.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,30 +8,28 @@ use urom_abi::DocaError;
 
 use super::Served;
 
-/// How many receivers of sends are remembered for a stream. Those that no send goes to are
-/// forgotten when there are more.
+/// Maximum remembered receivers per stream. More than this evicts idle receivers.
 pub(super) const MOST_RECEIVERS: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Asker {
     pub(super) endpoint: Option<Endpoint>,
-    /// Where the worker is; empty as long as that is not known.
+    /// The worker's UCX address; empty while unknown.
     pub(super) address: Vec<u8>,
     /// Whether it asked since the last [`EVERY`](urom_wire::remote::EVERY).
     pub(super) has_asked: bool,
-    /// By the numbers of their shares.
+    /// By share number.
     pub(super) memories: HashMap<u64, Rc<Served>>,
-    /// Receivers of sends, by their addresses.
+    /// By UCX address.
     pub(super) receivers: HashMap<Vec<u8>, Receiver>,
 }
 
-/// Where a worker has memory sent to.
 pub(super) struct Receiver {
     pub(super) endpoint: Endpoint,
     pub(super) claim: Claim,
 }
 
-/// Each send to a receiver has a copy of its claim.
+/// Cloned by each send to a receiver.
 pub(super) type Claim = Rc<()>;
 
 impl Receiver {
@@ -42,12 +39,10 @@ impl Receiver {
 }
 
 impl Asker {
-    /// Whether the worker can be answered.
     pub(super) fn is_connected(&self) -> bool {
         self.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed())
     }
 
-    /// The receiver of a send.
     pub(super) fn receiver(
         &mut self,
         worker: &Worker,
@@ -55,7 +50,7 @@ impl Asker {
     ) -> Result<&Receiver, DocaError> {
         let known = self.receivers.get(address);
         if known.is_none_or(|known| known.endpoint.is_failed()) {
-            // SAFETY: from a worker that this host uses, which it trusts with its memory.
+            // SAFETY: from an attached worker, which this host trusts with its memory.
             let parsed = unsafe { WorkerAddress::from_bytes(address) };
             let endpoint = parsed.and_then(|parsed| worker.endpoint().connect(&parsed));
             let endpoint = endpoint.map_err(|error| {
@@ -63,7 +58,7 @@ impl Asker {
                 DocaError::DRIVER
             })?;
             if self.receivers.len() >= MOST_RECEIVERS {
-                // A send that is under way would hold up the close until its receiver takes it.
+                // A pending send would delay the close until its receiver takes it.
                 let idle = self.receivers.extract_if(|_, receiver| receiver.is_idle());
                 idle.for_each(|(_, receiver)| receiver.endpoint.close(CloseMode::Flush));
             }
@@ -73,15 +68,14 @@ impl Asker {
         self.receivers.get(address).ok_or(DocaError::DRIVER)
     }
 
-    /// Ends the connections. A receiver may never take what is announced to it, and nobody waits
-    /// for that any more.
+    /// Closes the connections. Busy receivers are closed by force: they may never take their data.
     pub(super) fn close(&mut self) {
         for (_, receiver) in self.receivers.drain() {
             let mode = if receiver.is_idle() { CloseMode::Flush } else { CloseMode::Force };
             receiver.endpoint.close(mode);
         }
         if let Some(endpoint) = self.endpoint.take() {
-            // What is on the way to the worker ends with it.
+            // Pending messages to the worker are lost.
             endpoint.close(CloseMode::Force);
         }
     }

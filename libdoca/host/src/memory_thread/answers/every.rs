@@ -1,7 +1,5 @@
-//! Connections to workers that fail, and the one answer to all questions that are then without one.
-//!
-//! A worker's own connection need not have failed with this side's, so it would wait for ever. It
-//! is told until that worked, or its stream is left.
+//! Failed connections to workers, and the single answer to all questions lost with them. A worker
+//! may not notice the failure, so the answer is repeated until it succeeds or the stream ends.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -13,30 +11,29 @@ use urom_wire::remote::{AM_ANSWER, EVERY};
 
 use super::{Answers, Questions, answer};
 
-/// The time between two tries to reach a worker, which may be gone, is from this ...
+/// Initial delay between attempts to reach a worker.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// ... to this long. It doubles, because UCX logs each.
+/// Maximum delay. It doubles, because UCX logs each attempt.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// An answer to all questions that a worker is owed.
 #[derive(Default)]
 pub(super) struct Every {
-    /// The last try, and how long the pause after it is.
+    /// Time of the last attempt and the delay after it.
     tried: Option<(Instant, Duration)>,
-    /// There while UCX is at it.
+    /// `Some` while UCX is sending.
     sent: Option<Request<()>>,
 }
 
 impl Questions {
-    /// A question of this stream has no answer, or perhaps none: that is said by an answer to all.
+    /// Schedules the answer to all questions of a stream.
     pub(super) fn owe(&mut self, ticket: u128) {
         if self.askers.contains_key(&ticket) {
-            // One that is under way may be on a connection that has failed meanwhile.
+            // A pending answer may be on a connection that failed meanwhile.
             self.owed.entry(ticket).or_default().sent = None;
         }
     }
 
-    /// Notes whose connections have failed. A worker that asked nothing lost no answer.
+    /// Records failed connections. A worker without questions has not lost an answer.
     fn note_lost(&mut self) {
         for ticket in std::mem::take(&mut self.lost) {
             let asker = self.askers.get(&ticket);
@@ -48,7 +45,6 @@ impl Questions {
 }
 
 impl Answers {
-    /// An endpoint for the answers of a stream.
     pub(super) fn open(&self, ticket: u128, address: &[u8]) -> ucx::Result<Endpoint> {
         let desk = Rc::downgrade(&self.desk);
         let lost = move |_| {
@@ -56,13 +52,12 @@ impl Answers {
                 desk.borrow_mut().lost.push(ticket);
             }
         };
-        // SAFETY: from a worker that this host uses, which it trusts with its memory.
+        // SAFETY: from an attached worker, which this host trusts with its memory.
         let address = unsafe { WorkerAddress::from_bytes(address) }?;
         self.worker.endpoint().on_error(lost).connect(&address)
     }
 
-    /// Tells workers that questions of theirs have no answer, over new connections where the old
-    /// ones have failed.
+    /// Sends the owed answers, over new connections if necessary.
     pub(super) fn tell_all(&self) {
         let mut desk = self.desk.borrow_mut();
         desk.note_lost();
@@ -98,7 +93,7 @@ impl Answers {
         });
     }
 
-    /// How long until a worker is to be told again, or has waited long enough; nothing if none is.
+    /// Returns the time until the next attempt or timeout, if any.
     pub(in super::super) fn pause(&self) -> Option<Duration> {
         let (desk, now) = (self.desk.borrow(), Instant::now());
         let is_known = |ticket| desk.askers.get(ticket).is_some_and(|it| !it.address.is_empty());
@@ -113,7 +108,6 @@ impl Every {
         self.tried.map(|(tried, _)| tried)
     }
 
-    /// How long until the next try.
     fn wait(&self, now: Instant) -> Duration {
         let next =
             |(tried, pause): (Instant, Duration)| (tried + pause).saturating_duration_since(now);

@@ -1,4 +1,4 @@
-//! Questions of workers and of anybody to the memory thread.
+//! Valid and forged questions to the memory thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,25 +13,23 @@ use crate::fuzzing::until;
 
 const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
 
-/// Longer than one question may move.
+/// Longer than the limit of one question.
 const LEN: usize = (MOST_MOVED + 100) as usize;
 
-/// For answers, which are as long as what is read, and what UCX keeps of them.
+/// For answers, as long as the data read, and UCX's buffers.
 const MEMORY: usize = 8 << 20;
 
-/// Each memory's permissions, by its share.
 const SHARES: [Access; 3] =
     [Access::PCI_READ_WRITE, Access::PCI_READ_ONLY, Access::LOCAL_READ_WRITE];
 
-/// Numbers that are not, or almost, right.
+/// Wrong or borderline numbers.
 const ODD: [u64; 8] =
     [0, 1, 8, LEN as u64 - 8, LEN as u64, LEN as u64 + 1, MOST_MOVED + 1, u64::MAX];
 
-/// A program of questions. Each gets the answer that a model of the memory predicts, or, without a
-/// ticket, none, and the memory is what the model's is.
+/// Runs a program of questions. Answers and memory must match a model; invalid tickets are ignored.
 pub fn memory_questions(input: &[u8]) {
     thread_local! {
-        // Setting UCX up takes a thousand times as long as an input.
+        // UCX's setup takes a thousand times as long as an input.
         static RIG: RefCell<Rig> = RefCell::new(Rig::new());
     }
     RIG.with_borrow_mut(|rig| {
@@ -45,7 +43,6 @@ pub fn memory_questions(input: &[u8]) {
     });
 }
 
-/// Messages that came, with their data.
 type Heard = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
 
 struct Rig {
@@ -153,7 +150,6 @@ impl Rig {
         }
     }
 
-    /// What is no question of a worker of this release.
     fn other(&mut self, step: u8, program: &mut Program<'_>) {
         match step % 4 {
             0 => {
@@ -162,7 +158,7 @@ impl Rig {
                     self.answers.desk.borrow_mut().asked(header, Data::Eager(data));
                 }
             }
-            // It knows a worker already, and this is none.
+            // It already has a worker, and these bytes are not a valid address.
             1 => self.answers.connect(TICKETS[0], program.bytes()),
             2 => {
                 let share = usize::from(program.small() % 3);
@@ -177,8 +173,7 @@ impl Rig {
         }
     }
 
-    /// Has the counter that a question waits for meet its condition, as its host would by a store;
-    /// nothing if no counter does.
+    /// Stores a value that meets a wait's condition, like the host. `None` for other questions.
     fn meet(&mut self, ask: &Ask) -> Option<u64> {
         let (mask, value) = (ask.operand.get(), ask.compare.get());
         let condition = Condition::of(ask.action(), mask, value)?;
@@ -186,13 +181,12 @@ impl Rig {
         let (share, at) = (ask.share.get() as usize, ask.offset.get() as usize);
         self.models[share][at..][..8].copy_from_slice(&met.to_ne_bytes());
         let word = self.memories[share].as_mut_ptr().wrapping_add(at / 8);
-        // SAFETY: one of the numbers, which only atomics use at this moment.
+        // SAFETY: the word is in the memory, and only atomics use it at this moment.
         unsafe { AtomicU64::from_ptr(word) }.store(met, Ordering::Release);
         Some(met)
     }
 
-    /// The result, nothing if the question waits, or why there is none; changes the model as the
-    /// memory is to be changed.
+    /// Predicts the result (`None` if the question waits) and updates the model.
     fn predict(&mut self, ask: &Ask, data: &[u8]) -> Result<Option<(u64, Vec<u8>)>, DocaError> {
         let (offset, len) = (ask.offset.get(), ask.len.get());
         let share = ask.share.get() as usize;
@@ -223,7 +217,7 @@ impl Rig {
                 place.copy_from_slice(data);
                 return Ok(Some((0, Vec::new())));
             }
-            // No fuzzer finds the address of a UCX worker.
+            // A fuzzer does not find a UCX worker's address.
             MemoryAction::TAG_SEND => return Err(DocaError::DRIVER),
             MemoryAction::READ | MemoryAction::WRITE => return Err(DocaError::INVALID_VALUE),
             _ => {}
@@ -248,7 +242,7 @@ impl Rig {
     fn compare(&mut self) {
         assert!(self.heard.borrow().is_empty(), "an answer to nobody");
         for (memory, model) in self.memories.iter_mut().zip(&self.models) {
-            // SAFETY: numbers are bytes, and nobody else uses them at this moment.
+            // SAFETY: numbers are valid bytes, and other threads do not use them now.
             let bytes = unsafe {
                 std::slice::from_raw_parts(memory.as_ptr().cast::<u8>(), size_of_val(&**memory))
             };
@@ -263,7 +257,7 @@ pub(crate) fn seeds() -> Seeds {
         [&[step], &numbers[..], &[data.len() as u8], data].concat()
     };
     let each = (0..8).flat_map(|action| ask(action, [8, 0, 8, 5, 0], b"eight by")).collect();
-    // A load, waits that are met and some that are not, and an action that nobody knows.
+    // A load, waits (met and unmet) and an unknown action.
     let wait = |which: u8, operand: u8, compare: u8| {
         [&[6, which][..], &[8, 1, 8, operand, compare], &[0]].concat()
     };
@@ -275,7 +269,7 @@ pub(crate) fn seeds() -> Seeds {
     let long = [ask(0b0001_0000, [0, 0, 6, 0, 0], b""), ask(1, [0, 0, 200, 0, 0], &[3; 200])];
     let strangers = [ask(0x80, [0, 0, 8, 0, 0], b""), ask(0xC1, [0, 0, 1, 0, 0], b"x")];
     let others = [&[0xF0, 3, 1, 2, 3, 1, 9][..], &[0xF1, 2, 5, 5], &[0xF2, 1], &[0xF3, 4]];
-    // Of its owner alone, of no share, at no aligned place, and of no word's length.
+    // Private, unknown share, misaligned, and not a word long.
     let places = [[8, 2, 8], [8, 3, 8], [4, 0, 8], [8, 0, 4]];
     let refused = places.into_iter().flat_map(|[offset, share, len]| {
         let moves =

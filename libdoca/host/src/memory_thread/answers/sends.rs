@@ -1,4 +1,4 @@
-//! Memory that UCX is sending, to workers and for them.
+//! Memory that UCX is sending, to and for workers.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -9,23 +9,21 @@ use urom_abi::DocaError;
 use super::asker::Claim;
 use super::{Questions, Served};
 
-/// A send that UCX is at, and the question that it is for.
 pub(super) struct Send {
     pub(super) ticket: u128,
     pub(super) number: u64,
     pub(super) sent: Request<Outside<Rc<Served>>>,
-    /// The receiver's; none for the answer to a read, which is itself what is sent.
+    /// The receiver's; `None` for the answer to a read.
     pub(super) claim: Option<Claim>,
 }
 
-/// The worker for sends.
 pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
     if let Some(sender) = place.get() {
         return Ok(sender);
     }
     let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
-    // Receivers have queues in shared memory of all sizes. Over TCP, UCX has room for 64 KiB unless
-    // it is told otherwise, and writes past it if the sender's pieces are longer.
+    // Without shared memory: its queues differ in size. By default UCX has 64 KiB for a TCP
+    // segment, and longer segments overflow it.
     let builder = builder.without_shared_memory().config("TCP_TX_SEG_SIZE", "64K");
     let context = builder.config("TCP_RX_SEG_SIZE", "512K").build();
     let sender = context.and_then(|context| context.worker()).map_err(|error| {
@@ -36,7 +34,7 @@ pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
 }
 
 impl Questions {
-    /// Looks what UCX is done with, and answers for the sends among that. Whether there was any.
+    /// Answers completed sends. Returns whether anything completed.
     pub(super) fn finish(&mut self) -> bool {
         let unheard = self.unheard.extract_if(.., |(_, answer)| answer.is_done());
         let unheard: Vec<(u128, Request<()>)> = unheard.collect();

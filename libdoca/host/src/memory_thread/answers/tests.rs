@@ -1,5 +1,4 @@
-//! Questions that the memory thread answers, one by one. The model in `fuzzing.rs`, over its seeds,
-//! has the answers and refusals of all actions.
+//! Single questions to the memory thread. `fuzzing.rs` tests all actions by a model.
 
 mod connections;
 mod sends;
@@ -25,10 +24,8 @@ const TICKET: u128 = 77 << 64;
 const SHARE: u64 = 5;
 const LEN: u64 = 4096;
 
-/// Messages that came, with their data.
 type Heard = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
 
-/// The answers, a worker that asks, and some memory: numbers from 0 on.
 struct Asked {
     answers: Answers,
     worker: Worker,
@@ -47,7 +44,7 @@ impl Asked {
         asked
     }
 
-    /// The answers do not know where the worker is.
+    /// A worker whose address is unknown to the answers.
     fn unknown(access: Access) -> Asked {
         let (mut answers, address) = Answers::new(Waker::noop().clone()).unwrap();
         let worker = context().build().unwrap().worker().unwrap();
@@ -76,17 +73,15 @@ impl Asked {
         self.answers.connect(TICKET, self.worker.address().unwrap().as_bytes());
     }
 
-    /// Shares memory that is read only.
     fn serve(&mut self, share: u64, address: *const u8, len: u64) {
         let (address, access) = (address.expose_provenance() as u64, Access::PCI_READ_ONLY.bits());
         self.answers.serve(Served { ticket: TICKET, share, address, len, access });
     }
 
-    /// Shares memory that is not there. The kernel refuses to send it, and UCX gives up the
-    /// connection.
+    /// Shares unmapped memory. The kernel refuses to send it, and UCX closes the connection.
     fn serve_gone(&mut self, share: u64) {
         let (len, none) = (MOST_MOVED as usize, ProtFlags::empty());
-        // SAFETY: a new mapping at a place of the kernel's choice.
+        // SAFETY: a new mapping at an address of the kernel's choice.
         let gone = unsafe { mmap_anonymous(ptr::null_mut(), len, none, MapFlags::PRIVATE) };
         self.serve(share, gone.unwrap().cast(), MOST_MOVED);
     }
@@ -95,14 +90,12 @@ impl Asked {
         self.answers.desk.borrow().askers[&TICKET].is_connected()
     }
 
-    /// Where the answers believe that the worker is.
     fn replace_address(&self, address: &[u8]) -> Vec<u8> {
         let mut desk = self.answers.desk.borrow_mut();
         let asker = desk.askers.get_mut(&TICKET).unwrap();
         std::mem::replace(&mut asker.address, address.to_vec())
     }
 
-    /// Waits for the answer to all questions.
     fn until_every(&mut self) {
         self.until(|asked| !asked.heard.borrow().is_empty());
         let (answer, _) = self.heard.borrow_mut().remove(0);
@@ -110,8 +103,7 @@ impl Asked {
         assert_eq!(DocaError(answer.status.get()), DocaError::CONNECTION_RESET);
     }
 
-    /// Asks until there is such an answer, over another connection if that of the answers was this
-    /// one and has failed.
+    /// Repeats a question until this answer arrives, over a new connection if the old one failed.
     fn ask_until(&mut self, ask: &Ask, number: u64, status: DocaError) {
         let address = self.answers.worker.address().unwrap();
         let is_it =
@@ -139,7 +131,6 @@ impl Asked {
         }
     }
 
-    /// The answer to a question.
     fn ask(&mut self, ask: Ask, data: &[u8]) -> Result<(u64, Vec<u8>), DocaError> {
         self.send(&ask, data);
         self.until(|asked| !asked.heard.borrow().is_empty());
@@ -150,7 +141,7 @@ impl Asked {
     }
 
     fn word(&self, index: usize) -> u64 {
-        // SAFETY: one of its numbers, written by nobody at this moment.
+        // SAFETY: one of its numbers, not written at this moment.
         unsafe { self.memory.as_ptr().wrapping_add(index).read_volatile() }
     }
 }
@@ -190,7 +181,7 @@ fn who_has_no_ticket_hears_nothing() {
     for header in [&[][..], &[7; 3], &[0xFF; size_of::<Ask>() - 1], &[0xFF; size_of::<Ask>() + 1]] {
         asked.endpoint.am_send_with(AM_ASK, header, vec![1; 40], flags).detach();
     }
-    // It arrives after them, and is the only one with an answer.
+    // It arrives last and is the only question with an answer.
     assert!(asked.ask(question(READ, 0, 8), b"").unwrap().1 == [0; 8]);
 }
 
@@ -211,7 +202,6 @@ fn what_is_forgotten_is_not_found_and_a_stream_that_is_over_hears_nothing() {
     assert_eq!(asked.ask(question(READ, 0, 8), b""), Err(DocaError::NOT_FOUND));
     asked.answers.leave(TICKET, done);
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    // The endpoint to the one that asks is closed, and nothing is left of the stream.
     let desk = asked.answers.desk.borrow();
     assert!(desk.askers.is_empty() && desk.left.is_empty() && desk.leaving.is_empty());
 }

@@ -1,5 +1,5 @@
-//! Questions that wait for a counter: they are answered when it meets their condition, or after a
-//! second with what it is then. So one that nobody waits for any more is not kept for long.
+//! Questions that wait for a counter. Each is answered when its condition is met, or after a second
+//! with the current value, so abandoned questions do not accumulate.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,20 +14,19 @@ use urom_wire::remote::Ask;
 
 use super::{Questions, Served};
 
-/// How long a question waits.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// How many questions of a stream wait at a time. Others are answered at once.
+/// Maximum waits per stream. Further questions are answered at once.
 pub(super) const MOST_WAITS: usize = 1024;
 
 pub(super) struct Waits {
-    /// The one that has waited longest is first.
+    /// Oldest first.
     waiting: Vec<Wait>,
     bell: Arc<DueBell>,
 }
 
 struct Wait {
-    /// First, so that it ends before the memory may.
+    /// The first field, so that it drops before the memory.
     watch: Watch,
     ticket: u128,
     number: u64,
@@ -37,7 +36,7 @@ struct Wait {
     served: Rc<Served>,
 }
 
-/// Rings when a counter has met its condition.
+/// Wakes the thread when a counter has met its condition.
 struct DueBell {
     was_rung: AtomicBool,
     thread: Waker,
@@ -57,12 +56,11 @@ impl DueBell {
 }
 
 impl Waits {
-    /// None. `thread` is called, on any thread, when there is an answer.
+    /// `thread` is called, on any thread, when there is an answer.
     pub(super) fn new(thread: Waker) -> Waits {
         Waits { waiting: Vec::new(), bell: Arc::new(DueBell { was_rung: false.into(), thread }) }
     }
 
-    /// Drops the questions of a stream, or those about one of its memories: nobody hears answers.
     pub(super) fn forget(&mut self, ticket: u128, share: Option<u64>) {
         let is_meant =
             |it: &Wait| it.ticket == ticket && share.is_none_or(|share| share == it.served.share);
@@ -74,14 +72,12 @@ impl Waits {
         self.waiting.len()
     }
 
-    /// How long until a question has waited long enough; nothing if none waits.
     pub(super) fn pause(&self) -> Option<Duration> {
         Some(self.waiting.first()?.until.saturating_duration_since(Instant::now()))
     }
 }
 
 impl Wait {
-    /// The answer, if it is due.
     fn found(&self, now: Instant) -> Option<u64> {
         let start = (self.served.address + self.offset) as usize;
         let start = std::ptr::with_exposed_provenance_mut(start);
@@ -93,7 +89,7 @@ impl Wait {
 }
 
 impl Questions {
-    /// The result if the condition is met; otherwise the question waits, if it can.
+    /// Returns the value if the condition is met; otherwise queues the question if possible.
     pub(super) fn wait(
         &mut self,
         ask: &Ask,
@@ -124,7 +120,7 @@ impl Questions {
         Ok(None)
     }
 
-    /// Answers the questions that have waited long enough. Whether there were any.
+    /// Answers due questions. Returns whether there were any.
     pub(super) fn end_waits(&mut self) -> bool {
         let Waits { waiting, bell } = &mut self.waits;
         let Some(first) = waiting.first() else { return false };
@@ -137,7 +133,7 @@ impl Questions {
         waiting.retain(|it| {
             let result = match it.found(now) {
                 Some(found) => Ok(found),
-                // A counter that met the condition for a moment is watched again.
+                // The condition was met only briefly: watch the counter again.
                 None => match it.watch.renew(&waker) {
                     Ok(()) => return true,
                     Err(error) => Err(error.code()),

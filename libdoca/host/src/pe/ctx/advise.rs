@@ -14,7 +14,7 @@ use crate::pe::local;
 use crate::pe::tasks::{LocalTaskKind, Tasks};
 
 pub(crate) struct MmapAdvise {
-    /// Kept open.
+    /// Keeps the device open.
     device: RefCell<Option<Arc<Device>>>,
     tasks: Tasks,
 }

@@ -1,9 +1,9 @@
 //! `doca_urom_domain`: configuration, start and stop.
 //!
-//! A start is a future that each call of progress polls: the out-of-band exchange, the table to
-//! each of this process's workers, their answers that plugins find it, and the exchange of
-//! verdicts, after which all processes run the domain or none. A stop is synchronous: it gives up
-//! what is under way, and waits for a short time until no plugin finds anything of the domain.
+//! A start is a future polled by progress: the out-of-band exchange, the table to this process's
+//! workers, their confirmations, and the verdicts. Afterwards all processes run the domain or none
+//! does. A stop is synchronous: it cancels pending work, and waits briefly until plugins cannot
+//! find the domain.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -28,8 +28,7 @@ use crate::pe::ctx::{Context, Part};
 use crate::pe::run::Run;
 use crate::worker_link::WorkerOrder;
 
-/// How long a stop waits for its workers. A worker that does not answer in this time is about to be
-/// given up.
+/// Timeout of a stop. A worker silent for this long will soon be declared lost.
 const STOP_DEADLINE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -43,7 +42,6 @@ pub(crate) struct Domain {
 
 type Start = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
 
-/// A buffer of the host, with the handle and the key that others need to reach it.
 pub(crate) struct DomainBuffer {
     pub(crate) va: u64,
     pub(crate) len: u64,
@@ -51,31 +49,30 @@ pub(crate) struct DomainBuffer {
     pub(crate) mkey: Vec<u8>,
 }
 
-/// Why a worker context does not run, unless its host stopped it.
 fn failure_of(worker: &Weak<Context>) -> Option<Failure> {
     worker.upgrade()?.with_failure(Failure::clone)
 }
 
 struct DomainRun {
-    /// The number of the run, by which workers know the domain.
+    /// The run's number, the domain's id at workers.
     number: u64,
-    /// In the domain's order. Empty when one of them does not run.
+    /// In the domain's order. Empty if a worker is not running.
     workers: Vec<OwnWorker>,
     have_table: Cell<bool>,
-    /// The start until it is over, except during a step.
+    /// `Some` during the start, except during a step.
     start: RefCell<Option<Start>>,
     failed: Cell<bool>,
 }
 
 struct OwnWorker {
-    /// At the service.
+    /// The id at the service.
     id: WorkerId,
     ctx: Weak<Context>,
     run: Weak<Run>,
 }
 
 impl Domain {
-    /// Each id and each context once.
+    /// Ids and contexts must be unique.
     pub(crate) fn set_workers(&self, workers: Vec<(u64, Weak<Context>)>) -> Result<(), Failure> {
         let (mut ids, mut contexts) = (HashSet::new(), HashMap::new());
         for (id, ctx) in &workers {
@@ -133,7 +130,6 @@ impl Domain {
         Ok(())
     }
 
-    /// Checks that there are workers, and that those that still exist belong to this engine.
     fn check_workers(&self, pe: &Rc<Pe>) -> Result<(), Failure> {
         let workers = self.workers.borrow();
         fail_if!(
@@ -168,7 +164,6 @@ impl Domain {
         self.workers.borrow().iter().map(run).collect()
     }
 
-    /// The blob: this process's part of the domain.
     fn describe(&self, runs: &[Rc<Run>]) -> Vec<u8> {
         let workers = self.workers.borrow();
         let members = workers.iter().zip(runs).map(|((id, _), run)| Member {
@@ -210,7 +205,7 @@ impl Part for Domain {
             "{added} of the domain's {count} buffers were added: add the others, or set the count"
         );
         self.check_workers(&pe)?;
-        // The other participants wait for this process: they must hear of a worker that was lost.
+        // The other participants wait for this process, so a lost worker must be reported to them.
         let runs = self.running();
         let blob = runs.as_ref().map(|runs| self.describe(runs)).map_err(Failure::clone);
         let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| OwnWorker {
@@ -239,7 +234,7 @@ impl Part for Domain {
         let Some(run) = self.run.borrow().clone() else { return false };
         let Some(mut start) = run.start.take() else { return false };
         let step = start.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
-        // The host's functions may stop this domain. Then the step's result is dropped.
+        // If the host's functions stopped this domain, the result is dropped.
         if !self.run.borrow().as_ref().is_some_and(|now| Rc::ptr_eq(now, &run)) {
             return false;
         }
@@ -269,10 +264,10 @@ impl Part for Domain {
 
     fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
         if let Some(run) = self.run.take() {
-            // Gives the host's request back.
+            // Frees the host's request.
             drop(run.start.take());
             if !run.failed.get() {
-                // The channel closes when every worker has answered or is lost.
+                // The channel closes when all workers have answered or are lost.
                 let _ = run.end().recv_timeout(STOP_DEADLINE);
             }
         }
@@ -284,14 +279,14 @@ impl Part for Domain {
 }
 
 impl DomainRun {
-    /// Gives each worker the table, and waits until all have it. At the first failure it ends the
+    /// Sends the table to all workers and waits for their confirmations. The first failure ends the
     /// domain at all of them.
     async fn deliver(&self, table: Vec<u8>) -> Result<(), Failure> {
         self.have_table.set(true);
         let (domain, table) = (self.number, Arc::new(table));
         let give = |worker: &OwnWorker| {
             let (answer, answered) = oneshot::channel();
-            // Without a run, dropping the answer says so.
+            // Without a run, the dropped `answer` reports the failure.
             if let Some(run) = worker.run.upgrade() {
                 run.order(WorkerOrder::Start { domain, table: Arc::clone(&table), answer });
             }
@@ -318,8 +313,7 @@ impl DomainRun {
         result
     }
 
-    /// Ends the domain at every worker that has its table, or is receiving it. The channel closes
-    /// once they are done.
+    /// Ends the domain at all workers with the table. The channel closes when they are done.
     fn end(&self) -> mpsc::Receiver<()> {
         let (done, all_done) = mpsc::channel();
         if self.have_table.take() {
@@ -332,7 +326,7 @@ impl DomainRun {
 }
 
 impl OwnWorker {
-    /// Why the domain did not start at it; `said` is its answer, if there was one.
+    /// Returns why the domain did not start at the worker. `said` is its answer, if any.
     fn refusal(&self, said: Option<Failure>) -> Failure {
         let Failure { code, text } = said.or_else(|| failure_of(&self.ctx)).unwrap_or_else(|| {
             failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")

@@ -31,7 +31,7 @@ use crate::pe::ctx::service::gid::Queries;
 use crate::pe::ctx::{Context, Part};
 use crate::running::{RunningService, SharedService};
 
-/// The descriptors of the control thread and a stream to a daemon, and some spare ones.
+/// Descriptors of the control thread and a daemon stream, and spare ones.
 const DESCRIPTORS: usize = 16;
 
 #[derive(Default)]
@@ -40,11 +40,11 @@ pub(crate) struct Service {
     pub(crate) max_workers: Cell<Option<u32>>,
     pub(crate) device: RefCell<Option<Arc<Device>>>,
     pub(crate) any_device: Cell<bool>,
-    /// The target of a call. It precedes the environment.
+    /// Set by a call; overrides the environment.
     pub(crate) target: RefCell<Option<Target>>,
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<SharedService>,
-    /// Kept until the next start, for hosts that keep pointers.
+    /// Kept until the next start, because hosts may keep pointers.
     pub(crate) plugins: RefCell<Vec<PluginInfo>>,
     pub(crate) queries: Queries,
 }
@@ -54,7 +54,7 @@ impl Service {
         Service { max_message: Cell::new(DEFAULT_MAX_MESSAGE), ..Service::default() }
     }
 
-    /// The key for the daemon, from a call or else from the environment.
+    /// Returns the daemon's key, from a call or else from the environment.
     fn key(&self) -> Result<Option<Key>, Failure> {
         let (file, origin) = match self.key_file.borrow().clone() {
             Some(file) => (Some(file), String::new()),
@@ -78,13 +78,13 @@ impl Service {
         self.shared.running().ok_or(DocaError::BAD_STATE)
     }
 
-    /// Asks the daemon for a plugin's description; blocks until it answers, and not for long.
+    /// Asks the daemon for a plugin's description. Blocks with a timeout.
     pub(crate) fn description(&self, ctx: &Context, plugin: u64) -> Result<Arc<[u8]>, Failure> {
         let gone = |code| failure!(code = code, "the service does not run, or its daemon was lost");
         let running = self.running(ctx).map_err(gone)?;
         let (answer, answered) = sync_channel(1);
         let ask = move |request| HostToDaemon::Describe { request, plugin };
-        // The caller may have stopped waiting for it.
+        // Ignores an answer after the caller's timeout.
         let hear = move |said| drop(answer.try_send(said));
         let request = Request::new(ask, hear);
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
@@ -102,7 +102,7 @@ impl Service {
     }
 
     fn connect(&self, number: u64, mailbox: &Arc<Mailbox>) -> Result<RunningService, Failure> {
-        // Before a daemon reports that the versions differ, or an embedded one calls UCX.
+        // Before a daemon reports a version mismatch or an embedded service calls UCX.
         require_ucx()?;
         let device = self.device.borrow();
         let pci = device.as_ref().and_then(|device| device.pci_address());
@@ -131,7 +131,7 @@ impl Service {
         let mailbox = Arc::clone(mailbox);
         let daemon = Daemon { address: address.clone(), key: key.clone(), patience };
         control.spawn(daemon_link::serve(daemon, number, mailbox, to_send, report));
-        // The control thread has the deadline.
+        // The control thread enforces the timeout.
         let welcome = welcomed
             .recv()
             .map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
@@ -152,7 +152,6 @@ impl Service {
         self.shared.set_running(None);
     }
 
-    /// Goes idle once it has left its daemon, and nothing holds it back.
     pub(crate) fn check_over(&self, ctx: &Context, pe: &Pe) {
         if self.shared.running().is_none() && self.queries.are_released() {
             pe.announce(ctx, CtxState::IDLE);
@@ -165,11 +164,10 @@ impl Part for Service {
         "service"
     }
 
-    /// Connects to the service; blocks until that has succeeded or failed.
+    /// Connects to the service. Blocks until that has succeeded or failed.
     fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
         let pe = ctx.engine()?;
-        // A device is required even where it decides nothing, so that the program also starts with
-        // other libraries.
+        // DOCA requires a device, so require it even where it is not used.
         let is_told = self.any_device.get() || self.target.borrow().is_some();
         if !is_told && self.device.borrow().is_none() {
             let call = "call doca_urom_service_set_dev";
@@ -179,7 +177,7 @@ impl Part for Service {
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
             let place = match &*self.target.borrow() {
-                // The variable has no effect then.
+                // The environment variable is not used then.
                 Some(Target::Embedded(Some(_))) => {
                     "add their directory to the plugin path that this program gives".to_owned()
                 }
@@ -199,7 +197,7 @@ impl Part for Service {
         Ok(DocaError::SUCCESS)
     }
 
-    /// `SUCCESS` at once, unless queries are out; `IN_USE` while workers are.
+    /// Returns `SUCCESS` at once unless queries are unreleased; `IN_USE` while workers exist.
     fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
         if self.shared.active() != 0 {
             return Ok(DocaError::IN_USE);

@@ -1,5 +1,4 @@
-//! `doca_sync_event`: its locations, its memory, start and stop. The counter itself is that of
-//! `urom-memory`.
+//! `doca_sync_event`: locations, memory, start and stop. `urom-memory` implements the counter.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,10 +20,10 @@ use crate::pe::ctx::{Context, Part};
 use crate::pe::local;
 use crate::pe::tasks::{LocalTaskKind, Tasks};
 
-/// How often a wait that yields looks before it sleeps.
+/// Number of polls before a yielding wait sleeps.
 const YIELDS: usize = 1000;
 
-/// The roles of an importer, in exported bytes.
+/// Roles of an importer in the exported bytes.
 pub(crate) const PUBLISHES: u32 = 1;
 const SUBSCRIBES: u32 = 2;
 
@@ -35,7 +34,6 @@ pub(crate) enum Location {
     RemoteNet,
 }
 
-/// The two ends of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Publisher,
@@ -59,17 +57,16 @@ pub(crate) struct SyncEvent {
     devices: RefCell<Vec<Arc<Device>>>,
     memory: RefCell<CounterPlace>,
     tasks: Tasks,
-    /// Any thread may look for it.
+    /// Locked, because any thread may use it.
     running: Mutex<Option<StartedEvent>>,
 }
 
-/// Where the counter of an event is that is started.
 #[derive(Default)]
 enum CounterPlace {
     #[default]
     Own,
     Address(*mut u64),
-    /// That of a buffer, or of another process.
+    /// In a buffer or another process.
     Known(Counter),
     Imported(Counter),
 }
@@ -78,7 +75,7 @@ struct StartedEvent {
     counter: Counter,
     publishes: bool,
     subscribes: bool,
-    /// The exported bytes, once the host asked for them.
+    /// The exported bytes, once requested.
     export: Option<Box<[u8]>>,
 }
 
@@ -151,8 +148,7 @@ impl SyncEvent {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counter, for one of the two ends. `BAD_STATE` unless it is started, `NOT_PERMITTED`
-    /// unless this program is that end.
+    /// `BAD_STATE` unless it is started, `NOT_PERMITTED` unless this program has the role.
     pub(crate) fn counter(&self, role: Role) -> Result<Counter, DocaError> {
         let running = self.running();
         let running = running.as_ref().ok_or(DocaError::BAD_STATE)?;
@@ -178,7 +174,7 @@ impl SyncEvent {
         counter.wait_blocking(condition, None).map(drop).map_err(told)
     }
 
-    /// Bytes for another process, the event's own until it stops.
+    /// Exports the event; the bytes live until it stops.
     pub(crate) fn export(&self, to: Location) -> Result<(*const u8, usize), DocaError> {
         let mut running = self.running();
         let running = running.as_mut().ok_or(DocaError::BAD_STATE)?;
@@ -227,8 +223,7 @@ impl Part for SyncEvent {
             CounterPlace::Own => Counter::new(),
             CounterPlace::Address(address) => {
                 let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-                // SAFETY: the host's 8 bytes, which stay until the event is stopped, as DOCA
-                // demands.
+                // SAFETY: the host's 8 bytes, which stay until the event stops, as DOCA demands.
                 let map = unsafe { Mmap::from_raw(address.cast(), 8, access) };
                 map.and_then(|map| Counter::in_memory(&map, 0))
             }

@@ -53,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// The id that was set, or the one that the service chose.
+    /// Returns the configured id or the id chosen by the service.
     pub(crate) fn id(&self, ctx: &Context) -> Result<u64, DocaError> {
         if ctx.is(CtxState::RUNNING)
             && let Some(run) = &*self.run.borrow()
@@ -65,13 +65,13 @@ impl Worker {
     }
 
     pub(crate) fn flush(&self) {
-        // A clone: the log's reader may call back.
+        // A clone, because the log's reader may call back.
         let run = self.run.borrow().clone();
         run.into_iter().for_each(|run| run.flush());
     }
 
-    /// Ends the share of a memory, or waits for the end of all of them, since the last run is over.
-    /// `BAD_STATE` when there was no run.
+    /// Ends the share of a memory, or after the run waits for the end of all shares. `BAD_STATE`
+    /// before the first run.
     pub(crate) fn unshare(
         &self,
         memory: u64,
@@ -85,13 +85,11 @@ impl Worker {
         Ok(())
     }
 
-    /// The counts of the last run.
     pub(crate) fn given_up(&self) -> GivenUp {
         self.run.borrow().as_ref().map_or_else(GivenUp::default, |run| run.given_up())
     }
 
-    /// Prepares that the host leaves the stopping worker to its engine. False while the host has
-    /// tasks of it.
+    /// Prepares to abandon the stopping worker to its engine. False while the host has its tasks.
     pub(crate) fn leave(&self) -> bool {
         let is_released = self.run.borrow().as_ref().is_some_and(|run| run.leave_place());
         if is_released {
@@ -115,7 +113,7 @@ impl Part for Worker {
     fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
         let pe = ctx.engine()?;
         let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
-        // A clone: the state callback may destroy the worker, which takes it out of the cell.
+        // A clone, because the state callback may destroy the worker and clear the cell.
         let service = self.service.borrow().clone();
         let service =
             service.ok_or_else(|| missing("service: call doca_urom_worker_set_service"))?;
@@ -174,7 +172,7 @@ impl Part for Worker {
         Ok(DocaError::IN_PROGRESS)
     }
 
-    /// Always asynchronous, so that hosts that count the results of progress see the end.
+    /// Always asynchronous, so that hosts that count progress results see the end.
     fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
         if let Some(run) = self.run.borrow().clone() {
             run.stop(&*ctx.pe()?);
@@ -193,7 +191,7 @@ impl Part for Worker {
         }
     }
 
-    /// When the host sees it running, its run takes tasks.
+    /// Lets the run accept tasks when the host sees RUNNING.
     fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
@@ -205,8 +203,7 @@ impl Part for Worker {
     }
 
     fn ended(&self, pe: &Pe) {
-        // The host may read the counts, and what it has in the areas of tasks, until the next
-        // start.
+        // Until the next start the host may read the counts and the tasks' user areas.
         if let Some(run) = self.run.borrow().clone() {
             pe.close_channel(run.channel);
             run.finish();

@@ -1,8 +1,6 @@
-//! `doca_graph_instance`: one execution of a graph at a time.
-//!
-//! A submission claims the tasks and the instances of all nodes. A node begins when all that it
-//! depends on have succeeded. After a failure no other node begins, and the instance ends when the
-//! nodes that run have ended.
+//! `doca_graph_instance`: one execution of a graph at a time. A submission claims the tasks and
+//! instances of all nodes. A node begins when all its dependencies have succeeded. After a failure
+//! further nodes do not begin, and the instance ends with the last running node.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -20,22 +18,19 @@ use crate::pe::ctx::Context;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
 
-/// An event of an instance, which progress delivers.
 pub(crate) enum Step {
     /// The host's function of this node is due.
     User(usize),
-    /// No node runs any more.
+    /// All started nodes have ended.
     Over,
 }
 
-/// A node of an instance.
 #[derive(Clone, Copy)]
 struct NodeState {
-    /// The host's task, cookie or instance.
     data: Option<*mut c_void>,
-    /// How many nodes it waits for.
+    /// Number of unfinished dependencies.
     left: usize,
-    /// Its task or instance belongs to this submission, and has not begun.
+    /// Reserved for this submission but not started.
     is_claimed: bool,
 }
 
@@ -48,27 +43,22 @@ pub(crate) struct Instance {
     pub(crate) user_data: Cell<Data>,
     states: RefCell<Vec<NodeState>>,
     in_flight: Cell<bool>,
-    /// How many nodes have begun and not ended.
     running: Cell<usize>,
-    /// Why the first node failed.
+    /// Error of the first failed node.
     status: Cell<DocaError>,
-    /// The instance whose node this one is.
+    /// The enclosing instance and its node for this one.
     parent: RefCell<Option<(Rc<Instance>, usize)>>,
 }
 
-/// The host's task of a node, if it is one of the node's context.
 fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaError> {
-    // SAFETY: the host frees a task of an instance only after another one took its place, as DOCA
-    // demands.
+    // SAFETY: the host frees an instance's task only after setting another, as DOCA demands.
     let task = unsafe { Task::find(data.cast()) }?;
     let is_its = !task.ctx().is_null() && task.ctx() == ctx.as_ctx();
     if is_its { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
 }
 
-/// The host's instance of a node, if it is one of the node's graph.
 fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, DocaError> {
-    // SAFETY: the host destroys an instance of another only after one took its place, as DOCA
-    // demands.
+    // SAFETY: the host destroys a node's instance only after setting another, as DOCA demands.
     let instance: &Instance = unsafe { borrow(data) }?;
     let is_its = ptr::eq(&*instance.graph, graph);
     if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
@@ -105,10 +95,9 @@ impl Instance {
         if self.in_flight.get() { Err(DocaError::NOT_PERMITTED) } else { Ok(()) }
     }
 
-    /// Takes it back from the host, for the caller to drop.
     pub(crate) fn destroy(&self) -> Result<Rc<Instance>, DocaError> {
         self.require_callers()?;
-        // SAFETY: the host gives its reference back.
+        // SAFETY: the host returns its reference.
         let instance: Rc<Instance> = unsafe { withdraw(self.me.as_ptr()) }?;
         instance.graph.instances.update(|count| count - 1);
         Ok(instance)
@@ -122,7 +111,7 @@ impl Instance {
     ) -> Result<(), DocaError> {
         self.require_callers()?;
         let at = self.graph.find(node)?;
-        // The graph may have nodes that are newer than the instance.
+        // The graph may have newer nodes than the instance.
         check(&self.nodes.get(at).ok_or(DocaError::INVALID_VALUE)?.work)?;
         self.states.borrow_mut()[at].data = Some(data);
         Ok(())
@@ -161,14 +150,13 @@ impl Instance {
         })
     }
 
-    /// Begins the nodes that depend on none. After an error nothing has happened.
+    /// Starts the nodes without dependencies. An error does not have side effects.
     pub(crate) fn submit(&self) -> Result<(), DocaError> {
         self.claim()?;
         self.begin_first();
         Ok(())
     }
 
-    /// Takes all that the nodes need, for one submission.
     fn claim(&self) -> Result<(), DocaError> {
         self.require_callers()?;
         refuse_if(!self.graph.runs(&self.nodes), DocaError::BAD_STATE)?;
@@ -203,7 +191,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Gives back what was claimed and has not begun. The instance is the host's again.
+    /// Releases unstarted claims and returns the instance to the host.
     fn let_go(&self) {
         for at in 0..self.nodes.len() {
             let Some(data) = self.take_claim(at) else { continue };
@@ -224,7 +212,6 @@ impl Instance {
         self.graph.in_flight.update(|count| count - 1);
     }
 
-    /// A node's data, if it is claimed. It is not any more.
     fn take_claim(&self, at: usize) -> Option<*mut c_void> {
         let state = &mut self.states.borrow_mut()[at];
         if std::mem::take(&mut state.is_claimed) { state.data } else { None }
@@ -314,7 +301,7 @@ impl Instance {
                 let (Work::User(callback), Some(cookie)) = (&self.nodes[at].work, data) else {
                     return;
                 };
-                // SAFETY: the host gave this function for exactly this call.
+                // SAFETY: the host set this function for this call.
                 let code = unsafe { callback(cookie) };
                 self.ended(at, code);
             }
@@ -331,14 +318,12 @@ impl Instance {
         let Some(conf) = self.graph.conf.get() else { return };
         let callback = if status == DocaError::SUCCESS { conf.completed } else { conf.failed };
         let (own_data, graph_data) = (self.user_data.get(), self.graph.user_data.get());
-        // SAFETY: the host gave this function for exactly this call, and the instance is the host's
-        // from now on.
+        // SAFETY: the host set this function for this call, and owns the instance from now on.
         unsafe { callback(as_c(self), own_data, graph_data) };
     }
 }
 
 impl Pe {
-    /// The task of a graph's node has completed.
     #[cold]
     pub(in crate::pe) fn node_ended(&self, head: &Head, task: *mut Task) {
         head.in_graph.set(false);

@@ -1,4 +1,4 @@
-//! Answers of the worker, and the tasks that they complete.
+//! Answers of the worker and the tasks they complete.
 
 use urom_abi::DocaError;
 use urom_wire::frame::{Header, Notification, short_status};
@@ -9,16 +9,15 @@ use crate::pe::run::link::{Broken, Link};
 use crate::pe::run::task::CmdTaskRef;
 use crate::pe::{Lost, Pe};
 
-/// A frame in a ring that is not a plain answer: the task that it answers, if it does, and its
-/// trouble. It is one pointer, so that plain answers return in registers.
-/// `None` for the late answer of a cancelled command.
+/// An unusual ring frame: its task and the problem; `None` for the late answer of a cancelled
+/// command. One pointer, so that plain answers return in registers.
 pub(crate) struct Unusual(Option<Box<(Option<CmdTaskRef>, Trouble)>>);
 
 enum Trouble {
     None,
-    /// The notification does not reach its task, or not whole.
+    /// The notification was dropped or truncated.
     Lost(Lost),
-    /// The worker wrote something else.
+    /// Other bytes in the ring.
     Garbage(Garbage),
 }
 
@@ -30,10 +29,8 @@ impl Unusual {
 }
 
 impl Run {
-    /// Finds the task that a notification answers.
-    ///
     /// # Errors
-    /// The host has given the command up; or none is in flight in the slot.
+    /// The command was cancelled, or the slot is not in flight.
     #[inline]
     fn answered(
         &self,
@@ -58,10 +55,8 @@ impl Run {
         Ok((task, too_long.map(|payload| Lost::TooLong(payload.len(), limit))))
     }
 
-    /// Completes the command that a notification over UCX answers.
-    ///
     /// # Errors
-    /// No command is in flight in its slot; or it is too long, and its task fails.
+    /// The slot is not in flight, or the notification is too long and its task fails.
     pub(crate) fn on_notification(
         &self,
         pe: &Pe,
@@ -76,11 +71,11 @@ impl Run {
         lost.map_or(Ok(()), Err)
     }
 
-    /// The task that the next notification in the ring answers; `None` without one.
+    /// Returns the task of the next answer in the ring, if any.
     ///
     /// # Errors
-    /// Anything else than a plain answer. The caller has it [handled](Run::handle) when nothing of
-    /// the engine is borrowed: the reader of the log may call back.
+    /// An unusual frame. The caller [handles](Run::handle) it without borrows of the engine,
+    /// because the log's reader may call back.
     #[inline]
     pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
         let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
@@ -111,7 +106,6 @@ impl Run {
         Unusual(Some(Box::new((task, lost.map_or(Trouble::None, Trouble::Lost)))))
     }
 
-    /// Handles an unusual frame. Returns the task that it answers, if it does.
     #[cold]
     pub(crate) fn handle(&self, Unusual(unusual): Unusual) -> Option<CmdTaskRef> {
         let (task, trouble) = *unusual?;

@@ -1,4 +1,4 @@
-//! Connects a started context to its worker: by a ring, or over UCX.
+//! Connects a started context to its worker by a ring or UCX.
 
 use std::rc::Weak;
 
@@ -49,7 +49,7 @@ impl Run {
             }
             None => match self.connect_ucx(pe, &attached) {
                 Ok(ucx) => Link::Ucx(Box::new(ucx)),
-                // The worker fails to connect, too. Its refusal has the variables of both.
+                // The worker also fails to connect. Its refusal has both sides' variables.
                 Err(failure) if failure.code() == DocaError::NOT_CONNECTED => {
                     self.unreachable.replace(Some(failure));
                     self.let_in(attached);
@@ -58,13 +58,13 @@ impl Run {
                 Err(failure) => return Err(failure),
             },
         };
-        // A worker lets a host in once.
+        // Set once: a worker accepts a host once.
         let _ = self.link.set(link);
         self.let_in(attached);
         Ok(())
     }
 
-    /// Connects over UCX, and has the worker do so.
+    /// Connects both directions over UCX.
     fn connect_ucx(&self, pe: &Pe, attached: &Attached) -> Result<UcxLink, Failure> {
         let me = Weak::clone(&self.me);
         let hook = move |status| {
@@ -73,8 +73,8 @@ impl Run {
             }
         };
         let ucx = pe.ucx()?;
-        // SAFETY: from the worker that the service sent this host to. A service is trusted with the
-        // memory of its hosts: the guide's page on security says so.
+        // SAFETY: the address is from the service's worker. Hosts trust their service with their
+        // memory, as the guide's page on security documents.
         let address = unsafe { WorkerAddress::from_bytes(&attached.ucx_address) };
         let failed = |code, error: ucx::Error| {
             failure!(code = code, "worker {}: {error}", WorkerId(attached.id))
@@ -91,11 +91,11 @@ impl Run {
 
     pub(crate) fn let_in(&self, attached: Attached) {
         self.longest.set(attached.max_message - NOTIFICATION_HEADER);
-        // A worker lets a host in once.
+        // Set once: a worker accepts a host once.
         let _ = self.attached.set(attached);
     }
 
-    /// Whether frames take a way in both directions.
+    /// Returns whether both directions are connected.
     fn is_greeted(&self) -> bool {
         self.greeted.get() && self.link.get().is_some()
     }
@@ -111,7 +111,7 @@ impl Run {
     }
 
     pub(crate) fn on_overdue(&self, pe: &Pe) {
-        // It may be waiting in the queue of a host that did not progress for long.
+        // The handshake may be queued if the host did not progress for long.
         pe.drain();
         if self.is_greeted() || self.leaving.get() {
             return;

@@ -1,5 +1,4 @@
-//! The commands of a connection: which tasks the host has, which are in flight, and which are
-//! answered.
+//! The tasks of a connection: owned by the host, in flight, or answered.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,50 +9,45 @@ use urom_abi::{DocaError, Quantity, WorkerId};
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef, Stage};
 
-/// After so many answers since the last command, and with so many tasks in the host's hands, more
-/// than one command is likely to follow.
+/// With this many new answers and this many tasks held by the host, a burst of commands is likely.
 const MANY: u64 = 8;
 
-/// A connection's tasks: made when first needed, then used again. A task's slot number travels with
-/// its command and comes back with the notification.
+/// A connection's tasks, created on demand and reused. Commands and notifications contain the slot.
 ///
-/// A command that is given up keeps its number until its late answer comes, so that this answer
-/// reaches no other command. Its task ends at once, and gets another number for the next command.
+/// A cancelled command keeps its number until the late answer, so that the answer does not reach
+/// another command. Its task ends at once and gets a new number.
 #[derive(Default)]
 pub(crate) struct Flight {
-    /// The task of each number, if it has one.
     slots: Box<[Cell<Option<CmdTaskRef>>]>,
-    /// How many numbers were ever used.
+    /// Count of numbers used so far.
     made: Cell<usize>,
     free: RefCell<Vec<CmdTaskRef>>,
     out: Cell<usize>,
     rest: RefCell<Rest>,
-    // How many commands were ever submitted, answered and completed: each counts once in each. One
-    // that is given up is completed by its late answer, or by the connection's end.
+    // Total commands submitted, answered and completed. A cancelled command is completed by its
+    // late answer or by the connection's end.
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,
-    /// How many were answered when the last was submitted.
+    /// `answered` at the last submit.
     answered_before: Cell<u64>,
     reported: Cell<bool>,
 }
 
-/// What commands that are given up leave behind, and all tasks.
+/// All tasks, and the numbers of cancelled commands.
 #[derive(Default)]
 struct Rest {
     all: Vec<CmdTaskRef>,
-    /// Released tasks without a number.
     spares: Vec<CmdTaskRef>,
-    /// Numbers without a task.
     numbers: Vec<u16>,
-    /// Which numbers wait for a late answer, and whether the host had dropped the command.
+    /// Numbers waiting for a late answer, and whether the host dropped the command.
     given_up: BTreeMap<u16, bool>,
     late: u64,
     dropped: u64,
 }
 
 impl Rest {
-    /// A released task whose payload UCX does not read.
+    /// Takes a released task whose payload UCX no longer reads.
     fn take_spare(&mut self) -> Option<CmdTaskRef> {
         let at = self.spares.iter().position(|task| !task.sending.get())?;
         Some(self.spares.swap_remove(at))
@@ -61,24 +55,21 @@ impl Rest {
 }
 
 impl Flight {
-    /// Room for `limit` tasks, at most 65536.
     pub(crate) fn new(limit: usize) -> Flight {
         let mut flight = Flight::default();
         flight.slots = (0..limit).map(|_| Cell::new(None)).collect();
         flight
     }
 
-    /// The most tasks at a time.
     pub(crate) fn limit(&self) -> usize {
         self.slots.len()
     }
 
-    /// How many commands have not ended, those included that are given up.
+    /// Returns the number of unfinished commands, including cancelled ones.
     pub(crate) fn count(&self) -> usize {
         self.submitted.get().wrapping_sub(self.completed.get()) as usize
     }
 
-    /// How many commands are given up now, and how many late answers came.
     pub(crate) fn given_up(&self) -> GivenUp {
         let Rest { given_up, late, dropped, .. } = &*self.rest.borrow();
         GivenUp { waiting: given_up.len() as u64, late: *late, dropped: *dropped }
@@ -88,14 +79,12 @@ impl Flight {
         self.out.get()
     }
 
-    /// How many commands were ever submitted.
     pub(crate) fn submitted_count(&self) -> u64 {
         self.submitted.get()
     }
 
-    /// Whether the worker owes no answer and the next command is probably not the first of many. It
-    /// is the first of many when many answers came since the last command and the host still holds
-    /// many tasks.
+    /// Returns whether the worker is idle and a burst of commands is unlikely. It is likely after
+    /// many answers while the host still holds many tasks.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         let answered = self.answered.get();
@@ -107,8 +96,7 @@ impl Flight {
         self.count() == 0 && self.out() == 0
     }
 
-    /// The code for a host that gets no task. Logged for debugging only: hosts may wait in this way
-    /// until a task is released.
+    /// Returns the code at the limit. Debug level, because hosts may poll for a released task.
     #[cold]
     pub(crate) fn full(&self, worker: WorkerId) -> DocaError {
         log!(
@@ -123,7 +111,7 @@ impl Flight {
         DocaError::NO_MEMORY
     }
 
-    /// Logs once that only tasks in the host's hands keep a worker's context from going idle.
+    /// Logs once that only unreleased tasks keep a worker's context from going idle.
     pub(crate) fn report_unreleased(&self, worker: WorkerId) {
         if self.count() == 0 && !self.reported.replace(true) {
             log!(
@@ -135,8 +123,7 @@ impl Flight {
         }
     }
 
-    /// A free task, made by `make` if there is none. `None` when as many as may be are out, or no
-    /// memory is left.
+    /// Returns a free task, or a new task by `make`. `None` at the limit or out of memory.
     #[inline]
     pub(crate) fn allocate(
         &self,
@@ -182,7 +169,7 @@ impl Flight {
         self.out.set(self.out.get() - 1);
     }
 
-    /// Ends a command in flight with a code, before its answer. The host may have dropped it.
+    /// Completes a command in flight with a code, before its answer. The host may have dropped it.
     #[cold]
     pub(crate) fn give_up(&self, task: CmdTaskRef, code: DocaError, is_dropped: bool) {
         if let Some(slot) = task.slot.get() {
@@ -192,7 +179,7 @@ impl Flight {
         task.give_up(code);
     }
 
-    /// Takes the late answer to a command that was given up. False when there is none in the slot.
+    /// Records the late answer of a cancelled command. False if the slot does not wait for one.
     #[cold]
     pub(crate) fn answer_late(&self, slot: u16) -> bool {
         let mut rest = self.rest.borrow_mut();
@@ -205,7 +192,6 @@ impl Flight {
         true
     }
 
-    /// The commands in flight whose time is over, and when that of the next one is.
     #[cold]
     pub(crate) fn overdue(&self, now: Instant) -> (Vec<CmdTaskRef>, Option<Instant>) {
         let in_flight = |task: &&CmdTaskRef| task.head.stage.get() == Stage::InFlight;
@@ -217,7 +203,7 @@ impl Flight {
         (overdue.into_iter().map(|(_, task)| task).collect(), next)
     }
 
-    /// Counts a task whose command was sent; its stage is `InFlight` already.
+    /// Counts a sent command; its stage is `InFlight` already.
     #[inline]
     pub(crate) fn submitted(&self, task: &CmdTask) {
         let serial = self.submitted.get();
@@ -226,8 +212,7 @@ impl Flight {
         self.answered_before.set(self.answered.get());
     }
 
-    /// Finds the task of a slot and notes its answer. `None` when there is no command in flight in
-    /// that slot.
+    /// Finds a slot's task and records its answer. `None` if the slot is not in flight.
     #[inline]
     pub(crate) fn answer(
         &self,
@@ -242,14 +227,13 @@ impl Flight {
         Some(task)
     }
 
-    /// Whether a part of the frame in a slot is not written yet.
     #[cold]
     pub(crate) fn is_sending(&self, slot: u16) -> bool {
         let task = self.slots.get(usize::from(slot)).and_then(Cell::get);
         task.is_some_and(|task| task.sending.get())
     }
 
-    /// Answers every task in flight with a code; the tasks, in the order of their submission.
+    /// Answers all tasks in flight with a code. Returns them in order of submission.
     pub(crate) fn flush(&self, code: DocaError) -> Vec<CmdTaskRef> {
         let mut rest = self.rest.borrow_mut();
         let given_up = std::mem::take(&mut rest.given_up).len() as u64;
@@ -273,8 +257,8 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         for task in self.rest.get_mut().all.drain(..) {
-            // SAFETY: `Run::check_over` waits until the host has no task and none is in flight, so
-            // this is the last reference.
+            // SAFETY: `Run::check_over` waits until the host has released all tasks and none is in
+            // flight, so this is the last reference.
             unsafe { task.end() };
         }
     }
@@ -330,7 +314,6 @@ mod tests {
         let end = first.end.get();
         assert_eq!((end.status, end.given_up), (DocaError::TIME_OUT, 1));
         assert_eq!(flight.count(), 2, "it counts once before the host gets its end, and after it");
-        // The host gets the end, and gives the task back.
         flight.release(first);
         let waiting = |waiting| GivenUp { waiting, late: 0, dropped: 0 };
         assert_eq!((flight.count(), flight.given_up()), (2, waiting(1)));
@@ -339,7 +322,6 @@ mod tests {
         assert_eq!((flight.count(), flight.given_up().late), (1, 1));
         let again = submit(&flight);
         assert!(again == first && again.slot.get() == Some(0));
-        // The host drops this one, and the connection ends before the answer comes.
         flight.give_up(again, DocaError::SKIPPED, true);
         flight.release(again);
         assert_eq!((flight.count(), flight.given_up().waiting), (2, 1));
@@ -358,7 +340,7 @@ mod tests {
             assert!(flight.is_alone());
             let task = submit(&flight);
             assert!(!flight.is_alone(), "there is one in flight");
-            // The host may keep a task until it has submitted the next.
+            // The host may keep a task until after its next submit.
             last.replace(task).into_iter().for_each(|last| flight.release(last));
             answer(&flight, task);
         }
@@ -369,11 +351,11 @@ mod tests {
         let flight = Flight::new(MANY as usize);
         let tasks = [(); MANY as usize].map(|()| submit(&flight));
         tasks.iter().for_each(|task| answer(&flight, *task));
-        // A host that submits as it goes through its answers has released the first, ...
+        // A host that submits while it handles its answers has released the first ..
         flight.release(tasks[0]);
         let next = flight.allocate(|_| None).unwrap();
         assert!(!flight.is_alone());
-        // ... and one that has released more has gone through them.
+        // .. and a host that has released more has handled them all.
         flight.release(tasks[1]);
         assert!(flight.is_alone());
         tasks[2..].iter().for_each(|task| flight.release(*task));

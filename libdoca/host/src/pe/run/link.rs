@@ -1,4 +1,4 @@
-//! The way to a worker: a ring on one machine, UCX otherwise.
+//! The connection to a worker: a ring on one machine, UCX otherwise.
 
 use ucx::Status;
 use urom_wire::frame::Header;
@@ -13,7 +13,6 @@ pub(crate) enum Link {
     Ucx(Box<UcxLink>),
 }
 
-/// Why a link is of no more use.
 #[derive(Clone, Copy)]
 pub(crate) enum Broken {
     Ucx(Status),
@@ -21,7 +20,6 @@ pub(crate) enum Broken {
 }
 
 impl Link {
-    /// Whether [`tend`](Link::tend) has something to do.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         match self {
@@ -30,7 +28,6 @@ impl Link {
         }
     }
 
-    /// Sends the frame that cancels a command, behind all that waits.
     pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) -> Result<(), Status> {
         match self {
             Link::Ring(ring) => {
@@ -41,7 +38,6 @@ impl Link {
         }
     }
 
-    /// Sends what waits, and takes back finished sends.
     pub(crate) fn tend(&self) -> Result<(), Status> {
         match self {
             Link::Ring(ring) => {
@@ -52,7 +48,6 @@ impl Link {
         }
     }
 
-    /// Closes the connection and drops what waits.
     pub(crate) fn close(&self, gracefully: bool) {
         match self {
             Link::Ring(ring) => ring.close(),

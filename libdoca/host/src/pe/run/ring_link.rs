@@ -1,4 +1,4 @@
-//! The ring of a connection, and the frames that find no room in it.
+//! The ring of a connection, and the queue for frames when it is full.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,28 +11,23 @@ use crate::pe::run::task::{CmdTask, CmdTaskRef};
 pub(crate) struct RingLink {
     pub(super) reader: RefCell<RingReader>,
     writer: RefCell<RingWriter>,
-    /// Frames that wait for room.
     waiting: RefCell<VecDeque<Frame>>,
-    /// Whether there are some.
     busy: Cell<bool>,
 }
 
-/// A frame that waits for room.
 struct Frame {
     header: Header,
-    /// The number of its cells that are written.
+    /// Number of written cells.
     written: usize,
     body: Body,
 }
 
 enum Body {
-    /// The payload of a task in flight.
     InTask(CmdTaskRef),
     Owned(Vec<u8>),
 }
 
 impl RingLink {
-    /// The ring of a connection with so many tasks, any of which may have to wait.
     pub(crate) fn new((reader, writer): Ring, tasks: usize) -> RingLink {
         RingLink {
             reader: RefCell::new(reader),
@@ -42,13 +37,12 @@ impl RingLink {
         }
     }
 
-    /// Whether frames wait for room.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.get()
     }
 
-    /// Writes a task's frame, or keeps the task until there is room.
+    /// Writes a task's frame, or queues the task while the ring is full.
     #[inline]
     pub(crate) fn submit(&self, task: CmdTaskRef, header: Header) {
         let mut written = 0;
@@ -73,12 +67,11 @@ impl RingLink {
         if task.left.get() != 0 {
             return self.write_limited(task, header, from);
         }
-        // SAFETY: a task whose frame is written is in flight: an answer that comes before the end
-        // of the frame ends the connection. The host does not write to the payload of such a task.
+        // SAFETY: the task is in flight while its frame is being written (an early answer ends the
+        // connection), and the host does not write to the payload of such a task.
         unsafe { task.payload.with_data(|payload| self.write(header, payload, from)) }
     }
 
-    /// The same for a task with a deadline.
     #[inline(never)]
     fn write_limited(&self, task: &CmdTask, header: Header, from: usize) -> usize {
         let (payload, left) = (&task.payload, task.left.get());
@@ -86,7 +79,7 @@ impl RingLink {
             return self.write(header, &body_of(task), from);
         }
         payload.write_room(&left.to_le_bytes(), 0);
-        // SAFETY: as in `write_task`, and only the library writes to the room.
+        // SAFETY: as in `write_task`, and only the library writes to the headroom.
         unsafe { payload.with_whole(DEADLINE_LEN, |body| self.write(header, body, from)) }
     }
 
@@ -95,8 +88,7 @@ impl RingLink {
         self.writer.borrow_mut().write(header, body, from)
     }
 
-    /// Writes the frame that cancels a command, behind all that waits. The host may use the
-    /// command's task again.
+    /// Writes a cancel frame after all queued frames. The host may reuse the task afterwards.
     pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) {
         if task.sending.replace(false) {
             let mut waiting = self.waiting.borrow_mut();
@@ -110,7 +102,6 @@ impl RingLink {
         }
     }
 
-    /// Writes frames that wait, as far as there is room.
     pub(crate) fn tend(&self) {
         let mut waiting = self.waiting.borrow_mut();
         while let Some(Frame { header, written, body }) = waiting.front_mut() {
@@ -129,25 +120,22 @@ impl RingLink {
         self.busy.set(false);
     }
 
-    /// Wakes the worker if it went to sleep while the last frames were written.
+    /// Wakes the worker if it went to sleep before it saw the last frames.
     pub(crate) fn announce(&self) {
         self.writer.borrow_mut().announce();
     }
 
-    /// Prepares for a sleep, which the worker ends. Returns `false` when it has written, or made
-    /// room.
+    /// Prepares for a sleep that the worker ends. `false` after new frames or free cells.
     pub(crate) fn sleep(&self) -> bool {
         let mut writer = self.writer.borrow_mut();
         writer.announce();
         (!self.is_busy() || writer.wait_for_room()) && self.reader.borrow_mut().sleep()
     }
 
-    /// Ends the sleep.
     pub(crate) fn wake(&self) {
         self.reader.borrow_mut().wake();
     }
 
-    /// Drops the frames that wait.
     pub(crate) fn close(&self) {
         for frame in self.waiting.take() {
             if let Body::InTask(task) = frame.body {
@@ -159,14 +147,13 @@ impl RingLink {
     }
 }
 
-/// A copy of the body of a task's frame: the time that is left, if it is limited, and the payload.
 fn body_of(task: &CmdTask) -> Vec<u8> {
     let mut body = Vec::with_capacity(DEADLINE_LEN + task.payload.len());
     if task.left.get() != 0 {
         body.extend_from_slice(&task.left.get().to_le_bytes());
     }
-    // SAFETY: a task whose frame is not written is in flight, and the host does not write to the
-    // payload of such a task.
+    // SAFETY: the task is in flight while its frame is not written, and the host does not write to
+    // the payload of such a task.
     unsafe { task.payload.with_data(|payload| body.extend_from_slice(payload)) };
     body
 }

@@ -17,26 +17,25 @@ use crate::buf::Buffer;
 use crate::handle::{Opaque, Tag, borrow, object};
 use crate::pe::run::{PluginBit, Run};
 
-/// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Free for the next allocation.
     Free,
     /// Submitted, without a response.
     InFlight,
-    /// Answered, and about to complete.
+    /// Answered but not completed.
     Answered,
-    /// A graph's instance submits it later.
+    /// Reserved by a graph's instance, which submits it later.
     Planned,
-    /// With the caller, not submitted.
+    /// Owned by the caller, not submitted.
     Held,
-    /// With the caller again, completed.
+    /// Owned by the caller, completed.
     Done,
 }
 
 pub(crate) struct Head {
     pub(crate) stage: Cell<Stage>,
-    /// A graph's instance submitted it, and learns of its end in place of the callback.
+    /// Submitted by a graph's instance, which gets the result instead of the callback.
     pub(crate) in_graph: Cell<bool>,
     pub(crate) status: Cell<DocaError>,
     pub(crate) user_data: Cell<Data>,
@@ -59,7 +58,7 @@ impl Head {
         self.user_data.take();
     }
 
-    /// The status that a host sees: none before completion.
+    /// Returns the host-visible status: `IN_PROGRESS` before completion.
     #[inline]
     pub(crate) fn shown_status(&self) -> DocaError {
         match self.stage.get() {
@@ -84,52 +83,48 @@ impl Stage {
     }
 }
 
-/// The end of a task that has not ended, or has no response.
+/// The end of an unfinished task or a task without a response.
 const NO_END: CmdTaskEnd =
     CmdTaskEnd { status: DocaError::BAD_STATE, given_up: 0, response: ptr::null_mut(), length: 0 };
 
-/// A command: one slot of a connection, which makes it once and frees it.
-///
-/// The fields that a command uses from its submission to its end are in the first cache lines.
+/// A command: one slot of a connection, which allocates and frees it. The fields in use from
+/// submission to end are in the first cache lines.
 #[repr(C, align(64))]
 pub(crate) struct CmdTask {
     tag: Tag,
     pub(crate) head: Head,
-    /// Its number on the wire. A command that is given up keeps the number, so the task loses it.
+    /// Its number on the wire. A cancelled command keeps the number, so the task loses it.
     pub(crate) slot: Cell<Option<u16>>,
-    /// UCX reads the payload in place, or a part of the frame waits for room in the ring. With UCX
-    /// this stays set if the connection ends meanwhile, and then no host gets the payload.
+    /// UCX reads the payload in place, or part of the frame waits for the ring. If the connection
+    /// ends during a UCX send, this remains set and the payload is not given to a host.
     pub(crate) sending: Cell<bool>,
-    /// Whether somebody said why the command failed.
+    /// Whether `why` is valid.
     is_explained: Cell<bool>,
-    /// Its connection ended while UCX read the payload, which is freed when UCX is done.
+    /// The connection ended while UCX read the payload; freed when UCX is done.
     orphan: Cell<bool>,
-    /// The frame's header without the length; `None` without a plugin that the worker has.
+    /// The frame's header without the length; `None` if the worker lacks the plugin.
     pub(crate) start: Cell<Option<CommandStart>>,
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
-    /// The connection it is a slot of: null, or a run that still exists. See [`run`](CmdTask::run).
+    /// The connection: null, or a live run. See [`run`](CmdTask::run).
     run: Cell<*const Run>,
-    /// How many nanoseconds the command has from its submit on; 0 for ever.
+    /// Timeout in nanoseconds from submit on; 0 for none.
     pub(crate) left: Cell<u64>,
-    /// When they are over, if ever.
     pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) serial: Cell<u64>,
-    /// The next one of its [queue](queue::Queue).
+    /// Next in its [queue](queue::Queue).
     next: Cell<Option<CmdTaskRef>>,
-    /// How it ended, for hosts that read it in place. Valid while the task is `Done`; the address
-    /// never changes.
+    /// How it ended, for in-place reads. Valid while `Done`; the address never changes.
     pub(crate) end: Cell<CmdTaskEnd>,
     pub(crate) payload: Buffer,
     pub(crate) response: Buffer,
-    /// The host's: DOCA's user data in front, [`AREA`] bytes for a host that knows of it.
+    /// The host's memory: DOCA's user data in front, [`AREA`] bytes for hosts that use it.
     pub(crate) user_area: UserArea,
-    /// Why the command failed, if [`is_explained`](CmdTask::is_explained).
+    /// Failure text, if [`is_explained`](CmdTask::is_explained).
     why: RefCell<String>,
 }
 
 object!(CmdTask, Command);
 
-/// Memory of the host's in a task.
 #[repr(C, align(64))]
 pub(crate) struct UserArea(UnsafeCell<[u64; AREA / 8]>);
 
@@ -142,9 +137,9 @@ impl UserArea {
 
 /// A command of a connection.
 ///
-/// Queues, UCX and the host refer to commands while their connection lives, and [`Flight`] frees
-/// them at its end: a connection ends only once the host has none of them, and none is in flight.
-/// UCX alone may read a payload for longer, and then [`InPlace`] frees the command.
+/// Queues, UCX and the host refer to commands while their connection lives. [`Flight`] frees them
+/// at its end, after the host has released all and none is in flight. Only UCX may read a payload
+/// for longer; then [`InPlace`] frees the command.
 ///
 /// [`Flight`]: crate::pe::run::flight::Flight
 #[derive(Clone, Copy)]
@@ -155,7 +150,7 @@ impl Deref for CmdTaskRef {
 
     #[inline]
     fn deref(&self) -> &CmdTask {
-        // SAFETY: the connection keeps the command until nothing refers to it, as described above.
+        // SAFETY: the connection keeps the command until its last reference is dropped, as above.
         unsafe { self.0.as_ref() }
     }
 }
@@ -178,8 +173,6 @@ impl PartialEq for CmdTaskRef {
 }
 
 impl CmdTaskRef {
-    /// A new free task, of no connection, with room for payloads of `capacity` bytes. `None` when
-    /// there is no memory left.
     pub(crate) fn new(slot: u16, capacity: usize) -> Option<CmdTaskRef> {
         let task = Box::new(CmdTask {
             tag: Tag::of::<CmdTask>(),
@@ -204,13 +197,12 @@ impl CmdTaskRef {
         Some(CmdTaskRef(NonNull::from(Box::leak(task))))
     }
 
-    /// C's pointer to it.
     #[inline]
     pub(crate) fn as_c<C>(self) -> *mut C {
         self.0.as_ptr().cast()
     }
 
-    /// Ends the command with its connection. One whose payload UCX reads is freed when UCX is done.
+    /// Frees the command at its connection's end, or when UCX no longer reads its payload.
     ///
     /// # Safety
     /// Neither the host nor a queue uses it again.
@@ -220,30 +212,27 @@ impl CmdTaskRef {
             self.orphan.set(true);
             return;
         }
-        // SAFETY: from a box in `new`; the caller promises that nothing refers to it.
+        // SAFETY: from a box in `new`; unreferenced by the caller's promise.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
 impl CmdTask {
-    /// Makes it a slot of a connection.
-    ///
     /// # Safety
-    /// The run ends the task before it goes away.
+    /// The run ends the task before it is dropped.
     pub(crate) unsafe fn join(&self, run: *const Run) {
         self.run.set(run);
     }
 
-    /// The connection it is a slot of; `None` once that is gone.
+    /// Returns the task's connection, or `None` after its end.
     #[inline]
     pub(crate) fn run(&self) -> Option<&Run> {
-        // SAFETY: `join` asks of a run that it ends its tasks before it goes away.
-        // It does not go away under this reference either: a worker lets go of its run when it is
-        // started again or destroyed, and it is idle then: the host has released all its tasks.
+        // SAFETY: `join` demands that the run ends its tasks before it is dropped. It also outlives
+        // this reference: a worker drops its run at the next start or its destruction, while it is
+        // idle and the host has released all its tasks.
         unsafe { self.run.get().as_ref() }
     }
 
-    /// Hands the task to a caller, as new.
     #[inline]
     pub(crate) fn hold(&self, start: Option<CommandStart>) {
         self.head.hold();
@@ -253,11 +242,11 @@ impl CmdTask {
         self.is_explained.set(false);
         self.payload.reset();
         self.end.set(NO_END);
-        // SAFETY: the task was free, so no host has the area's address any more.
+        // SAFETY: the task was free, so hosts do not have the area's address.
         unsafe { *self.user_area.0.get() = [0; AREA / 8] };
     }
 
-    /// The time that each later command of this task has, in nanoseconds; 0 for ever.
+    /// Sets the timeout of the task's next commands in nanoseconds; 0 for none.
     #[inline]
     pub(crate) fn set_limit(&self, left: u64) {
         self.left.set(left);
@@ -272,8 +261,7 @@ impl CmdTask {
         self.start.set(self.run().and_then(start));
     }
 
-    /// Notes that the host does not wait for the answer. The task has no number any more, so it
-    /// can only be released.
+    /// Cancels the command. The task then lacks a number and can only be released.
     #[cold]
     pub(crate) fn give_up(&self, code: DocaError) {
         self.slot.set(None);
@@ -282,7 +270,6 @@ impl CmdTask {
         self.end.set(CmdTaskEnd { given_up: 1, ..self.end.get() });
     }
 
-    /// The header of its frame.
     #[inline]
     pub(crate) fn header(&self, start: CommandStart) -> Header {
         match self.left.get() {
@@ -291,7 +278,7 @@ impl CmdTask {
         }
     }
 
-    /// Notes how the command ended; `response` is the plugin's notification.
+    /// Records the end of the command; `response` is the plugin's notification.
     #[inline]
     pub(crate) fn answer(&self, status: DocaError, response: Option<&[u8]>) {
         let end = match response {
@@ -309,21 +296,18 @@ impl CmdTask {
         self.head.stage.set(Stage::Answered);
     }
 
-    /// Notes why the command failed.
     #[cold]
     pub(crate) fn explain(&self, why: &[u8]) {
         *self.why.borrow_mut() = String::from_utf8_lossy(why).replace(char::is_control, " ");
         self.is_explained.set(true);
     }
 
-    /// Forgets what an earlier command of this task failed with.
     #[inline]
     pub(crate) fn begin(&self) {
         self.is_explained.set(false);
     }
 
-    /// Runs `f` with the reason why the command failed; empty unless somebody said so and the host
-    /// has the task again.
+    /// Runs `f` with the failure text, which is empty unless the task has completed with one.
     pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&str) -> R) -> R {
         match self.is_explained.get() && self.head.stage.get() == Stage::Done {
             true => f(&self.why.borrow()),
@@ -331,17 +315,17 @@ impl CmdTask {
         }
     }
 
-    /// Whether the host has it again with a notification in [`response`](CmdTask::response).
+    /// Returns whether the completed task has a notification in [`response`](CmdTask::response).
     #[inline]
     pub(crate) fn has_response(&self) -> bool {
         self.head.stage.get() == Stage::Done && !self.end.get().response.is_null()
     }
 }
 
-/// Bytes in front of a payload, for the connection's envelope, the frame's header and a deadline.
+/// Bytes before a payload, for envelope, frame header and deadline.
 const ROOM: usize = Envelope::LEN + HEADER_LEN + DEADLINE_LEN;
 
-/// A command's frame in its own memory, lent to UCX.
+/// A command's frame in the task's memory, lent to UCX.
 pub(crate) struct InPlace {
     task: CmdTaskRef,
     start: *const u8,
@@ -349,8 +333,7 @@ pub(crate) struct InPlace {
 }
 
 impl InPlace {
-    /// The payload of a task that is in flight, behind the connection's envelope, the frame's
-    /// header and the time that is left, unless that is 0.
+    /// A payload in flight, preceded by envelope, frame header and, unless 0, the remaining time.
     #[inline]
     pub(crate) fn new(task: CmdTaskRef, header: Header, left: u64, envelope: Envelope) -> InPlace {
         let mut ahead = 0;
@@ -369,22 +352,21 @@ impl Drop for InPlace {
     #[inline]
     fn drop(&mut self) {
         if self.task.sending.replace(false) && self.task.orphan.get() {
-            // SAFETY: its connection ended it, so only UCX referred to it, by this value.
+            // SAFETY: its connection ended it, so this value was the last reference.
             unsafe { self.task.end() };
         }
     }
 }
 
 // SAFETY: the payload's memory belongs to the task, and is never replaced while UCX has this value:
-// a connection that goes meanwhile leaves it to `drop`. Only UCX and the host touch it, both by
-// pointers and on the thread of the engine, so never at the same time. The task is completed after
-// UCX is done with it, and until then the host may not write to it. There are two exceptions, in
-// which the task completes and UCX may go on reading for as long as it keeps this value: a
-// connection that ends with the send unfinished, whose task is never allocated again, and a command
-// that is given up, whose task is not allocated before UCX is done. `get_payload` gives no buffer
-// in either. A host that writes all the same, by a pointer from before, writes to memory that is
-// still there, between two reads of UCX's: the worker may be sent a command with bytes that were
-// written later, or with a part of them where a device reads meanwhile.
+// a connection that ends meanwhile leaves it to `drop`. Only UCX and the host access it, both by
+// pointers and on the engine's thread, so never at the same time. The task completes after UCX is
+// done with it, and until then the host may not write to it. In two exceptions the task completes
+// while UCX may still read: a connection that ends with the send unfinished, whose task is never
+// allocated again, and a cancelled command, whose task is not allocated before UCX is done.
+// `get_payload` returns no buffer in either case. A host that still writes, by an older pointer,
+// writes to live memory between two reads of UCX: the worker may get newer bytes, or a part of them
+// if a device reads meanwhile.
 unsafe impl ucx::Buffer for InPlace {
     #[inline]
     fn start(&self) -> *const u8 {
@@ -407,10 +389,10 @@ mod tests {
         task.hold(None);
         let in_place = InPlace::new(task, Header::from_word(0), 0, Envelope::default());
         task.sending.set(true);
-        // SAFETY: no queue has it.
+        // SAFETY: the task is not in a queue.
         unsafe { task.end() };
         assert_eq!((in_place.task.payload.len(), in_place.task.orphan.get()), (100, true));
-        // The address sanitizer and valgrind see whether this frees it.
+        // The address sanitizer and valgrind check that this frees it.
         drop(in_place);
     }
 
@@ -419,7 +401,7 @@ mod tests {
         let task = CmdTaskRef::new(1, 100).unwrap();
         task.set_plugin(1);
         assert!(task.start.get().is_none() && task.run().is_none());
-        // SAFETY: no queue has it.
+        // SAFETY: the task is not in a queue.
         unsafe { task.end() };
     }
 }

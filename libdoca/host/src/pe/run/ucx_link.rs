@@ -1,5 +1,4 @@
-//! A connection over UCX: frames from task memory or from the outbox, and sends that UCX has not
-//! finished.
+//! A connection over UCX: frames from task memory or from the outbox, and unfinished sends.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,7 +10,7 @@ use urom_wire::frame::{HEADER_LEN, Header};
 use crate::memory::copy;
 use crate::pe::run::task::{CmdTask, CmdTaskRef, InPlace};
 
-/// The most commands that share a message: more gain nothing.
+/// Maximum commands per message. More do not improve throughput.
 const MOST_TOGETHER: usize = 32;
 
 pub(crate) struct UcxLink {
@@ -21,17 +20,16 @@ pub(crate) struct UcxLink {
     busy: Cell<bool>,
 }
 
-/// A send that UCX has not finished.
 enum UnderWay {
     Message(Request<Message>),
     Command(Request<InPlace>),
 }
 
 impl UcxLink {
-    /// Takes the endpoint over and greets the worker with its own channel number.
+    /// Takes over the endpoint and sends the handshake with its own channel number.
     pub(crate) fn new(endpoint: Endpoint, envelope: Envelope) -> UcxLink {
         let greeting = envelope.channel.to_le_bytes();
-        // If it cannot be sent, the endpoint is broken and reports it.
+        // If this fails, the endpoint reports the error.
         endpoint.am_send_with(AM_GREET, &greeting, (), AmFlags::EAGER).detach();
         UcxLink {
             endpoint: RefCell::new(Some(endpoint)),
@@ -41,14 +39,12 @@ impl UcxLink {
         }
     }
 
-    /// Whether [`tend`](UcxLink::tend) has something to do.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.get()
     }
 
-    /// Sends a task's frame: at once from the task's memory when `now` or when it is long, else
-    /// together with others, as soon as enough share a message or later.
+    /// Sends a long frame, or any frame if `now`, at once from the task's memory; batches others.
     #[inline]
     pub(crate) fn submit(&self, task: CmdTaskRef, header: Header, now: bool) -> Result<(), Status> {
         let (at_head, now) = (task.payload.is_at_head(), now && self.outbox.is_empty());
@@ -65,7 +61,7 @@ impl UcxLink {
         Ok(())
     }
 
-    /// The same for a frame that does not fit behind those that wait.
+    /// Sends the batch first, because the frame does not fit.
     #[cold]
     fn submit_behind(&self, task: CmdTaskRef, header: Header, at_head: bool) -> Result<(), Status> {
         self.flush()?;
@@ -88,7 +84,6 @@ impl UcxLink {
         unsafe { task.payload.with_data(append) }
     }
 
-    /// Sends the frame that cancels a command, behind all that waits.
     pub(crate) fn cancel(&self, header: Header) -> Result<(), Status> {
         if !self.outbox.append(header, [], &[]) {
             self.flush()?;
@@ -110,7 +105,7 @@ impl UcxLink {
             AmFlags::EAGER,
         ) {
             Ok((result, in_place)) => {
-                // It holds nothing, and the task was not marked as being read.
+                // It does not own resources, and the task is not marked as being read.
                 std::mem::forget(in_place);
                 result
             }
@@ -152,7 +147,7 @@ impl UcxLink {
         flushed
     }
 
-    /// Takes back finished sends. Their status does not matter: a failed send breaks the endpoint.
+    /// Collects finished sends. Ignores their status: a failed send breaks the endpoint.
     fn collect(&self) {
         let mut under_way = self.under_way.borrow_mut();
         while let Some(send) = under_way.pop_front() {
@@ -165,7 +160,7 @@ impl UcxLink {
                     Err(request) => UnderWay::Message(request),
                 },
                 UnderWay::Command(request) => match request.into_done() {
-                    // Dropping it marks the task as sent.
+                    // The drop marks the task as sent.
                     Ok(_) => continue,
                     Err(request) => UnderWay::Command(request),
                 },
@@ -175,14 +170,14 @@ impl UcxLink {
         }
     }
 
-    /// Closes the endpoint and drops what waits. If something waited, or without `gracefully`,
-    /// sends under way may be lost, too.
+    /// Closes the endpoint and drops queued frames. Without `gracefully`, or with queued frames,
+    /// pending sends may be lost.
     pub(crate) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
         self.busy.set(false);
         if let Some(endpoint) = self.endpoint.borrow_mut().take() {
             let mode = if gracefully && !unfinished { CloseMode::Flush } else { CloseMode::Force };
-            // It goes on by itself; nobody waits for it.
+            // The close continues in the background.
             endpoint.close(mode);
         }
     }
@@ -190,7 +185,6 @@ impl UcxLink {
 
 const SPARES: usize = 16;
 
-/// Frames that wait to be sent, and buffers to be used again.
 struct Outbox {
     envelope: Envelope,
     open: RefCell<Message>,
@@ -198,15 +192,13 @@ struct Outbox {
     spares: RefCell<Vec<Message>>,
 }
 
-/// Frames in a buffer that is longer.
 #[derive(Debug, Default)]
 struct Message {
     bytes: Box<[u8]>,
     len: usize,
 }
 
-// SAFETY: a box's bytes are on the heap, and whoever has a message that is sent does not write to
-// it.
+// SAFETY: a box's bytes are on the heap, and the owner of a message in flight does not write to it.
 unsafe impl ucx::Buffer for Message {
     #[inline]
     fn start(&self) -> *const u8 {
@@ -235,7 +227,7 @@ impl Outbox {
         self.frames.get()
     }
 
-    /// Adds a frame behind those that wait. False when it does not fit: send them first.
+    /// Appends a frame. False if the batch is full: send it first.
     #[inline]
     #[must_use]
     fn append<const AHEAD: usize>(
@@ -268,7 +260,6 @@ impl Outbox {
         }
     }
 
-    /// The same where there is no room, or no memory yet.
     #[cold]
     fn append_first<const AHEAD: usize>(
         &self,
@@ -312,7 +303,7 @@ impl Outbox {
     }
 }
 
-/// Whether a payload of this length always travels alone.
+/// Whether a payload of this length is always sent alone.
 #[inline]
 fn travels_alone(len: usize) -> bool {
     HEADER_LEN + len > MESSAGE_LEN

@@ -1,4 +1,4 @@
-//! A daemon and a worker that do as a test wants.
+//! A fake daemon and worker with scripted behaviour.
 
 mod rings;
 mod tests;
@@ -25,12 +25,10 @@ use urom_wire::ucx_context::context;
 
 use crate::support::until;
 
-/// The ticket of the fake daemon.
 const TICKET: u128 = 77;
-/// The envelope of messages to the fake worker.
 const ENVELOPE: Envelope = Envelope { pass: Pass::new(TICKET), channel: 5 };
 
-/// The fake's side of a conversation: blocking, on a thread of its own.
+/// The fake's side of a conversation: blocking, on its own thread.
 struct Fake {
     runtime: Runtime,
     listener: TcpListener,
@@ -47,13 +45,13 @@ impl Fake {
     fn accept(&self, hello: Hello) -> TcpStream {
         self.runtime.block_on(async {
             let (mut stream, _) = self.listener.accept().await.unwrap();
-            // A host that does not like the hello says so in its own way.
+            // The host handles a bad hello itself.
             let _ = stream::greet(&mut stream, hello, Role::Host, None, Patience::default()).await;
             stream
         })
     }
 
-    /// Hangs up on the next host in the middle of its greeting.
+    /// Closes the next host's connection during its handshake.
     fn cut_off(&self, role: Role) {
         self.runtime.block_on(async {
             let (mut stream, _) = self.listener.accept().await.unwrap();
@@ -79,7 +77,6 @@ impl Fake {
         self.runtime.block_on(stream::send(stream, message)).unwrap();
     }
 
-    /// Answers the next start with an address.
     fn start_at(&self, stream: &mut TcpStream, address: SocketAddr) {
         loop {
             match self.runtime.block_on(stream::receive(stream, Patience::default())).unwrap() {
@@ -95,7 +92,7 @@ impl Fake {
         }
     }
 
-    /// Lets the host in as a worker on another machine does, without greeting it over UCX.
+    /// Accepts the host like a remote worker, without the handshake over UCX.
     fn attach(&self, max_message: u64) -> Attached {
         let worker = context().build().unwrap().worker().unwrap();
         let address = worker.address().unwrap().as_bytes().to_vec();
@@ -125,7 +122,6 @@ impl Fake {
         Attached { stream, channel: reach.channel, worker, endpoint, slots }
     }
 
-    /// Lets the host in that comes to the worker.
     fn let_in(&self, door: DoorAddress, ucx_address: Vec<u8>, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) =
@@ -143,11 +139,9 @@ impl Fake {
 
 struct Attached {
     stream: TcpStream,
-    /// The host's number for the connection.
     channel: u16,
     worker: ucx::Worker,
     endpoint: Endpoint,
-    /// The slots of the commands that came.
     slots: Rc<RefCell<Vec<u16>>>,
 }
 
@@ -167,7 +161,6 @@ impl Attached {
         let _ = self.endpoint.am_send_with(AM_NOTIFICATIONS, &[], bytes, AmFlags::EAGER).wait();
     }
 
-    /// Progresses until so many commands have come in all.
     fn wait_for(&self, count: usize) {
         until("no command comes", || {
             self.worker.progress();

@@ -1,4 +1,4 @@
-//! A worker that takes a host's ring, and answers as a test wants.
+//! A fake worker with a ring and scripted answers.
 
 use std::cell::Cell;
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +21,7 @@ use crate::support::{
 };
 
 impl Fake {
-    /// Lets the host in as a worker on this machine does. The streams end with the connection.
+    /// Accepts the host like a local worker. The streams end with the connection.
     fn attach_by_ring(&self, max_message: u64) -> (Ring, TcpStream) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("door");
@@ -65,7 +65,6 @@ fn an_answer_that_comes_before_all_of_its_command_ends_the_connection() {
     let service = TestService::start_with(&At::Address(address), &engine, 2 * LONG);
     let context = TestWorker::start(service.raw, &engine, 9, 4);
     context.submit(&vec![7; LONG]);
-    // One that waits behind it.
     context.submit(b"short");
     for _ in 0..2 {
         assert_eq!(engine.done().status, DocaError::IO_FAILED);
@@ -122,7 +121,7 @@ fn a_ring_that_is_never_empty_keeps_no_other_worker_from_its_end() {
         assert_eq!(c!(doca_ctx_stop(other.ctx)), DocaError::IN_PROGRESS);
         let submitted = COMPLETED.get();
         until("the other worker does not stop", || {
-            // All commands in flight are answered whenever the engine looks.
+            // All commands in flight are answered before each poll of the engine.
             while answered.load(SeqCst) < 64 + COMPLETED.get() - submitted {
                 std::thread::yield_now();
             }

@@ -1,4 +1,4 @@
-//! What the library makes of daemons and workers that do as none does.
+//! The library's reaction to misbehaving daemons and workers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -28,13 +28,13 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         host.greet();
         host.wait_for(4);
         let [a, b, c, _] = host.slots.borrow()[..] else { panic!("four commands") };
-        // Not even a header; another's channel; slots that are nobody's.
+        // Too short for a header; another channel; unused slots.
         host.send(vec![0xff; 5]);
         let others = Envelope { pass: ENVELOPE.pass, channel: host.channel ^ 0x40 };
         host.send_raw(bytes_of::message(others, &frame(a, OK, Some(b"other"))));
         host.send(frame(999, OK, Some(b"nobody")));
         host.send(vec![]);
-        // What does not begin as the connection's messages do.
+        // Wrong passes.
         let forged = frame(a, OK, Some(b"forged"));
         for pass in [0x0101_0101, 0].map(Pass::new) {
             let envelope = Envelope { pass, channel: host.channel };
@@ -42,17 +42,17 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         }
         host.send_raw(forged);
         host.send_raw(vec![1; 3]);
-        // A greeting of another length, and a notification that UCX only announces.
+        // A handshake of another length, and a notification by rendezvous.
         host.endpoint.am_send_with(AM_GREET, &[1; 3], (), AmFlags::EAGER).detach();
         let own = Envelope { pass: ENVELOPE.pass, channel: host.channel };
         let announced = bytes_of::message(own, &frame(a, OK, Some(b"announced")));
         host.endpoint.am_send_with(AM_NOTIFICATIONS, &[], announced, AmFlags::RENDEZVOUS).detach();
-        // Two answers to one command, and a message that breaks off behind them.
+        // Two answers to one command, followed by a truncated message.
         let twice = [frame(a, OK, Some(b"one")), frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);
         host.send(frame(b, OK, Some(&[0; 4065])));
         host.send(frame(c, DocaError(300), None));
-        // A second Attached, which says nothing new, and then the end for this host.
+        // A redundant second Attached, then the end for this host.
         let again = WorkerToHost::Attached {
             door: DoorAddress::default(),
             ucx_address: vec![1; 20],
@@ -87,7 +87,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         let done = engine.done();
         assert_eq!((done.task, done.status, done.response), (task, status, response));
         if at == 0 {
-            // In the slot that is answered twice.
+            // In the slot with two answers.
             assert_eq!(context.submit(b"another").addr(), tasks[0]);
         }
     }
@@ -106,7 +106,7 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
         fake.cut_off(Role::Daemon);
-        // A daemon without a key may be full only after it has greeted.
+        // A keyless daemon may close the connection only after its handshake.
         drop(fake.accept(Hello::new(Role::Daemon)));
         let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
@@ -135,7 +135,7 @@ fn a_worker_may_greet_again() {
         host.greet();
         host.wait_for(1);
         host.greet();
-        // Another's channel means nothing.
+        // Another channel is ignored.
         host.channel ^= 1;
         host.greet();
         host.channel ^= 1;
@@ -184,7 +184,7 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
             hosts.push(host);
         }
         go.recv().unwrap();
-        // Its commands were not received yet, and do not fit what UCX keeps for a receiver.
+        // Its unreceived commands exceed UCX's receive buffer.
         hosts[0].send([frame(0, OK, None), frame(1, OK, None)].concat());
         hosts[1].wait_for(1);
         hosts[1].send(frame(0, OK, Some(b"other")));
@@ -205,12 +205,12 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
     assert_eq!((done.task, done.response), (free, Some(b"other".to_vec())));
     look.recv().unwrap();
     engine.is_quiet(1000);
-    // UCX reads the payload, so nobody may write it.
+    // UCX reads the payload, so it must not be writable.
     assert!(c!(doca_urom_worker_cmd_task_get_payload(overtaken)).is_null());
     assert_eq!(c!(doca_ctx_stop(slow.ctx)), DocaError::IN_PROGRESS);
     for task in [overtaken, behind] {
         let done = engine.done();
-        // The answers it had got count.
+        // Answers received before the stop count.
         assert_eq!((done.task, done.status), (task.addr(), OK));
     }
     stopped.send(()).unwrap();
@@ -225,7 +225,7 @@ fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
         let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
         let mut host = fake.attach(4096);
-        // Alive on its streams, silent over UCX, until the host closes.
+        // Alive on its streams but silent over UCX, until the host closes.
         fake.runtime.block_on(async {
             let mut beat = tokio::time::interval(urom_wire::control::HEARTBEAT);
             loop {
@@ -258,7 +258,6 @@ fn a_worker_that_cannot_be_reached_is_named() {
     drop(daemon.join().unwrap());
 }
 
-/// A host's context that starts at a fake worker and ends idle; why.
 fn failed_worker(address: SocketAddr) -> String {
     let engine = Engine::new();
     let service = TestService::start(&At::Address(address), &engine);
@@ -269,7 +268,7 @@ fn failed_worker(address: SocketAddr) -> String {
     failure(context.ctx)
 }
 
-/// How a service start ends with a daemon that says this.
+/// Returns the result of a service start with a scripted daemon.
 fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaError, String) {
     let (fake, address) = Fake::new();
     let daemon = std::thread::spawn(move || {

@@ -1,13 +1,12 @@
-//! C sources beside these tests, compiled; plugins that were built beside them, found.
+//! Compiles the tests' C sources, and finds plugins of the same build.
 
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Compiles `tests/NAME.c` for the machine this test was compiled for. `test` makes the file's name
-/// its own: tests run at the same time. `before` and `after` are the compiler's options around the
-/// source.
+/// Compiles `tests/NAME.c` for the target of this test. `test` makes the file name unique, because
+/// tests run in parallel. `before` and `after` are compiler options around the source.
 pub(crate) fn compile(name: &str, test: &str, before: &[&str], after: &[&str]) -> PathBuf {
     let compiler = cc::Build::new()
         .cargo_metadata(false)
@@ -36,7 +35,6 @@ pub(crate) fn compile(name: &str, test: &str, before: &[&str], after: &[&str]) -
     file
 }
 
-/// A plugin that was built beside this test.
 pub(crate) fn plugin(package: &str, name: &str) -> PathBuf {
     let this = env::current_exe().expect("the path of this test");
     let profile = this.ancestors().nth(2).expect("tests are built in PROFILE/deps");

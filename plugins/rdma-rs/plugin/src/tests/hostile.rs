@@ -1,5 +1,4 @@
-//! Messages that no instance of this kit sends, from a stranger with the secrets of both ends: they
-//! cost this instance at most.
+//! Malformed messages with the secrets of both ends: they affect at most this instance.
 
 use std::rc::Rc;
 
@@ -13,14 +12,11 @@ use super::*;
 use crate::details::Details;
 use crate::message::{Answer, Ask, Bye, Bytes, Hello, Request, Route};
 
-/// The version of the messages.
 const VERSION: u64 = <Bye as PeerMessage>::VERSION;
 
-/// Somebody beside a connection.
 struct Stranger {
     worker: ucx::Worker,
     peer: Peer,
-    /// Of messages to the second end.
     route: Route,
 }
 
@@ -42,7 +38,6 @@ impl Stranger {
         self.peer.begin_send(message, data.to_vec(), AmFlags::NONE).unwrap().detach();
     }
 
-    /// Sends the beginning of a message, with a wrong end.
     fn send_wrong(&self, message: &impl PeerMessage, len: usize, end: &[u8]) {
         let mut header = vec![0; message.encoded_len().unwrap()];
         message.encode(&mut header).unwrap();
@@ -59,7 +54,7 @@ impl Stranger {
     }
 }
 
-/// Two ends, a stranger, and two others that the attack must not affect.
+/// Runs an attack on two ends, and checks that two others are not affected.
 fn run(attack: impl Fn(&Stranger, Remote), expected: Option<State>) {
     let (domain, workers) = workers();
     let ends = [0, 1].map(|at| End::started(&workers[at], ALL));

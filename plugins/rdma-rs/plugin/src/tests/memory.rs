@@ -1,4 +1,4 @@
-//! Memory that is not there, lists and messages that are too long.
+//! Missing memory, and lists and messages that are too long.
 
 use super::*;
 

@@ -1,5 +1,4 @@
-//! The plugin under the test kit: workers of one domain, which really talk over UCX, within this
-//! process.
+//! The plugin under the test kit: workers of one domain, connected by UCX within this process.
 
 mod hostile;
 mod memory;
@@ -21,13 +20,10 @@ use urom_pdk::test_util::{Domain, Sent, SharedMemory, Worker};
 
 use super::Rdma;
 
-/// How long anything may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What all local memory has.
 const LOCAL: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
-/// Everything that the other end may do.
 const ALL: Access =
     LOCAL.union(Access::RDMA_READ).union(Access::RDMA_WRITE).union(Access::RDMA_ATOMIC);
 
@@ -43,7 +39,6 @@ fn everything_goes_over_tcp_as_well() {
     assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
 }
 
-/// An instance of a host in a worker.
 #[derive(Clone, Copy)]
 struct End<'a> {
     worker: &'a Worker<Protocol>,
@@ -102,7 +97,6 @@ impl<'a> End<'a> {
         self.send(Read { rdma: self.rdma, source, places: places.into() })
     }
 
-    /// A message of these pieces.
     fn tell(&self, pieces: &[MemoryRange]) -> Sent<rdma_protocol::Sent> {
         self.send(Send { rdma: self.rdma, pieces: pieces.into() })
     }
@@ -115,7 +109,6 @@ impl<'a> End<'a> {
         self.send(Receive { rdma: self.rdma, places: places.into() })
     }
 
-    /// Why a command failed.
     fn failure<R: urom_abi::protocol::Reply>(&self, sent: Sent<R>) -> (DocaError, String) {
         let until = Instant::now() + DEADLINE;
         loop {
@@ -130,14 +123,12 @@ impl<'a> End<'a> {
     }
 }
 
-/// Connects two instances that were started.
 fn connect(one: End<'_>, two: End<'_>) {
     let details = [one.details(), two.details()];
     one.call(Connect { rdma: one.rdma, details: &details[1] }).unwrap();
     two.call(Connect { rdma: two.rdma, details: &details[0] }).unwrap();
 }
 
-/// Two workers, whose hosts leave at the end.
 struct Workers([Worker<Protocol>; 2]);
 
 impl Deref for Workers {
@@ -149,7 +140,7 @@ impl Deref for Workers {
 }
 
 impl Drop for Workers {
-    /// Closing an endpoint takes the progress of both ends.
+    /// Closing an endpoint needs the progress of both ends.
     fn drop(&mut self) {
         if std::thread::panicking() || self.0.iter().any(|worker| worker.in_flight() > 0) {
             return;
@@ -174,14 +165,12 @@ fn workers() -> (Domain, Workers) {
     (domain, Workers(workers))
 }
 
-/// Two connected ends with all permissions.
 fn pair(workers: &[Worker<Protocol>; 2]) -> [End<'_>; 2] {
     let ends = [0, 1].map(|at| End::started(&workers[at], ALL));
     connect(ends[0], ends[1]);
     ends
 }
 
-/// Goes on until something holds.
 fn until(domain: &Domain, what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + DEADLINE;
     while !holds() {
@@ -194,7 +183,6 @@ fn at(memory: &SharedMemory, offset: u64) -> Remote {
     Remote { memory: memory.range().memory, offset }
 }
 
-/// Bytes that differ from their neighbours.
 fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|at| (at as u8).wrapping_mul(7).wrapping_add((at >> 8) as u8) ^ seed).collect()
 }

@@ -1,4 +1,4 @@
-//! Random lists between random places of two memories, compared with a model.
+//! Random lists between random ranges of two memories, compared with a model.
 
 use proptest::prelude::*;
 
@@ -75,7 +75,7 @@ fn scatter(model: &mut [u8], list: &[(u64, u64)], mut bytes: &[u8]) {
     }
 }
 
-/// Whether a place is in the list more than once: DOCA says nothing about the order of its bytes.
+/// Returns whether the list has overlapping ranges, whose write order DOCA does not define.
 fn overlaps(list: &[(u64, u64)]) -> bool {
     list.iter().enumerate().any(|(index, (at, len))| {
         list[..index].iter().any(|(other, others)| at.max(other) < &(at + len).min(other + others))
@@ -139,7 +139,7 @@ fn run(steps: &[(bool, Step)], paths: [MemoryPath; 2]) -> Result<(), TestCaseErr
             Step::Swap { at: place, compare, swap } => {
                 let model = &mut models[1 - this][*place as usize..][..8];
                 let before = u64::from_le_bytes(model.try_into().unwrap());
-                // Half of them are expected to be right.
+                // Half of the comparisons should succeed.
                 let compare = if *compare == 0 { before } else { before ^ 1 };
                 let swapped =
                     CompareSwap { rdma, target: at(far, *place), compare, swap: *swap, result };

@@ -1,4 +1,4 @@
-//! Each operation, with its bytes checked, on each path and in each size.
+//! Each operation on each path and in each size, with a check of its bytes.
 
 use super::*;
 
@@ -140,13 +140,11 @@ fn lists_are_gathered_and_scattered() {
             let list = pieces.as_slice();
             one.wait(one.write(at(&target, 0), list)).unwrap();
             assert!(target.bytes() == all, "{path:?}, {len} bytes");
-            // Back into two places, in the other order.
             let back = one.share_by(vec![0; len as usize], LOCAL, path);
             let places = [back.slice(7 * scale..), back.slice(..7 * scale)];
             one.wait(one.read(at(&target, 0), &places)).unwrap();
             let turned = [&all[3 * scale as usize..], &all[..3 * scale as usize]].concat();
             assert!(back.bytes() == turned, "{path:?}, {len} bytes");
-            // A list of three to one of two.
             let places = [target.slice(2 * scale..9 * scale), target.slice(..2 * scale)];
             let receive = two.post(&places);
             one.wait(one.tell(&pieces[..3])).unwrap();

@@ -28,7 +28,7 @@ fn the_last_of_many_writes_to_one_place_stays() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
     for path in PATHS {
-        // Short ones overtake long ones in UCX.
+        // In UCX, short messages overtake long ones.
         let long = 400_000;
         let target = two.share_by(vec![0; long], ALL, path);
         let sources =
@@ -151,7 +151,7 @@ fn more_than_an_end_keeps_waits_at_the_other_end() {
     let len = 4000;
     let source = one.share(pattern(len, 9), LOCAL);
     let target = two.share(vec![0; len], ALL);
-    // A message without a receive, and behind it more than an instance keeps: each in 60 parts.
+    // A message without a receive, followed by more than an instance keeps: each in 60 parts.
     let waiting = one.tell(&[source.range()]);
     let part = |_| source.range();
     let list: Vec<_> = (0..60).map(part).collect();

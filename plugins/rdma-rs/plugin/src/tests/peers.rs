@@ -1,4 +1,4 @@
-//! Peers that leave, were never there, or are somebody else.
+//! Lost, missing and replaced peers.
 
 use ucx::test_queues::{Queues, ran_alone};
 use urom_pdk::CancelReason;
@@ -24,10 +24,9 @@ fn a_host_that_leaves_in_the_middle_of_operations_is_missed_by_the_other_end() {
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     let memory = one.share([0; 8], LOCAL);
-    // Neither has an end without the other side.
+    // Neither operation can end without the other side.
     let _receive = one.post(&[memory.range()]);
     let _send = one.tell(&[memory.range()]);
-    // One that nobody has connected to.
     let lonely = End::started(&workers[0], ALL);
     let other = End::started(&workers[1], ALL);
     lonely.call(Connect { rdma: lonely.rdma, details: &other.details() }).unwrap();
@@ -48,7 +47,6 @@ fn operations_that_were_given_up_keep_their_place() {
     assert_eq!(two.wait(given_up).map(drop), Err(DocaError::SKIPPED));
     let source = one.share([4; 8], LOCAL);
     one.wait(one.tell(&[source.range()])).unwrap();
-    // The first message is the first receive's, and nobody hears of it.
     assert!(two.worker.answer(&receive).is_none());
     assert_eq!(places[0].bytes(), [4; 8]);
     let sent = one.tell(&[source.slice(..4)]);
@@ -118,14 +116,14 @@ fn an_instance_that_is_connected_to_another_refuses_a_third() {
     assert_eq!((one.state(), two.state()), (State::Connected, State::Connected));
 }
 
-/// Lets messages arrive that nobody sees arrive.
+/// Waits for messages whose arrival the test cannot observe.
 fn settle(domain: &Domain) {
     for _ in 0..200 {
         domain.progress();
     }
 }
 
-/// Two instances, of which the second knows that the first has connected to it.
+/// Returns two instances; the second has the first as a caller.
 fn called<'a>(domain: &Domain, workers: &'a [Worker<Protocol>; 2]) -> [End<'a>; 2] {
     let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
     one.call(Connect { rdma: one.rdma, details: &two.details() }).unwrap();
@@ -141,7 +139,6 @@ fn an_instance_that_is_stopped_before_it_connects_turns_away_who_connected_to_it
     two.call(Stop { rdma: two.rdma }).unwrap();
     until(&domain, "the state", || one.state() == State::Error);
     assert_eq!(one.wait(write).map(drop), Err(DocaError::CONNECTION_ABORTED));
-    // So does a host that leaves.
     let [three, four] = called(&domain, &workers);
     workers[1].leave(four.connection);
     until(&domain, "the state", || three.state() == State::Error);
@@ -174,7 +171,6 @@ fn more_callers_than_an_instance_keeps_are_turned_away_and_those_that_left_are_f
         caller.call(Stop { rdma: caller.rdma }).unwrap();
     }
     settle(&domain);
-    // There is room again.
     let caller = callers[0];
     caller.call(Start { rdma: caller.rdma }).unwrap();
     let details = caller.details();
@@ -188,7 +184,7 @@ fn more_callers_than_an_instance_keeps_are_turned_away_and_those_that_left_are_f
 fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
     let name =
         "tests::peers::a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin";
-    // Over TCP every peer has a queue of its own.
+    // Over TCP, every peer has its own queue.
     if std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp") || ran_alone(name) {
         return;
     }
@@ -198,7 +194,6 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
     let waits = End::started(&workers[1], ALL);
     let old = waits.details();
     let queues = Queues::now();
-    // Two messages, and no answer.
     let sends = [one.tell(&[]), one.tell(&[])];
     until(&domain, "the messages", || queues.took(sends.len() as u64));
     queues.block(sends.len() as u64);
@@ -210,8 +205,7 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
         end.call(Stop { rdma: end.rdma }).unwrap();
         end.call(Start { rdma: end.rdma }).unwrap();
     }
-    // The next peer finds a queue that moves, and one that knows an old address learns that: at
-    // once if UCX sees that its worker is gone.
+    // The next peer finds a moving queue. The old address causes an error, immediate or later.
     let third = domain.open::<Rdma, Protocol>(2);
     third.set_patience(DEADLINE);
     let [late, three] = [0, 1].map(|_| End::started(&third, ALL));
@@ -246,7 +240,7 @@ fn what_was_announced_before_the_worker_was_blocked_gives_its_memory_back() {
     let sends = [one.tell(&[]), one.tell(&[])];
     until(&domain, "the messages", || queues.took(sends.len() as u64));
     queues.block(sends.len() as u64);
-    // That nobody takes the bytes is said through the queue.
+    // The refusal of the bytes is reported through the queue.
     let stop = sender.send(Stop { rdma: sender.rdma });
     assert_eq!(sender.wait(send).map(drop), Err(DocaError::SHUTDOWN));
     source.unshare();

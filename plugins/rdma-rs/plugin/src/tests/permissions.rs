@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// An operation that needs a permission of the other end.
 #[derive(Clone, Copy, Debug)]
 enum Permitted {
     Write,
@@ -21,7 +20,6 @@ impl Permitted {
         (Permitted::FetchAdd, Access::RDMA_ATOMIC),
     ];
 
-    /// Runs it on eight bytes.
     fn run(self, end: End<'_>, local: &SharedMemory, target: Remote) -> Result<(), DocaError> {
         let (rdma, list, result) = (end.rdma, [local.slice(..8)], local.slice(..8));
         let pieces = (&list).into();
@@ -41,7 +39,7 @@ impl Permitted {
 
 const EACH: [Access; 3] = [Access::RDMA_WRITE, Access::RDMA_READ, Access::RDMA_ATOMIC];
 
-/// Runs an operation on a pair of instances of its own; how it ended, and both states.
+/// Runs an operation on a new pair of instances; returns the result and both states.
 fn run(
     operation: Permitted,
     instance: Access,
@@ -74,7 +72,7 @@ fn an_operation_needs_its_permission_of_the_instance_and_of_the_memory() {
         }
         assert_eq!(run(operation, Access::empty(), ALL), refused, "{operation:?}");
         assert_eq!(run(operation, ALL, LOCAL), refused, "{operation:?}");
-        // The owner may not write it itself.
+        // The owner itself may not write it.
         let read_only = Access::LOCAL_READ_ONLY | needed | Access::PCI_READ_WRITE;
         assert_eq!(run(operation, ALL, read_only), refused, "{operation:?}");
     }

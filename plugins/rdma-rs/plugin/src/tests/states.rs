@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What each call gives in one state, in the order of the table below.
+/// Returns the result of each call in one state, in the order of the table below.
 fn each(
     end: End<'_>,
     peer: &[u8],
@@ -97,7 +97,6 @@ fn after_a_failure_nothing_is_taken_until_stop_start_export_and_connect() {
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     let memory = one.share([0; 8], LOCAL);
-    // The other end has no such memory.
     let target = Remote { memory: 0xdead, offset: 0 };
     let pieces = [memory.range()];
     let failed = one.wait(one.write(target, &pieces));
@@ -162,7 +161,6 @@ fn what_is_not_complete_at_a_stop_ends_with_shutdown() {
     let why = String::from_utf8(query.why.to_vec()).unwrap();
     assert_eq!(query.failure, DocaError::CONNECTION_RESET.0);
     assert!(why.contains("the instance was stopped"), "{why}");
-    // Bytes that wait in the plugin are let go.
     until(&domain, "the memory", || memory.opened() == 0);
 }
 
@@ -189,7 +187,6 @@ fn an_instance_that_is_destroyed_is_unknown_and_so_are_forged_numbers() {
         let receive = Receive { rdma, places: (&[]).into() };
         assert_eq!(one.call(receive).map(drop), Err(DocaError::INVALID_VALUE));
     }
-    // The next one has another number.
     assert_ne!(End::new(&workers[0], 1, ALL).rdma, one.rdma);
 }
 
@@ -240,7 +237,6 @@ fn nothing_behind_an_operation_that_fails_happens() {
     let [one, two] = pair(&workers);
     let memory = one.share([0; 8], LOCAL);
     let target = two.share([0; 8], ALL);
-    // All wait for the receive.
     let waits = one.tell(&[memory.range()]);
     let fails = one.write(Remote { memory: 0xdead, offset: 0 }, &[memory.range()]);
     let add = FetchAdd { rdma: one.rdma, target: at(&target, 0), add: 1, result: memory.range() };

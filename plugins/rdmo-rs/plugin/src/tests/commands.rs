@@ -1,4 +1,4 @@
-//! The commands, and what ends with a host.
+//! The commands, and the cleanup after a host.
 
 use rdmo_protocol::{MrDereg, RqDestroy};
 
@@ -83,7 +83,7 @@ fn what_came_before_the_end_of_its_queue_is_carried_out() {
     for _ in 0..100 {
         initiator.append(&host, b"last");
     }
-    // The first of them tells that the plugin has begun.
+    // Its arrival shows that the plugin has started.
     rig.until("an append", || (host.bytes(13) == *b"last").then_some(()));
     initiator.request(false, Operation::Flush { flush_id: 7 }, Vec::new());
     rig.answered(&initiator, 7);
@@ -127,7 +127,6 @@ fn a_host_that_leaves_in_the_middle_costs_nobody_anything() {
     rig.flush(&initiator);
     assert_eq!(stays.pointed(), 8 + 50);
     lost.append(&leaves, b"to nobody");
-    // Its number is free, and the memory of the one before has nothing to do with it.
     let next = rig.host_on(3, 1);
     let initiator = rig.initiator(&next);
     next.point_to(8);

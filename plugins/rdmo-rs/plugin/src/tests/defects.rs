@@ -1,4 +1,4 @@
-//! What goes wrong in DOCA's C plugin, one by one.
+//! The defects of DOCA's C plugin, one by one.
 
 use rdmo_protocol::{MrDereg, RqDestroy};
 
@@ -12,7 +12,7 @@ fn a_client_number_in_use_and_a_second_client_are_answered() {
     let init = |id| ClientInit { id, addr: address.raw_bytes() };
     assert_eq!(rig.call(2, init(1)).unwrap_err(), DocaError::IN_USE);
     assert_eq!(rig.call(1, init(2)).unwrap_err(), DocaError::ALREADY_EXIST);
-    // The first is as it was, and the others may try again.
+    // The first client is unchanged, and the others may retry.
     rig.flush(&rig.initiator(&host));
     assert!(rig.call(2, init(2)).is_ok());
 }
@@ -64,7 +64,7 @@ fn deregistering_does_not_wait_for_ever() {
     initiator.append(&host, b"not flushed");
     rig.until("an append", || (host.bytes(8) == *b"not flushed").then_some(()));
     rig.stop(&host.worker);
-    // That of the pointer fails; of the other nothing is missing.
+    // Writing the pointer fails; all data of the other region has arrived.
     for (rkey, lost) in [(host.rkey, true), (other, false)] {
         let gone = rig.plugin.send_from(0, MrDereg { rkey });
         rig.turn();
@@ -88,14 +88,14 @@ fn a_region_that_wraps_around_is_refused() {
     }
 }
 
-/// Sends what is wrong between two appends, and says how many messages were dropped.
+/// Sends wrong messages between two appends, and checks the number of dropped messages.
 fn dropped(wrong: impl FnOnce(&Rig, &Host, &Initiator)) {
     let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     initiator.append(&host, b"before");
     wrong(&rig, &host, &initiator);
     initiator.append(&host, b"after");
-    // A flush with a fence waits for everything: that it is answered tells that nothing hangs.
+    // A flush with a fence waits for everything; its answer shows that no message hangs.
     rig.flush(&initiator);
     assert_eq!((host.bytes(8), host.pointed()), (*b"beforeafter\0", 8 + 11));
 }
@@ -134,7 +134,6 @@ fn initiators_without_a_queue_or_a_way_back_are_dropped() {
         let request = Request { client: 0, fence: false, operation: host.append() };
         let header = request.header(&mut Request::ROOM.clone()).to_vec();
         initiator.endpoint.am_send(AM_ID, &header, b"no way back".to_vec()).detach();
-        // Another client's initiator is a stranger here, too.
         let other = rig.host(1);
         let theirs = Initiator { client: 0, ..rig.initiator(&other) };
         theirs.append(host, b"theirs");
@@ -159,7 +158,7 @@ fn an_append_that_fails_leaves_no_hole() {
             let operation = Operation::Append { pointer, pointer_rkey, data_rkey };
             initiator.request(false, operation, b"data".to_vec());
         }
-        // Longer than what is left, announced or not.
+        // Longer than the remaining memory, announced or not.
         initiator.append(host, &[1; REGION]);
         initiator.append(host, &[1; 200_000]);
     });
@@ -189,7 +188,6 @@ fn a_scatter_with_anything_wrong_writes_nothing() {
         ] {
             initiator.scatter(&[good, bad]);
         }
-        // Counts and lengths beyond the data.
         let mut data = Vec::new();
         good.write(&mut data).unwrap();
         for count in [2, u64::MAX, u64::MAX / 24 + 1] {
@@ -197,7 +195,6 @@ fn a_scatter_with_anything_wrong_writes_nothing() {
         }
         data[16] = 5;
         initiator.request(false, Operation::Scatter { count: 1 }, data);
-        // One that is announced.
         initiator.request(false, Operation::Scatter { count: 1 }, vec![0; 200_000]);
         assert_eq!(host.bytes(1000), [0; 4]);
     });
@@ -214,6 +211,6 @@ fn the_worker_ends_with_everything_under_way() {
     }
     let _pending = rig.plugin.send_from(0, MrDereg { rkey: host.rkey });
     assert_eq!(rig.plugin.close(), 1);
-    // With the rig, the kit looks for what the plugin left behind.
+    // The kit then checks for objects that the plugin leaked.
     rig.connections.take();
 }

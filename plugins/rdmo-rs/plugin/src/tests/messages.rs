@@ -1,4 +1,4 @@
-//! Appends, scatters, flushes, fences and pausing, as the protocol says.
+//! Appends, scatters, flushes, fences and pausing, as the protocol specifies.
 
 use rdmo_protocol::{MrDereg, RqDestroy};
 
@@ -156,13 +156,13 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
     if !over_tcp() {
         return; // In shared memory UCX needs no progress of the host.
     }
-    // The pointer of an append has to be fetched first; nothing of a scatter has.
+    // The pointer of an append must be fetched first; a scatter needs no fetch.
     for is_append in [true, false] {
         let rig = Rig::new();
         let host = rig.host(0);
         let (initiator, other) = (rig.worker(), rig.initiator(&host));
         let first = rig.initiator_with(&host, initiator.clone());
-        // A queue behind it takes no part of what it loses.
+        // The initiator's second queue must not get messages that the first one loses.
         let address = initiator.address().unwrap();
         let create = RqCreate { addr: address.raw_bytes() };
         rig.call(0, create).unwrap();
@@ -188,7 +188,7 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
         let sent = first.endpoint.flush();
         rig.until("all messages", || sent.is_done().then_some(()));
         rig.workers.borrow_mut().push(host.worker.clone());
-        // Its own flush would be answered before this, as all that is there has arrived.
+        // An answer to the first queue's flush would arrive before this one.
         rig.flush(&other);
         rig.flush(&other);
         assert_eq!(*first.answers.borrow(), [0; 0], "a flush after a lost message");
@@ -197,7 +197,7 @@ fn an_initiator_of_a_host_without_progress_loses_its_queue_before_memory_grows()
         let written = bytes.iter().position(|byte| *byte == 0).unwrap();
         assert!(written > 0 && written % 4096 == 0, "{written}");
         assert!(bytes[written..].iter().all(|byte| *byte == 0), "a hole at {written}");
-        // The host takes the queue away, and the other has its turn.
+        // The host removes the queue, and the second one takes over.
         let gone = rig.call(0, RqDestroy { rq_id: first.rq_id });
         assert!(gone.is_ok());
         rig.flush(&first);
@@ -230,7 +230,7 @@ fn nothing_is_written_to_memory_that_was_deregistered() {
         memory.read(0, &mut bytes);
         bytes
     };
-    // The announced ones are still at the initiator, unless a device or the kernel fetches them.
+    // Announced data is still at the initiator, unless a device or the kernel fetches it.
     rig.until("an append", || (bytes()[99] == 7).then_some(()));
     assert!(rig.call(0, MrDereg { rkey: data_rkey }).is_ok());
     let then = bytes();

@@ -1,5 +1,4 @@
-//! The plugin under the test kit: hosts and initiators with UCX workers of their own, on this
-//! thread. Everything goes by UCX, as between processes.
+//! The plugin under the test kit: hosts and initiators with UCX workers on this thread.
 
 mod commands;
 mod defects;
@@ -21,20 +20,18 @@ use urom_pdk::test_util::{Sent, SharedMemory, Worker};
 
 use super::Rdmo;
 
-/// How long anything may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The size of a host's region.
 const REGION: usize = 8192;
 
 fn ucx_worker() -> ucx::Worker {
     let features = Features::AM | Features::RMA | Features::AMO64;
-    // As the plugin, and what is longer than 64 KiB is announced.
+    // The plugin's settings; data longer than 64 KiB is announced.
     let builder = ucx::Context::builder(features).config("TCP_PUT_ENABLE", "n");
     builder.config("RNDV_THRESH", "64k").build().unwrap().worker().unwrap()
 }
 
-/// Whether UCX uses TCP alone, so that a host's own worker carries out what is done to its memory.
+/// Whether UCX uses TCP alone, so that a host's own worker executes operations on its memory.
 fn over_tcp() -> bool {
     std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp")
 }
@@ -49,17 +46,16 @@ fn everything_goes_over_tcp_as_well() {
     assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
 }
 
-/// A plugin, and every UCX worker that takes part.
 struct Rig {
     plugin: Worker<Protocol>,
     workers: RefCell<Vec<ucx::Worker>>,
     connections: RefCell<Vec<u64>>,
-    /// What the plugin may still reach when a test's hosts are gone.
+    /// Memory that the plugin may still access after a test's hosts have left.
     memories: RefCell<Vec<Memory>>,
 }
 
 impl Drop for Rig {
-    /// Closing an endpoint takes the progress of both ends, while the plugin is there.
+    /// Closing an endpoint needs the progress of both ends, while the plugin exists.
     fn drop(&mut self) {
         let connections = self.connections.take();
         if connections.is_empty() || std::thread::panicking() {
@@ -83,7 +79,6 @@ impl Rig {
         }
     }
 
-    /// With a client and its initiator.
     fn with_initiator() -> (Rig, Host, Initiator) {
         let rig = Rig::new();
         let host = rig.host(0);
@@ -91,7 +86,6 @@ impl Rig {
         (rig, host, initiator)
     }
 
-    /// The same with a client that shares its region.
     fn sharing(path: MemoryPath) -> (Rig, Host, Initiator) {
         let rig = Rig::new();
         let host = rig.sharing_host(path);
@@ -105,7 +99,6 @@ impl Rig {
         worker
     }
 
-    /// Leaves a worker without progress from now on.
     fn stop(&self, worker: &ucx::Worker) {
         let address = worker.address().unwrap();
         self.workers.borrow_mut().retain(|other| other.address().unwrap() != address);
@@ -141,7 +134,7 @@ impl Rig {
         self.wait(self.plugin.send_from(connection, command))
     }
 
-    /// A client with a region, whose number is also its connection's.
+    /// Makes a client with a region; `id` is also its connection's number.
     fn host(&self, id: u64) -> Host {
         self.host_on(id, id)
     }
@@ -152,7 +145,7 @@ impl Rig {
         host
     }
 
-    /// A client that shares its region with the plugin's worker, and whose UCX worker rests.
+    /// Makes a client that shares its region with the plugin's worker; its UCX worker is idle.
     fn sharing_host(&self, path: MemoryPath) -> Host {
         let mut host = self.client(0, 0);
         self.stop(&host.worker);
@@ -188,7 +181,6 @@ impl Rig {
         self.call(host.connection, register).unwrap().rkey
     }
 
-    /// An initiator that has a queue with a client.
     fn initiator(&self, host: &Host) -> Initiator {
         self.initiator_with(host, self.worker())
     }
@@ -213,7 +205,6 @@ impl Rig {
         Initiator { client: host.id, rq_id: u64::MAX, endpoint, answers }
     }
 
-    /// Flushes with a fence, and waits for the answer.
     fn flush(&self, initiator: &Initiator) {
         let flush_id = 0xbeef + initiator.answers.borrow().len() as u64;
         initiator.request(true, Operation::Flush { flush_id }, Vec::new());
@@ -227,13 +218,12 @@ impl Rig {
     }
 }
 
-/// A host: its first word is a pointer, which points behind itself at first.
+/// A host. Its first word is a pointer, initially to the word after it.
 struct Host {
     connection: u64,
     id: u64,
     worker: ucx::Worker,
     memory: Memory,
-    /// The region, unless it is `memory`.
     shared: Option<SharedMemory>,
     rkey: u64,
     plugin: Vec<u8>,
@@ -277,7 +267,6 @@ impl Host {
         bytes
     }
 
-    /// An append by the pointer.
     fn append(&self) -> Operation {
         Operation::Append { pointer: self.at(0), pointer_rkey: self.rkey, data_rkey: self.rkey }
     }

@@ -1,4 +1,4 @@
-//! Random appends, scatters and flushes against a model of the host's memory, in each place.
+//! Random appends, scatters and flushes against a model, for each kind of memory.
 
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ enum Step {
     },
 }
 
-/// Where the pointers are; data is from here on.
+/// Number of pointers; data begins after them.
 const POINTERS: usize = 4;
 const DATA: usize = 8 * POINTERS;
 
@@ -71,7 +71,7 @@ fn run(rig: &Rig, host: &Host, steps: &[Step]) -> Result<(), TestCaseError> {
                     pointer_rkey: host.rkey,
                     data_rkey: host.rkey,
                 };
-                // Writes to one place are in no order without a fence.
+                // Without a fence, writes to the same address are unordered.
                 initiator.request(true, operation, vec![byte; *len]);
                 let at = pointers[*pointer];
                 if at + len <= REGION {

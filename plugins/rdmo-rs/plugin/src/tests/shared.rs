@@ -1,4 +1,4 @@
-//! Regions in memory that the host shares with the worker. The host's UCX worker makes no progress.
+//! Regions that the host shares with the worker. The host's UCX worker makes no progress.
 
 use rdmo_protocol::MrDereg;
 
@@ -33,7 +33,6 @@ fn a_mapped_pointer_is_the_hosts_own_and_advances_with_its_data() {
     for place in [100, 200, 77] {
         host.point_to(place);
         initiator.append(&host, b"here");
-        // Without a flush.
         rig.until("an append", || (host.pointed() == place + 4).then_some(()));
         assert_eq!(host.bytes(place), *b"here");
     }
@@ -72,7 +71,7 @@ fn data_that_does_not_arrive_takes_the_pointers_back() {
         let operation = Operation::Append { pointer: host.at(0), pointer_rkey, data_rkey };
         data.fail_operation(DocaError::IO_FAILED);
         initiator.request(false, operation, b"lost".to_vec());
-        // Its fence finds the failure.
+        // Its fence detects the failure.
         initiator.request(true, operation, b"lost too, or first".to_vec());
         rig.flush(&initiator);
         initiator.request(false, operation, b"last".to_vec());
@@ -120,7 +119,7 @@ fn memory_that_may_not_be_written_stays_as_it_is() {
         let address = data.view().as_ptr().addr() as u64;
         let refused = Part { address, rkey, data: b"data" };
         initiator.scatter(&[refused]);
-        // One that is refused takes the others with it.
+        // An invalid part drops the whole scatter.
         let allowed = Part { address: host.at(200), rkey: host.rkey, data: b"data" };
         initiator.scatter(&[allowed, refused]);
         rig.flush(&initiator);
@@ -147,7 +146,6 @@ fn exports_that_are_none_and_regions_beyond_them_are_refused() {
     for bytes in [&damaged[..], &export[..63], &[0; 64]] {
         assert_eq!(register(0, start, len, bytes), DocaError::INVALID_VALUE);
     }
-    // Another host's.
     let other = rig.host(1);
     assert_eq!(register(1, start, len, &export), DocaError::NOT_FOUND);
     rig.flush(&rig.initiator(&other));

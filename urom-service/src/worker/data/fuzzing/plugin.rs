@@ -1,5 +1,5 @@
-//! A plugin in this process, which answers as a command's first byte says: in the worker's place or
-//! by a list, at once, late, twice, or not as it should.
+//! A plugin in this process. A command's first byte selects its answer: in `call` or by a list, at
+//! once, late, twice, or wrong.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -24,7 +24,6 @@ thread_local! {
     static PACKED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The plugin with the lowest bit.
 pub(super) fn open(supply: &Supply, watch: &Arc<Watch>) -> Instance {
     let iface = PluginIface {
         api_version: 1,
@@ -47,12 +46,11 @@ pub(super) fn open(supply: &Supply, watch: &Arc<Watch>) -> Instance {
     Instance::begin(1, "fuzzed".to_owned(), None, file, supply, calls).expect("it opens")
 }
 
-/// Answers what was held back.
 pub(super) fn release() {
     HELD.with_borrow_mut(|held| READY.with_borrow_mut(|ready| ready.append(held)));
 }
 
-/// Begins anew to count what fails: the same input does the same.
+/// Resets the failure counter, so that an input is reproducible.
 pub(super) fn reset() {
     PACKED.set(0);
 }
@@ -64,7 +62,7 @@ unsafe extern "C" fn begin(_: *mut WorkerCtx) -> DocaError {
 unsafe extern "C" fn close(_: *mut WorkerCtx) {}
 
 unsafe extern "C" fn addr(_: *mut WorkerCtx, _: *mut c_void, len: *mut usize) -> DocaError {
-    // SAFETY: the worker's place.
+    // SAFETY: the worker's pointer.
     unsafe { len.write(0) };
     DocaError::SUCCESS
 }
@@ -75,20 +73,19 @@ unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> D
         if unsafe { list::is_empty(commands) } {
             return DocaError::SUCCESS;
         }
-        // SAFETY: as above; a link is the first field of its descriptor.
+        // SAFETY: see above; a link is the first field of its descriptor.
         let first = unsafe { (*commands).next };
         // SAFETY: the list is not empty.
         let Some(link) = (unsafe { list::pop_front(commands) }).and_then(NonNull::new) else {
             return DocaError::UNEXPECTED;
         };
-        // SAFETY: a descriptor of the worker's that hangs in no list now.
+        // SAFETY: a descriptor of the worker, which is not in a list now.
         let command = unsafe { CommandDesc::from_raw(link.cast()) };
         if command.payload().first() == Some(&5) {
-            // Not taken, as it cannot be begun. It hangs in front again, where the worker looks for
-            // it.
+            // Not taken: returns to the front of the list, where the worker looks for it.
             let raw = command.into_raw().cast::<ListLink>();
             debug_assert_eq!(raw, first);
-            // SAFETY: the head and a link that hangs nowhere.
+            // SAFETY: the list's head, and a link that is not in a list.
             unsafe { push_front(commands, raw) };
             return DocaError::BAD_CONFIG;
         }
@@ -96,7 +93,7 @@ unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> D
     }
 }
 
-/// What a command's first byte says above what [`answer`] reads.
+/// The upper bits of a command's first byte select the result; [`answer`] reads the lower bits.
 unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
     // SAFETY: the worker's structure.
     let call = unsafe { &mut *call };
@@ -105,7 +102,7 @@ unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
         // SAFETY: the worker's bytes.
         len => unsafe { std::slice::from_raw_parts(call.command, len) },
     };
-    // SAFETY: the worker's place. Whatever is there, only what is said to be an answer is sent.
+    // SAFETY: the worker's buffer. The worker sends only the part reported as an answer.
     unsafe { call.answer.write_bytes(0xbb, call.answer_room) };
     call.answer_len = command.len().min(call.answer_room);
     match command[0] >> 4 {
@@ -137,7 +134,6 @@ unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
     }
 }
 
-/// Answers a command that was held back, if it is one.
 unsafe extern "C" fn cancel(_: *mut WorkerCtx, dest_id: u64, token: u64, reason: CancelReason) {
     assert!(reason.0 <= CancelReason::HOST_LEFT.0, "a reason that plugins know");
     let of_it = |note: &mut NotificationDesc| {
@@ -153,7 +149,7 @@ unsafe extern "C" fn host_left(_: *mut WorkerCtx, dest_id: u64) {
 }
 
 /// # Safety
-/// `head` is a list's, and `link` hangs nowhere.
+/// `head` is a list, and `link` is not in a list.
 unsafe fn push_front(head: *mut ListLink, link: *mut ListLink) {
     let mut rest = ListLink::detached();
     // SAFETY: a fresh head.
@@ -184,7 +180,7 @@ fn answer(command: &CommandDesc) {
             ready(note());
         }
         4 => {
-            // A command that this plugin was never given.
+            // A command that this plugin never received.
             let forged =
                 CommandDesc::new(command.dest_id(), 1, !command.header().urom_context, &[]);
             let mut wrong = note();
@@ -202,7 +198,7 @@ unsafe extern "C" fn progress(_: *mut WorkerCtx, notifications: *mut ListLink) -
         return DocaError::EMPTY;
     }
     for note in ready {
-        // SAFETY: the worker's list, and a descriptor that hangs nowhere.
+        // SAFETY: the worker's list, and a descriptor that is not in a list.
         unsafe { list::push_back(notifications, note.into_raw().cast()) };
     }
     DocaError::SUCCESS
@@ -219,14 +215,14 @@ unsafe extern "C" fn notif_pack(
     }
     // SAFETY: the plugin's own notification.
     let len = unsafe { (*note).len } as usize;
-    // SAFETY: the worker's place, with the room there is.
+    // SAFETY: the worker's pointer to the capacity.
     let room = unsafe { *packed_len };
     assert!(NOTIFICATION_HEADER + len <= room, "the worker makes room for a notification");
-    // One in sixteen says that it wrote more than it has.
+    // One call in sixteen reports more bytes than it wrote.
     let says = NOTIFICATION_HEADER + len + usize::from(count % 16 == 7);
-    // SAFETY: there is room for that.
+    // SAFETY: the assertion above checked the capacity.
     unsafe { packed.cast::<u8>().write_bytes(0xaa, NOTIFICATION_HEADER + len) };
-    // SAFETY: the worker's place.
+    // SAFETY: the worker's pointer.
     unsafe { packed_len.write(says) };
     DocaError::SUCCESS
 }

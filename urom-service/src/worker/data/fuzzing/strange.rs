@@ -1,5 +1,5 @@
-//! Messages over UCX that no host of the library sends: greetings with any header, announced
-//! messages, and envelopes of any bytes.
+//! UCX messages that the library never sends: handshakes with any header, rendezvous messages, and
+//! envelopes of any bytes.
 
 use ucx::AmFlags;
 use urom_wire::envelope::Envelope;
@@ -9,23 +9,20 @@ use urom_wire::fuzzing::{frames, sent};
 use super::super::{AM_COMMANDS, AM_GREET};
 use super::FuzzedWorker;
 
-/// Those of one program.
 #[derive(Default)]
 pub(super) struct Strange {
     count: usize,
 }
 
 impl FuzzedWorker {
-    /// A message: the lowest two bits of `how` say of which kind, the next whether it is announced.
-    /// Then its header and data.
+    /// Sends a message. The lowest two bits of `how` select its kind, the next a rendezvous.
     pub(super) fn send_strange(&mut self, how: u8, program: &mut Program<'_>) {
         let (header, data) = (program.bytes(), program.bytes().to_vec());
         let is_announced = how & 4 != 0;
         let id = match how & 3 {
-            // Commands have steps of their own; here are envelopes of any bytes, also the right
-            // ones.
+            // Commands have separate steps; these are envelopes of any bytes, including valid ones.
             0 => AM_COMMANDS,
-            // UCX itself logs and drops messages of other ids.
+            // UCX itself logs and drops messages with other ids.
             _ => AM_GREET,
         };
         self.strange.count += 1;
@@ -35,10 +32,10 @@ impl FuzzedWorker {
         {
             self.expect(envelope, frames);
         }
-        // UCX sends what has no data at once, also where it was told to announce it.
+        // UCX sends a message without data at once, even as a rendezvous.
         let flags = if is_announced { AmFlags::RENDEZVOUS } else { AmFlags::EAGER };
-        // One that was announced ends when the worker says so, which it cannot where its own
-        // endpoint to the sender is closed.
+        // A rendezvous ends when the worker confirms it, which it cannot after closing its endpoint
+        // to the sender.
         sent::count();
         self.endpoint.am_send_with(id, header, data, flags).detach();
         if self.strange.count.is_multiple_of(16) {
@@ -46,7 +43,7 @@ impl FuzzedWorker {
         }
     }
 
-    /// None of them did anything, and whoever is in is answered.
+    /// Checks that these messages had no effect, and that admitted hosts are answered.
     pub(super) fn see_strange(&mut self) {
         let strange = std::mem::take(&mut self.strange);
         if strange.count == 0 {

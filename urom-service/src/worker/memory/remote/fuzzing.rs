@@ -1,4 +1,4 @@
-//! Answers of hosts and of anybody to a worker's questions.
+//! Fuzz target for answers to a worker's requests, from its hosts and from other peers.
 
 use urom_abi::memory::Access;
 use urom_memory::engine::Offered;
@@ -11,21 +11,20 @@ use urom_wire::remote::AM_ASK;
 
 use super::*;
 
-/// By connection, beginning with 0.
+/// By connection, starting at 0.
 const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
 
 const LEN: u64 = 1 << 20;
 
 const MEMORY: usize = 8 << 20;
 
-/// The most operations at a time.
 const MOST: usize = 8;
 
-/// A program of operations, and of answers to them or to nothing. Each operation ends as the first
-/// answer of its own host says, once, and writes nothing but its own bytes.
+/// Runs a program of operations and answers, including unsolicited ones. Each operation ends once,
+/// by the first answer of its own host, and writes only its own bytes.
 pub fn memory_answers(input: &[u8]) {
     thread_local! {
-        // Setting UCX up takes a thousand times as long as an input.
+        // UCX setup takes a thousand times longer than an input.
         static RIG: RefCell<FuzzedRegions> = RefCell::new(FuzzedRegions::new());
     }
     RIG.with_borrow_mut(|rig| {
@@ -39,11 +38,10 @@ pub fn memory_answers(input: &[u8]) {
     });
 }
 
-/// A host's library, which receives questions and answers none, beside the worker that asks.
+/// A host's library that receives requests but never answers, beside the requesting worker.
 pub(super) struct Library {
     pub(super) remote: Rc<Remote>,
     pub(super) worker: Worker,
-    /// How many questions have arrived.
     pub(super) asked: Rc<Cell<usize>>,
 }
 
@@ -57,7 +55,6 @@ impl Library {
         self.worker.address().expect("an address").as_bytes().to_vec()
     }
 
-    /// Memory of the host, by its connection and ticket.
     pub(super) fn region(&self, dest_id: u64, ticket: u128) -> Rc<Region> {
         let access = Access::PCI_READ_WRITE;
         let offered = Offered { share: 3, memory: 4, address: 0x10000, len: LEN, access };
@@ -65,7 +62,7 @@ impl Library {
         Region::alone(offered, path.expect("an endpoint").0)
     }
 
-    /// From now on it receives questions at another address.
+    /// Receives requests at another address from now on.
     #[cfg(test)]
     pub(super) fn restart(&mut self) {
         (self.worker, self.asked) = answering();
@@ -87,26 +84,25 @@ struct FuzzedRegions {
     started: Vec<Started>,
 }
 
-/// An operation of the plugin's, and what is known of it.
+/// A plugin's operation, and its expected result.
 struct Started {
     place: Box<Parcel>,
     number: u64,
     of_host: usize,
-    /// How many bytes were moved, and what they are to be.
+    /// Bytes moved so far, and the expected bytes.
     moved: usize,
     model: Vec<u8>,
     ended: Option<DocaError>,
 }
 
-/// An operation and its bytes, where they stay.
 struct Parcel {
     operation: MemoryOperation,
     bytes: Vec<u8>,
 }
 
-/// What a plugin's function is called with: it says so in `operand`.
+/// The plugin's callback; sets `operand`.
 unsafe extern "C" fn done(operation: *mut MemoryOperation) {
-    // SAFETY: the operation, which has ended and is the rig's alone.
+    // SAFETY: the operation has ended, and belongs to the rig alone.
     let operand = unsafe { &mut (*operation).operand };
     assert_eq!(std::mem::replace(operand, 1), 0, "it ended twice");
 }
@@ -145,7 +141,7 @@ impl FuzzedRegions {
                 [usize::from(step / 4 % 4)];
         let len = match (action, program.small()) {
             (MemoryAction::SWAP | MemoryAction::WAIT_GT, _) => 8,
-            // More than one question moves.
+            // More than one request moves.
             (_, 255) => MOST_MOVED + 5,
             (_, len) => u64::from(len) + 1,
         };
@@ -157,7 +153,7 @@ impl FuzzedRegions {
         let mut place = Box::new(Parcel { operation, bytes });
         place.operation.local = place.bytes.as_mut_ptr();
         let asked = NonNull::from(&mut place.operation);
-        // SAFETY: the operation stays until it has ended, and has as many bytes.
+        // SAFETY: the operation stays in place until it has ended, and has as many bytes.
         let begun = unsafe { region.path().run(region, 0, asked) };
         assert_eq!(begun, Err(DocaError::IN_PROGRESS));
         let questions = self.questions();
@@ -175,7 +171,6 @@ impl FuzzedRegions {
         let Some(started) = self.started.get(chosen) else { return };
         let asked = (started.model.len() - started.moved).min(MOST_MOVED as usize);
         if step & 8 > 0 {
-            // As many as were asked for.
             whole = vec![damage; asked];
             data = &whole;
         }
@@ -218,17 +213,17 @@ impl FuzzedRegions {
         }
     }
 
-    /// Operations that are to have ended have, and no others.
+    /// Checks that exactly the expected operations have ended.
     fn turn(&mut self) {
         self.library.worker.progress();
         while self.library.remote.turn() {}
         self.started.retain(|started| {
-            // SAFETY: this rig's own, which nobody else uses at this moment.
+            // SAFETY: the rig's own operation, which is not used elsewhere at this moment.
             let operation = unsafe { (&raw const started.place.operation).read_volatile() };
             assert_eq!(operation.operand == 1, started.ended.is_some());
             let Some(status) = started.ended else { return true };
             assert_eq!(operation.status, status);
-            // Only now: looking at long operations in every turn takes most of the time.
+            // Only now: checking long operations in every turn takes most of the time.
             assert!(started.place.bytes == started.model, "other bytes");
             false
         });
@@ -236,14 +231,13 @@ impl FuzzedRegions {
         assert_eq!((waiting, self.library.remote.is_busy()), (self.started.len(), waiting > 0));
     }
 
-    /// Ends what waits, as when the host is lost.
     fn end(&mut self) {
         self.questions().borrow_mut().end_of(|_| true, DocaError::CONNECTION_RESET);
         for started in &mut self.started {
             started.ended = Some(DocaError::CONNECTION_RESET);
         }
         self.turn();
-        // A long write is sent in parts, as fast as they are received.
+        // A long write is sent in parts, at the receiver's speed.
         let asker = &self.library.remote.asker.get().expect("there are hosts").worker;
         let mut rests = 0;
         while rests < 10 {
@@ -254,7 +248,7 @@ impl FuzzedRegions {
 
 #[cfg(test)]
 pub(crate) fn seeds() -> Seeds {
-    // Which operation, which damage; as many bytes as were asked for, or none.
+    // Operation and damage, with as many bytes as requested or without data.
     let right = |which: u8| [1 + 4 + 8, which, 9, 0];
     let wrong = |which: u8| [1 + 8, which, 9, 0];
     let starts = [&[0, 3][..], &[4, 3], &[8, 3], &[12, 3]].concat();

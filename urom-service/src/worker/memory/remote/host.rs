@@ -1,4 +1,4 @@
-//! The hosts that are asked, and the connections to them, which may fail while a host is there.
+//! Hosts that get requests, and their connections, which may fail while the host is alive.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,12 +24,11 @@ impl Host {
         self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
     }
 
-    /// Why a question to this host cannot be sent.
     pub(super) fn unsent(&self) -> DocaError {
         if self.is_failed() { DocaError::CONNECTION_RESET } else { DocaError::IO_FAILED }
     }
 
-    /// Sends a question. The request is there while UCX is at it.
+    /// Sends a request. Returns it while UCX is sending it.
     pub(super) fn ask(
         &self,
         ask: &Ask,
@@ -53,13 +52,13 @@ impl Remote {
         address: &[u8],
     ) -> Result<Rc<Host>, Error> {
         let asker = self.asker()?;
-        // SAFETY: from a host that was let in. It is trusted with the memory of the workers that it
-        // uses: the guide's page on security says so.
+        // SAFETY: the address is from an admitted host, which is trusted with the memory of its
+        // workers: see the guide's page on security.
         let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
         let known = self.hosts.borrow().get(&dest_id).cloned();
         let host = known
             .unwrap_or_else(|| Rc::new(Host { dest_id, ticket, endpoint: RefCell::default() }));
-        // A host whose memory thread has ended has another one, at another address.
+        // A host whose memory thread has ended has a new thread, at another address.
         let leads_there = |endpoint: &Endpoint| {
             !endpoint.is_failed() && endpoint.address().as_bytes() == address.as_bytes()
         };
@@ -70,7 +69,7 @@ impl Remote {
         Ok(host)
     }
 
-    /// Gives a host an endpoint. What waits for answers by an earlier one ends.
+    /// Creates a host's endpoint. Requests over an earlier endpoint end.
     fn connect(&self, asker: &Asker, host: &Host, address: &WorkerAddress) -> ucx::Result<()> {
         let dest_id = host.dest_id;
         let questions = Rc::downgrade(&asker.questions);
@@ -90,8 +89,8 @@ impl Remote {
         Ok(())
     }
 
-    /// Connects again to a host whose endpoint has failed. The host need not have: its library lets
-    /// a connection fail when its memory cannot be read.
+    /// Reconnects to a host whose endpoint has failed. The host may be alive: its library lets a
+    /// connection fail if its memory cannot be read.
     pub(super) fn revive(&self, asker: &Asker, host: &Host) -> Result<(), DocaError> {
         let address = match &*host.endpoint.borrow() {
             Some(endpoint) if endpoint.is_failed() => endpoint.address().clone(),

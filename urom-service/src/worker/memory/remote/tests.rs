@@ -1,6 +1,5 @@
-//! Connections to a host that fail, while the host is there, and a host that sends without end.
-//! The model in `fuzzing.rs` has right and wrong answers; `memory*` of the whole path have lost
-//! hosts.
+//! Failed connections to a live host, and a host that sends endlessly. The model in `fuzzing.rs`
+//! covers right and wrong answers; the end-to-end tests `memory*` cover lost hosts.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,6 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// An operation on the memory of a host whose library answers nothing.
 struct OneOperation {
     library: Library,
     known: Rc<Host>,
@@ -30,14 +28,13 @@ impl OneOperation {
         OneOperation { library, known, region, operation }
     }
 
-    /// Runs the operation on its path.
     fn start(&mut self) -> DocaError {
         let operation = NonNull::from(&mut self.operation);
         // SAFETY: it stays in the rig until it has ended, and moves no bytes.
         unsafe { self.region.path().run(&self.region, 0, operation) }.unwrap_err()
     }
 
-    /// Begins an operation, and waits until the host is asked.
+    /// Starts an operation, and waits until the host has its request.
     fn ask(&mut self) {
         self.operation.status = DocaError::IN_PROGRESS;
         let before = self.library.asked.get();
@@ -45,7 +42,6 @@ impl OneOperation {
         self.until(|rig| rig.library.asked.get() > before);
     }
 
-    /// How the operation ends.
     fn ended(&mut self) -> DocaError {
         // SAFETY: the rig's own, which only the calls of this thread write.
         let status =
@@ -63,13 +59,13 @@ impl OneOperation {
         }
     }
 
-    /// The kernel refuses to send bytes that cannot be read, and UCX gives up the connection.
+    /// The kernel refuses to send unreadable bytes, and UCX closes the connection.
     fn fail(&mut self) {
         let (len, none) = (MOST_MOVED as usize, ProtFlags::empty());
-        // SAFETY: a new mapping at a place of the kernel's choice.
+        // SAFETY: a new mapping at an address of the kernel's choice.
         let gone =
             unsafe { mmap_anonymous(std::ptr::null_mut(), len, none, MapFlags::PRIVATE) }.unwrap();
-        // SAFETY: only the kernel looks there.
+        // SAFETY: only the kernel reads there.
         let bytes = unsafe { Outside::new(gone.cast(), len, ()) };
         let endpoint = self.known.endpoint.borrow();
         endpoint.as_ref().unwrap().am_send_with(AM_ASK, &[], bytes, AmFlags::EAGER).detach();

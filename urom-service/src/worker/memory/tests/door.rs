@@ -1,4 +1,4 @@
-//! The door, with visitors that bring nothing, too much, or too many.
+//! The socket with connections that send nothing or too much, or are too many.
 
 use std::ffi::OsString;
 use std::io::{IoSlice, Read, Write};
@@ -20,7 +20,6 @@ use crate::unproven::UNPROVEN;
 
 const SLIP: Slip = Slip { ticket: TICKET, share: 3 };
 
-/// An open door, its address, and who comes in.
 fn open(file: Option<&Path>) -> (PathBuf, mpsc::Receiver<Handover>) {
     let door = Door::open(WorkerId(5), file).unwrap();
     let address = PathBuf::from(OsString::from_vec(door.address()));
@@ -45,7 +44,7 @@ fn descriptors() -> usize {
 async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("urom-1-5");
-    // Of a worker that was killed.
+    // Left by a killed worker.
     drop(std::os::unix::net::UnixListener::bind(&file).unwrap());
     for file in [None, Some(&*file)] {
         let (address, mut visitors) = open(file);
@@ -105,7 +104,7 @@ async fn of_many_descriptors_those_of_a_ring_are_kept_and_none_is_left_behind() 
     }
 }
 
-/// A visitor that hands memory over passes all that wait silently, at once.
+/// A handover overtakes all silent connections.
 #[tokio::test(start_paused = true)]
 async fn visitors_that_say_nothing_are_sent_away() {
     let (address, mut visitors) = open(None);
@@ -119,9 +118,9 @@ async fn visitors_that_say_nothing_are_sent_away() {
         assert_eq!(visitor.handed.slip, SLIP);
     }
     assert_eq!(begin.elapsed(), std::time::Duration::ZERO);
-    // The first one was closed.
+    // The oldest connection was closed.
     assert_eq!(silent[0].read(&mut [0]).unwrap(), 0);
-    // Without others that wait, all are closed in the end.
+    // Without further connections, all are closed in the end.
     let last = silent.last_mut().unwrap();
     last.set_nonblocking(true).unwrap();
     assert_eq!(last.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);

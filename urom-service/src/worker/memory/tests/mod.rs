@@ -1,5 +1,5 @@
-//! What hosts offer. The tests of `urom-memory` have what plugins do, and those of `remote` the
-//! questions to hosts.
+//! Hosts' offers. The tests of `urom-memory` cover plugins' operations, the tests of `remote`
+//! requests to hosts.
 
 mod door;
 mod shared;
@@ -23,7 +23,6 @@ const BOTH: Access = Access::PCI_READ_WRITE;
 
 const TICKET: u128 = 8;
 
-/// The memories of a worker, and what hosts are told.
 struct TestMemories {
     memories: Memories,
     control: ControlHandle,
@@ -40,7 +39,6 @@ impl TestMemories {
         self.memories.share(dest_id, dest_id, shared, self.control.clone())
     }
 
-    /// The shares that have ended since the last call.
     fn ended(&mut self) -> Vec<u64> {
         let ended = |message| match message {
             ToControl::Memory { answer: MemoryAnswer::Ended { share }, .. } => share,
@@ -70,7 +68,7 @@ fn handed(fd: impl Into<Option<OwnedFd>>) -> Option<Handed> {
     })
 }
 
-/// Memory behind a descriptor, at an address of the host's that nobody reads.
+/// Memory with a descriptor; its address on the host is never read.
 fn mapped(memory: u64, len: u64, fd: OwnedFd) -> HandedOffer {
     let offer = MemoryOffer {
         share: memory + 100,
@@ -84,7 +82,7 @@ fn mapped(memory: u64, len: u64, fd: OwnedFd) -> HandedOffer {
     HandedOffer { offer, handed: handed(fd), ticket: TICKET }
 }
 
-/// Memory of this process, for the kernel to copy.
+/// Memory of this process, which the kernel copies.
 fn of_process(memory: u64, bytes: &[u8]) -> HandedOffer {
     let shared = mapped(memory, bytes.len() as u64, File::open("/dev/null").unwrap().into());
     let address = bytes.as_ptr().expose_provenance() as u64;

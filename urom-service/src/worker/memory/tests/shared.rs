@@ -1,4 +1,4 @@
-//! What of a host's offers is refused, and how a host learns of the end.
+//! Refused offers, and the host's notification of a share's end.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -19,13 +19,13 @@ fn offers_that_make_no_sense_are_refused() {
     let nothing = HandedOffer { handed: None, ..whole() };
     let no_fd = HandedOffer { handed: handed(None), ..whole() };
     for (shared, code) in [
-        // The engine has the other ranges and permissions.
+        // The engine's tests cover other ranges and permissions.
         (with(|offer| offer.len = 0), DocaError::INVALID_VALUE),
         (mapped(7, 4096, memfd(4096, SealFlags::empty())), DocaError::OPERATING_SYSTEM),
         (nothing, DocaError::NOT_FOUND),
         (no_fd, DocaError::NOT_FOUND),
         (with(|offer| offer.place = MemoryPlace::Network), DocaError::NOT_CONNECTED),
-        // Nothing is at its address here.
+        // Nothing is mapped at its address here.
         (with(|offer| offer.place = MemoryPlace::Process), DocaError::IO_FAILED),
         (
             HandedOffer { handed: None, ..with(|offer| offer.place = MemoryPlace::Process) },

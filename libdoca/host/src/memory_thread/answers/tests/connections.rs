@@ -1,4 +1,4 @@
-//! Workers that cannot be answered, for a while or for ever.
+//! Workers that cannot be reached, temporarily or permanently.
 
 use super::*;
 
@@ -14,7 +14,6 @@ fn a_connection_that_fails_is_made_again_and_the_worker_told() {
     }
 }
 
-/// A worker that is not reached for a while, and asks meanwhile.
 #[test]
 fn a_worker_is_told_until_it_hears_and_nothing_is_done_for_it_meanwhile() {
     let mut asked = writable();
@@ -51,7 +50,7 @@ fn a_question_before_the_worker_is_known_is_not_carried_out_and_the_worker_told(
     asked.until(|asked| !asked.answers.desk.borrow().owed.is_empty());
     assert_eq!((asked.word(3), asked.answers.pause()), (3, None));
     asked.introduce();
-    // The worker has not heard of that yet, and takes it for lost.
+    // The worker has not received that yet and considers the answer lost.
     asked.answers.desk.borrow_mut().asked(add.as_bytes(), Data::Eager(b""));
     asked.until(|asked| asked.heard.borrow().len() == 2);
     let mut heard: Vec<u64> = asked.heard.borrow().iter().map(|(it, _)| it.number.get()).collect();

@@ -1,9 +1,9 @@
-//! Memory that is sent for workers.
+//! Sends of memory for workers.
 
 use super::super::asker::{Claim, MOST_RECEIVERS, Receiver};
 use super::*;
 
-/// The receiver is there, and receives nothing: a long send waits for it.
+/// The receiver exists but does not receive, so a long send waits.
 #[test]
 fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
     let mut asked = writable();
@@ -32,7 +32,6 @@ fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
     drop(long);
 }
 
-/// There are so many receivers that some are forgotten.
 #[test]
 fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
     let mut asked = writable();
@@ -58,7 +57,7 @@ fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
     }
     let receivers = |asked: &Asked| asked.answers.desk.borrow().askers[&TICKET].receivers.len();
     let addresses = [1_usize.to_ne_bytes().to_vec(), other.address().unwrap().as_bytes().to_vec()];
-    // Nobody makes room for one that is known.
+    // A known receiver does not evict others.
     for (address, left) in addresses.iter().zip([MOST_RECEIVERS, 2]) {
         asked.send(&question(MemoryAction::TAG_SEND, 8, 8), address);
         asked.until(|asked| {
@@ -76,7 +75,7 @@ fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
     });
 }
 
-/// A plugin's UCX worker has UCX's own settings, for the lengths of TCP's segments above all.
+/// Plugins' UCX workers have default settings, such as TCP segment lengths.
 #[test]
 fn sends_of_any_length_arrive_at_a_receiver_with_other_settings() {
     const LONGEST: usize = 1 << 20;

@@ -17,7 +17,7 @@ fn readable() -> Asked {
 }
 
 impl Asked {
-    /// What the host's program does, without a call of the kit.
+    /// A plain store by the host's program.
     fn store(&self, value: u64) {
         let word = self.memory.as_ptr().wrapping_add(COUNTER as usize / 8).cast_mut();
         // SAFETY: one of its numbers, which only atomics use at this moment.
@@ -29,7 +29,6 @@ impl Asked {
         assert!(self.heard.borrow().is_empty());
     }
 
-    /// The result of the next answer.
     fn next(&mut self) -> u64 {
         self.until(|asked| !asked.heard.borrow().is_empty());
         let (answer, data) = self.heard.borrow_mut().remove(0);
@@ -52,7 +51,7 @@ fn one_that_is_not_waits_for_a_store_or_an_operation() {
         asked.store(met);
         assert_eq!(asked.next(), met, "{condition}");
     }
-    // A worker's own operation, whose answer comes first.
+    // The answer to a worker's own operation comes first.
     asked.store(2);
     asked.send(&wait(Condition::greater(2)), b"");
     asked.until_waiting(1);
@@ -67,7 +66,6 @@ fn a_condition_that_is_not_met_is_answered_after_a_second() {
     let start = Instant::now();
     assert_eq!(asked.ask(wait(Condition::greater(2)), b""), Ok((2, Vec::new())));
     assert!(start.elapsed() >= Duration::from_secs(1));
-    // The thread sleeps no longer than that.
     asked.send(&wait(Condition::greater(2)), b"");
     asked.until_waiting(1);
     assert!(asked.answers.pause().is_some_and(|pause| pause <= Duration::from_secs(1)));
@@ -101,7 +99,6 @@ fn what_waits_ends_with_its_memory_and_its_stream() {
     asked.until_waiting(1);
     let (tell, told) = std::sync::mpsc::channel();
     asked.answers.forget(TICKET, SHARE, Some(Box::new(move || tell.send(()).unwrap())));
-    // Nothing holds the memory.
     asked.until(|_| told.try_recv().is_ok());
 
     let mut asked = readable();

@@ -18,13 +18,13 @@ use crate::pe::ctx::service::Service;
 use crate::pe::run::task::{Head, Stage};
 use crate::pe::{Other, Pe};
 
-/// A query. It is allocated and freed each time, because queries are rare.
+/// A query. Allocated each time, because queries are rare.
 #[repr(C)]
 pub(crate) struct GidTask {
     tag: Tag,
     pub(crate) head: Head,
     me: Weak<GidTask>,
-    /// The service, which goes idle only once this task is released.
+    /// The service, which goes idle only after this task's release.
     pub(crate) ctx: Rc<Context>,
     pub(crate) gid: Cell<u32>,
     pub(crate) callback: Cell<Option<GidTaskCallback>>,
@@ -33,14 +33,12 @@ pub(crate) struct GidTask {
 
 object!(GidTask, Query, urom_abi::host::GidTask);
 
-/// The queries of a service.
 #[derive(Default)]
 pub(crate) struct Queries {
-    /// Those without an answer, by the number that comes back with it.
     waiting: RefCell<BTreeMap<u64, Rc<GidTask>>>,
     last: Cell<u64>,
     pub(crate) in_flight: Cell<usize>,
-    /// How many are not released.
+    /// Number of unreleased queries.
     out: Cell<usize>,
 }
 
@@ -87,7 +85,7 @@ impl Queries {
 }
 
 impl GidTask {
-    /// Sends the query. After an error it is still the caller's.
+    /// Sends the query. After an error the caller still owns it.
     #[cold]
     pub(crate) fn submit(&self) -> Result<(), DocaError> {
         self.head.is_callers()?;
@@ -129,7 +127,6 @@ impl GidTask {
         service.check_over(&self.ctx, pe);
     }
 
-    /// Whether it has completed, so that its ids can be read.
     pub(crate) fn is_done(&self) -> bool {
         self.head.stage.get() == Stage::Done
     }

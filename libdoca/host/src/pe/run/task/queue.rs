@@ -1,4 +1,4 @@
-//! A queue of commands, chained through the tasks themselves: each is in one queue at most.
+//! An intrusive queue of commands: each task is in one queue at most.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use super::CmdTaskRef;
 #[derive(Default)]
 pub(crate) struct Queue {
     first: Cell<Option<CmdTaskRef>>,
-    /// Meaningless while there is no first.
+    /// Invalid while `first` is `None`.
     last: Cell<Option<CmdTaskRef>>,
 }
 
@@ -26,7 +26,6 @@ impl Queue {
         std::iter::successors(self.first.get(), |task| task.next.get()).count()
     }
 
-    /// Adds a task that is in no queue.
     #[inline]
     pub(crate) fn push(&self, task: CmdTaskRef) {
         task.next.set(None);
@@ -37,7 +36,6 @@ impl Queue {
         }
     }
 
-    /// Adds a task in front of all others.
     pub(crate) fn push_first(&self, task: CmdTaskRef) {
         task.next.set(self.first.replace(Some(task)));
         if task.next.get().is_none() {
