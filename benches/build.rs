@@ -1,18 +1,18 @@
-//! Lets this program find UCX at run time where it was found at build time, and compiles what
-//! counts, and the C code that this program calls.
+//! Adds the build-time path of UCX to the rpath, and compiles the counter and this program's C
+//! code.
 
 use std::path::Path;
 
 fn main() {
     ucx_probe::emit_rpath();
-    // For the plugins in C; empty where the loader finds UCX by itself.
+    // For the plugins in C; empty if the loader finds UCX by itself.
     let ucx = ucx_probe::rpath().map(|directory| directory.display().to_string());
     println!("cargo::rustc-env=UCX_LIBRARIES={}", ucx.unwrap_or_default());
     counts();
     linked();
 }
 
-/// As C is compiled for use, whatever the profile of this build: the figures are of release builds.
+/// Optimised in every profile of this build: the figures are of release builds.
 fn linked() {
     cc::Build::new()
         .files(["c/pack.c", "c/gate.c"])
@@ -27,13 +27,12 @@ fn linked() {
     }
 }
 
-/// A shared object for the loader to put before glibc. The program is told where it is.
+/// Builds the preloaded shared object, and passes its path to the program.
 fn counts() {
     const SOURCE: &str = "c/counts.c";
     let directory = std::env::var_os("OUT_DIR").expect("cargo says where output goes");
     let library = Path::new(&directory).join("counts.so");
-    // Any optimisation will do; without builtins, or malloc in terms of calloc may become a call of
-    // itself.
+    // Without -fno-builtin, malloc in terms of calloc may become a call of itself.
     let mut command = cc::Build::new().opt_level(2).get_compiler().to_command();
     command.args(["-shared", "-fPIC", "-fno-builtin", SOURCE, "-o"]).arg(&library);
     let status = command.status().expect("the C compiler starts: `cargo xtask setup` installs it");

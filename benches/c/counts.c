@@ -1,11 +1,11 @@
 /*
- * Counts the active messages that a process gives to UCX. For the threads that do so, and for the
- * main thread, which has the rings of hosts and workers, it also counts the allocations, and the
- * time of waiting for messages. Preloaded, it comes before UCX and before glibc. Other threads
- * carry no commands; they send heartbeats, whose number depends on time.
+ * Preloaded before UCX and glibc: counts the active messages that a process gives to UCX. For the
+ * threads that send them, and for the main thread, which has the rings of hosts and workers, it
+ * also counts the allocations and the time of waiting for messages. Other threads carry only
+ * heartbeats, whose number depends on time.
  *
- * The counts are eight bytes each in a mapped file, named after the process's id, in the directory
- * COUNT_IN, so that other processes can read them meanwhile.
+ * The counts are eight bytes each in a mapped file in the directory COUNT_IN, named after the
+ * process's id, so that other processes can read them meanwhile.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,14 +34,14 @@ struct counts {
 
 /* Whether this thread has sent a message. This TLS model allocates nothing at the first access. */
 static _Thread_local bool carries __attribute__((tls_model("initial-exec")));
-/* Whether it is known that this thread is the main one, or is not. */
+/* Whether this thread was already compared with the main thread. */
 static _Thread_local bool is_known __attribute__((tls_model("initial-exec")));
 
-/* Until the file is there, and without a file. */
+/* Used without a file, and until the file is mapped. */
 static struct counts nowhere;
 static struct counts *counts = &nowhere;
 
-/* When this thread first found nothing since it last found or sent something, and when last. */
+/* First and last empty poll since this thread last found or sent something. */
 static _Thread_local uint64_t waits_since __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t waits_until __attribute__((tls_model("initial-exec")));
 
@@ -101,7 +101,6 @@ __attribute__((constructor)) static void begin(void)
 	close(file);
 }
 
-/* Active messages */
 
 typedef void *send_function(void *endpoint, unsigned id, const void *header, size_t header_length,
 			    const void *buffer, size_t length, const void *parameters);
@@ -110,7 +109,6 @@ typedef unsigned int progress_function(void *worker);
 send_function ucp_am_send_nbx;
 progress_function ucp_worker_progress;
 
-/* UCX's own function of this name. */
 static void *next(_Atomic(void *) *known, const char *name)
 {
 	void *found = atomic_load_explicit(known, memory_order_relaxed);
@@ -156,7 +154,6 @@ unsigned int ucp_worker_progress(void *worker)
 	return moved;
 }
 
-/* Memory */
 
 void *malloc(size_t size)
 {

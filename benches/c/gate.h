@@ -1,10 +1,10 @@
 /*
  * A gate between a host and its worker, a thread of the same process: the host gives the worker a
- * number of turns, and the worker waits after the last. So each side begins when the other has
- * done all of its work, and callgrind counts neither while it waits.
+ * number of turns, and the worker waits after the last. So each side begins after the other's work,
+ * and callgrind does not count waiting.
  *
- * callgrind switches the collection of instructions for each thread. A dump has the instructions
- * that all threads collected since the dump before.
+ * callgrind switches the collection for each thread. A dump contains the instructions of all
+ * threads since the previous dump.
  */
 #ifndef BENCH_GATE_H
 #define BENCH_GATE_H
@@ -18,12 +18,12 @@
 #define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
 #endif
 
-/* A worker answers 64 commands in so many turns: with too few, the host waits for ever. It does not
- * fall asleep in twice as many turns without work: a turn would cost more. */
+/* Turns in which a worker answers 64 commands: with fewer, the host waits for ever. A worker
+ * does not fall asleep in twice as many idle turns, which would make a turn cost more. */
 #define GATE_TURNS 8
-/* The rounds with each number of commands in flight: a worker does some things once in 64 turns. */
+/* Rounds with each number of commands in flight: a worker does some things once in 64 turns. */
 #define GATE_ROUNDS 64
-/* The rounds before, in which buffers grow. */
+/* Warm-up rounds, for the growth of buffers. */
 #define GATE_WARM_UP 8
 
 struct gate {
@@ -32,10 +32,9 @@ struct gate {
 	unsigned int turns; /* the worker's, from now on; 0 ends the rounds */
 };
 
-/* Submits so many commands, or takes as many answers: all have come. */
+/* Submits `count` commands, or takes `count` answers, which have all arrived. */
 typedef void gate_work(void *host, unsigned int count);
 
-/* Begins or ends the collection of this thread's instructions. */
 static inline void gate_collect(void)
 {
 	CALLGRIND_TOGGLE_COLLECT;
@@ -43,7 +42,6 @@ static inline void gate_collect(void)
 
 static inline void gate_wait(sem_t *semaphore)
 {
-	/* A signal may end it. */
 	while (sem_wait(semaphore) != 0)
 		;
 }
@@ -71,7 +69,7 @@ static inline void gate_turns(struct gate *gate, unsigned int turns)
 		gate_wait(&gate->host);
 }
 
-/* Runs all rounds of a host whose worker comes to the gate, then lets the worker go. */
+/* Runs all rounds of a host whose worker is at the gate, then releases the worker. */
 static inline void gate_rounds(struct gate *gate, gate_work *submit, gate_work *take, void *host)
 {
 	gate_wait(&gate->host);

@@ -1,6 +1,6 @@
 /*
  * The worker's side of a gate: a worker polls a plugin that owes an answer once a turn. The command
- * is a loopback whose data is the gate's address; its answer ends the gate. callgrind collects the
+ * is a loopback with the gate's address as data; its answer ends the gate. callgrind collects the
  * instructions of the worker's thread between two waits.
  */
 #include "gate.h"

@@ -1,4 +1,4 @@
-/* A host in C of the plugin that its argument names, at a gate in its worker. */
+/* A host in C of the plugin in its argument, at a gate in its worker. */
 #include "gate.h"
 #include "graph_client.h"
 
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	host.pe = service.pe;
 	host.worker = run_worker(service.service, host.pe, &settings);
 	host.plugin = plugin->id;
-	/* By a connection of its own: on the other one nothing is in flight when a round begins. */
+	/* A separate connection, so that the first one is idle at the start of a round. */
 	other = host;
 	other.worker = run_worker(service.service, host.pe, &settings);
 	MUST(graph_task_loopback(other.worker, gates->id, (uintptr_t)&gate,

@@ -1,12 +1,11 @@
 /*
- * What the generated code is measured against: the messages packed and unpacked by hand, as C does
- * it.
+ * Packs and unpacks the messages by hand, as C programs do, as a peer of the generated code.
  *
- * A message is the structure as it travels, with a pointer where its payload is. Packing copies it
- * and the payload behind it; unpacking checks every length against the bytes there are, copies the
- * structure out, and points at the payload. All functions have one type, so that one loop measures
- * them: `length` holds the room or the bytes there are, and what was written; they return 0, or -1
- * for what does not fit or is no such message.
+ * A message is its wire structure, with a pointer to its payload. Packing copies the structure and
+ * then the payload; unpacking checks every length against the available bytes, copies the structure
+ * out, and points at the payload. All functions have one type, so that one loop measures them:
+ * `length` is the capacity or the number of bytes on entry, and the bytes written on return. They
+ * return 0, or -1 for a message that does not fit or is malformed.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +28,7 @@ int c_pack_tag_recv(const struct sandbox_command *message, unsigned char *bytes,
 int c_unpack_tag_recv(struct sandbox_command *message, const unsigned char *bytes,
 		      const size_t *length);
 
-/* What the loop itself costs. */
+/* Measures the loop itself. */
 int c_nothing(void *message, unsigned char *bytes, size_t *length)
 {
 	(void)message;
@@ -56,7 +55,6 @@ int c_unpack_loopback(struct graph_command *message, const unsigned char *bytes,
 	return message->type == GRAPH_LOOPBACK ? 0 : -1;
 }
 
-/* A structure and a payload. */
 static int pack(const struct sandbox_command *message, uint64_t payload, uint64_t payload_length,
 		unsigned char *bytes, size_t *length)
 {
@@ -68,7 +66,6 @@ static int pack(const struct sandbox_command *message, uint64_t payload, uint64_
 	return 0;
 }
 
-/* The structure of a message of one type. */
 static int unpack(struct sandbox_command *message, uint64_t type, const unsigned char *bytes,
 		  size_t length)
 {

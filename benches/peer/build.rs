@@ -1,4 +1,4 @@
-//! Lets this plugin find UCX at run time where it was found at build time.
+//! Adds the build-time path of UCX to this plugin's rpath.
 
 fn main() {
     ucx_probe::emit_rpath();

@@ -1,4 +1,4 @@
-//! Lets this package's tests find UCX at run time where it was found at build time.
+//! Adds the build-time path of UCX to the rpath of this package's tests.
 
 fn main() {
     ucx_probe::emit_rpath();

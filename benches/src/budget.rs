@@ -1,6 +1,5 @@
-//! The budgets, which `budgets.json` lists, and whether a run's figures keep them.
-//!
-//! A row names its figures. Suites know no budgets: they measure, and name what they measured.
+//! The budgets of `budgets.json`, and whether a run's figures meet them. A row names its figures;
+//! suites only measure.
 
 use serde::Deserialize;
 
@@ -10,18 +9,15 @@ use crate::figure::Figure;
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Row {
     pub(crate) what: String,
-    /// A figure's name. With a `*` at its end: all figures whose names begin so; the worst counts.
+    /// A figure's name. A `*` matches any text; the worst figure counts.
     pub(crate) figures: String,
     pub(crate) of: Of,
     #[serde(flatten)]
     pub(crate) limit: Limit,
-    /// A limit of the same kind that is aimed at.
     pub(crate) goal: Option<f64>,
-    /// The only cores that it is about: the launches on others do not count.
     pub(crate) cores: Option<Distance>,
 }
 
-/// What of a figure is compared with the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Of {
@@ -38,7 +34,7 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// Whether `measured` keeps it. NaN keeps none.
+    /// Whether `measured` meets the limit; NaN never does.
     pub(crate) fn holds(self, measured: f64) -> bool {
         match self {
             Limit::AtMost(most) => measured <= most,
@@ -57,9 +53,7 @@ impl Limit {
 #[derive(Debug)]
 pub(crate) struct Verdict<'a> {
     pub(crate) row: Row,
-    /// The figure that counts: the worst.
     pub(crate) figure: Option<&'a Figure>,
-    /// What was compared with the budget.
     pub(crate) measured: Option<f64>,
     pub(crate) met: Option<bool>,
     /// `None` without a goal or a measurement.
@@ -67,8 +61,8 @@ pub(crate) struct Verdict<'a> {
 }
 
 impl Row {
-    /// Whether a launch was on the cores that it is about. Of the rows that no launch is about,
-    /// that on far cores says so.
+    /// Whether a launch was on the row's cores. Without a launch on near or far cores, the row on
+    /// far cores applies.
     fn applies(&self, figures: &[Figure]) -> bool {
         let on =
             |cores| figures.iter().any(|figure| self.is_named(figure) && figure.cores == cores);
@@ -92,7 +86,6 @@ impl Row {
         }
     }
 
-    /// The part of `figure` that counts. `None` when the figure lacks it.
     fn measured(&self, figure: &Figure) -> Option<f64> {
         match self.of {
             Of::Value => Some(figure.kit.value),
@@ -102,7 +95,7 @@ impl Row {
     }
 
     fn worse(&self, a: f64, b: f64) -> bool {
-        // NaN keeps no budget, so it is worse than any number.
+        // NaN never meets a budget, so it is worse than any number.
         a.is_nan() || !b.is_nan() && a != b && !self.limit.with(b).holds(a)
     }
 
@@ -125,21 +118,16 @@ impl Row {
     }
 }
 
-/// All rows.
-///
-/// # Panics
-/// When `budgets.json` is malformed, which a test excludes.
 pub(crate) fn rows() -> Vec<Row> {
     serde_json::from_str(include_str!("../budgets.json")).expect("budgets.json is well formed")
 }
 
-/// The verdicts of all rows that are about the cores of these figures.
 pub(crate) fn judge(figures: &[Figure]) -> Vec<Verdict<'_>> {
     let rows = rows().into_iter().filter(|row| row.applies(figures));
     rows.map(|row| row.verdict(figures)).collect()
 }
 
-/// Whether no row is missed and, in a `complete` run, none is unmeasured.
+/// Whether all rows are met; a `complete` run must also measure all of them.
 pub(crate) fn success(verdicts: &[Verdict<'_>], complete: bool) -> bool {
     verdicts.iter().all(|verdict| verdict.met.unwrap_or(!complete))
 }

@@ -1,4 +1,4 @@
-//! The round trip of a cache line between two cores, which tells near cores from far ones.
+//! The round trip of a cache line between two cores, which separates near cores from far cores.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::cores::{Cores, pin};
 use crate::statistics::of_rounds;
 
-/// The round trips of one round, and the number of rounds.
 const TRIPS: u64 = 20_000;
 const ROUNDS: u64 = 5;
 
-/// How far a virtual machine's cores are from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Distance {
@@ -21,8 +19,8 @@ pub(crate) enum Distance {
     Far,
 }
 
-/// The round trip between near cores takes less, in nanoseconds: 59 to 86 were measured, and 93 to
-/// 346 between far ones.
+/// Limit of the round trip between near cores, in nanoseconds: 59 to 86 were measured, and 93 to
+/// 346 between far cores.
 const NEAR: f64 = 90.0;
 
 impl Distance {
@@ -31,12 +29,12 @@ impl Distance {
     }
 }
 
-/// The median of the rounds, in nanoseconds. The calling thread stays where it is.
+/// Returns the median of the rounds, in nanoseconds. Does not pin the calling thread.
 pub(crate) fn round_trip(cores: &Cores) -> Result<f64> {
     let line = AtomicU64::new(0);
-    // An end writes every second number, and waits for the others.
+    // Each end writes every second number, and waits for the others.
     let end = |core, writes: u64| -> Result<Vec<f64>> {
-        // It goes on when it cannot be pinned, as the other end would wait for ever.
+        // An end continues if it cannot be pinned, because the other end would wait for ever.
         let pinned = pin(core);
         let rounds = (0..ROUNDS).map(|round| {
             let start = Instant::now();

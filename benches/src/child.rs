@@ -1,7 +1,5 @@
-//! This program again as another process: a launch, a host of its own, a server.
-//!
-//! Both ends talk in lines of JSON over the child's standard input and output, one answer for each
-//! order.
+//! This program as a child process: a launch, a host, a server. Both ends exchange lines of JSON
+//! over the child's standard input and output: one answer for each order.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A running child. Dropping it kills it.
+/// A running child, killed on drop.
 pub(crate) struct Child {
     process: Process,
     orders: Option<ChildStdin>,
@@ -19,7 +17,7 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn start(mut command: Command) -> Result<Child> {
-        // Standard output is for answers; UCX would write its own lines there.
+        // Standard output is for answers; UCX would also log there.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("UCX_LOG_FILE", "stderr");
         let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let orders = process.stdin.take();
@@ -27,14 +25,12 @@ impl Child {
         Ok(Child { process, orders, answers })
     }
 
-    /// Gives an order, and does not wait.
     pub(crate) fn order(&mut self, order: &impl Serialize) -> Result<()> {
         let line = serde_json::to_string(order)?;
         let orders = self.orders.as_mut().context("the child may have no more orders")?;
         writeln!(orders, "{line}").context("a child has ended: its last lines say why")
     }
 
-    /// Waits for the answer to the oldest order.
     pub(crate) fn answer<A: DeserializeOwned>(&mut self) -> Result<A> {
         let mut line = String::new();
         let read = self.answers.read_line(&mut line).context("cannot read a child's answer")?;
@@ -42,13 +38,11 @@ impl Child {
         serde_json::from_str(&line).with_context(|| format!("a child answered {line:?}"))
     }
 
-    /// Gives an order and waits for its answer.
     pub(crate) fn ask<A: DeserializeOwned>(&mut self, order: &impl Serialize) -> Result<A> {
         self.order(order)?;
         self.answer()
     }
 
-    /// Waits for the child's end. It gets no more orders.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.orders = None;
         let status = self.process.wait()?;
@@ -59,7 +53,6 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // After `finish` there is nothing left to kill.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -71,7 +64,6 @@ pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
     Ok(output.flush()?)
 }
 
-/// The child's side: answers every order with the result of `work`.
 pub(crate) fn serve<O: DeserializeOwned, A: Serialize>(
     mut work: impl FnMut(O) -> Result<A>,
 ) -> Result<()> {

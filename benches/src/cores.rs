@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Cores(Vec<usize>);
 
 impl Cores {
-    /// Asks the system.
     pub(crate) fn find() -> Result<Cores> {
         let set = sched_getaffinity(None).context("cannot read which cores there are")?;
         Ok(Cores((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()))
@@ -18,7 +17,7 @@ impl Cores {
         self.0.len()
     }
 
-    /// The core of host `number`. With two cores all hosts share the first.
+    /// Returns the core of host `number`. With two cores all hosts share the first.
     pub(crate) fn host(&self, number: usize) -> usize {
         let at = number % self.for_hosts();
         // The second core is the worker's.
@@ -33,7 +32,6 @@ impl Cores {
         self.0[1.min(self.0.len() - 1)]
     }
 
-    /// The note of a figure whose hosts share cores, if they do.
     pub(crate) fn sharing(&self, hosts: usize) -> Option<String> {
         let cores = self.for_hosts();
         let plural = if cores == 1 { "" } else { "s" };
@@ -46,7 +44,6 @@ impl Cores {
     }
 }
 
-/// Pins the calling thread to `core`.
 pub(crate) fn pin(core: usize) -> Result<()> {
     let mut set = CpuSet::new();
     set.set(core);

@@ -1,17 +1,17 @@
-//! The spread of samples, in a form that travels between processes and into the summary.
+//! The spread of samples, serializable between processes and in the summary.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Samples in nanoseconds. It travels as values, rising, and the number of samples of each.
+/// Samples in nanoseconds, serialized as rising values, each with its count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub(crate) struct Distribution(Histogram<u64>);
 
 impl Distribution {
-    /// Without samples. A sample of more than a minute counts as a minute.
+    /// Starts empty. A sample of more than a minute counts as a minute.
     pub(crate) fn new() -> Distribution {
-        // Two digits: values that differ by less than 1 % may count as one.
+        // Two digits: values that differ by less than 1 % may be merged.
         let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 2);
         Distribution(histogram.expect("the bounds and digits are in range"))
     }
@@ -21,7 +21,7 @@ impl Distribution {
         self.0.saturating_record(nanoseconds.max(1));
     }
 
-    /// The value that so many of the samples do not exceed: 0.5 is the median, 1 the longest.
+    /// Returns a quantile: 0.5 is the median, 1 the longest.
     pub(crate) fn at(&self, quantile: f64) -> u64 {
         self.0.value_at_quantile(quantile)
     }
@@ -30,12 +30,10 @@ impl Distribution {
         self.0.len()
     }
 
-    /// Values, rising, and the number of samples of each.
     pub(crate) fn bars(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter_recorded().map(|bar| (bar.value_iterated_to(), bar.count_at_value()))
     }
 
-    /// All samples of several distributions.
     pub(crate) fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Option<Distribution> {
         let bars: Vec<_> = parts.flat_map(Distribution::bars).collect();
         (!bars.is_empty()).then(|| bars.into())

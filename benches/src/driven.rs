@@ -1,5 +1,5 @@
-//! A plugin driven through its C functions, as a worker does: commands in, progress, notifications
-//! out; or calls, as a worker of this kit does.
+//! Drives a plugin through its C functions, as a worker does: commands, progress, notifications; or
+//! through `call`, as a worker of this kit does.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -14,21 +14,18 @@ use urom_abi::extension::Called;
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
 use urom_service::plugins::Loaded;
 
-/// Room for the largest message.
 pub(crate) const ROOM: usize = 4096;
 
-/// The address of the only member of the domain: this process.
+/// Address of the domain's only member: this process.
 static ADDRESS: OnceLock<Box<[u8]>> = OnceLock::new();
 
-/// Finds a member's address, which is always this process's own.
 unsafe extern "C" fn find_address(_: *mut WorkerCtx, _: u64, found: *mut *mut c_void) -> DocaError {
     let Some(address) = ADDRESS.get() else { return DocaError::NOT_FOUND };
-    // SAFETY: plugins pass a place for the address.
+    // SAFETY: plugins pass a valid pointer for the address.
     unsafe { found.write(address.as_ptr().cast_mut().cast()) };
     DocaError::SUCCESS
 }
 
-/// An open plugin. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Plugin {
     // Dropped before its context.
@@ -50,14 +47,14 @@ impl Plugin {
             mkey_lookup: None,
         };
         let mut ctx = Box::new(WorkerCtx { iface, domain_iface, plugin_ctx: null_mut() });
-        // SAFETY: methods and extension are of one file, and the context stays in its box until the
-        // plugin is dropped.
+        // SAFETY: methods and extension belong to one file, and the context stays in its box until
+        // the plugin is dropped.
         let open =
             unsafe { OpenPlugin::open(Methods::of(&iface)?, extension, NonNull::from(&mut *ctx)) };
         Ok(Plugin { open: open.context("the plugin does not open")?, _ctx: ctx })
     }
 
-    /// Makes the plugin's own address that of every member of the domain.
+    /// Makes the plugin's own address the address of every member.
     pub(crate) fn join_itself(&mut self) -> Result<()> {
         let mut bytes = vec![0u8; ROOM];
         let (code, length) = self.open.address(&mut bytes);
@@ -67,8 +64,8 @@ impl Plugin {
         Ok(())
     }
 
-    /// Runs a command with the plugin's `call`, and gives the length of the answer that it wrote to
-    /// `room`, if it wrote one. A plugin that has no such function is given the command.
+    /// Runs a command with the plugin's `call`; returns the length of an immediate answer in
+    /// `room`. A plugin without `call` gets the command in its list.
     #[inline]
     pub(crate) fn call(
         &mut self,
@@ -90,32 +87,27 @@ impl Plugin {
         }
     }
 
-    /// Adds a command to those that the plugin gets next.
     #[inline]
     pub(crate) fn give(&mut self, token: u64, message: &[u8]) -> Result<()> {
         self.open.push(CommandDesc::new(1, 1, token, message)?);
         Ok(())
     }
 
-    /// Hands over the commands.
     #[inline]
     pub(crate) fn run(&mut self) -> Result<()> {
         Ok(self.open.deliver(|_| ())?)
     }
 
-    /// Lets the plugin work.
     #[inline]
     pub(crate) fn progress(&mut self) -> Result<()> {
         Ok(self.open.progress()?)
     }
 
-    /// Removes the oldest notification.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<NotificationDesc> {
         self.open.notification()
     }
 
-    /// Packs a notification and frees it. Returns its length.
     #[inline]
     pub(crate) fn pack(&self, notification: NotificationDesc, room: &mut [u8]) -> Result<usize> {
         let packed = self.open.pack(notification, room);

@@ -1,4 +1,4 @@
-//! A figure: a measured value, and that of the peer it is compared with.
+//! A figure: a measured value, with its peer's value.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,25 +6,23 @@ use crate::cache_line::Distance;
 use crate::distribution::Distribution;
 use crate::statistics::median;
 
-/// One measured value. The summary is a list of these.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Figure {
-    /// From the suite downwards: `loopback/round-trip/shm/uromd/1-host/1`.
+    /// Path, from the suite downwards: `loopback/round-trip/shm/uromd/1-host/1`.
     pub(crate) name: String,
-    /// `ns`, `/s`, `instructions` and so on, of the value and of the peer's.
+    /// Unit of both values: `ns`, `/s`, `instructions` and so on.
     pub(crate) unit: String,
     #[serde(flatten)]
     pub(crate) kit: Measured,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) peer: Option<Peer>,
-    /// The value divided by the peer's: the median of the launches' ratios.
+    /// Ratio to the peer's value: the median over the launches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ratio: Option<f64>,
-    /// Of the launches on these cores alone; of all without.
+    /// Restricts the figure to the launches on these cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cores: Option<Distance>,
-    /// What a reader has to know to understand it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
 }
@@ -37,7 +35,6 @@ pub(crate) struct Peer {
     pub(crate) of: Measured,
 }
 
-/// The median of some launches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Measured {
@@ -52,7 +49,6 @@ impl Measured {
         Measured { value, launches: vec![value], histogram: None }
     }
 
-    /// The least and the most of the launches, if they differ.
     pub(crate) fn spread(&self) -> Option<[f64; 2]> {
         let [least, most] =
             [f64::min, f64::max].map(|end| self.launches.iter().copied().reduce(end));
@@ -82,8 +78,8 @@ impl Figure {
         self
     }
 
-    /// Of rounds that were measured in turns with a peer's. The ratio is the median of those of
-    /// consecutive rounds: a machine that changes its speed does not affect it.
+    /// Creates a figure from rounds in turns with a peer. Its ratio is the median over pairs of
+    /// consecutive rounds, so changes of the machine's speed do not affect it.
     pub(crate) fn in_turns(
         name: impl Into<String>,
         unit: &str,
@@ -113,8 +109,8 @@ impl Figure {
     }
 }
 
-/// Merges the figures of several launches by name, in the order of their first: of all launches,
-/// and of those on near and on far cores.
+/// Merges the figures of several launches by name, in their first order: all launches, and also
+/// near and far cores separately.
 pub(crate) fn merge(launches: Vec<Vec<Figure>>) -> Vec<Figure> {
     let mut groups: Vec<Vec<Figure>> = Vec::new();
     let figures = launches.into_iter().flatten();
@@ -134,7 +130,6 @@ pub(crate) fn merge(launches: Vec<Vec<Figure>>) -> Vec<Figure> {
     groups.into_iter().map(merged).collect()
 }
 
-/// One of several figures of the same name, of which there is at least one.
 fn merged(group: Vec<Figure>) -> Figure {
     let kit: Vec<&Measured> = group.iter().map(|figure| &figure.kit).collect();
     let peers = group.iter().filter_map(|figure| Some(&figure.peer.as_ref()?.of));

@@ -1,4 +1,4 @@
-//! What a launch has: its cores and transport, a daemon, a worker.
+//! A launch: its cores and transport, a daemon, a worker.
 
 use std::ops::Deref;
 use std::process::Command;
@@ -14,12 +14,12 @@ use crate::figure::Figure;
 use crate::statistics::in_turns;
 use crate::transport::Transport;
 
-/// The commands that a worker allows in flight.
+/// A worker's limit of commands in flight.
 pub(crate) const DEPTH: u64 = 64;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Launch {
-    /// Fewer and shorter rounds: a first look, no figures to quote.
+    /// Fewer and shorter rounds; the figures must not be quoted.
     pub(crate) quick: bool,
     pub(crate) transport: Transport,
     pub(crate) cores: Cores,
@@ -34,18 +34,17 @@ impl Launch {
         Duration::from_millis(if self.quick { 8 } else { 20 })
     }
 
-    /// The trips of a round in which one takes `each` nanoseconds, at least `least`.
+    /// Number of trips in a round, at least `least`, if one takes `each` nanoseconds.
     pub(crate) fn trips(&self, each: f64, least: u64) -> u64 {
         ((self.round().as_nanos() as f64 / each) as u64).max(least)
     }
 
-    /// The single trips in a histogram when one takes `each` nanoseconds.
     pub(crate) fn samples(&self, each: f64) -> u64 {
         let whole = if self.quick { 1e8 } else { 4e8 };
         ((whole / each) as u64).clamp(100, 200_000)
     }
 
-    /// Measures the kit, side 0, and its peer, side 1, in turns. A round gives nanoseconds.
+    /// Measures the kit, side 0, and its peer, side 1, in turns. A round returns nanoseconds.
     pub(crate) fn compare(
         &self,
         name: String,
@@ -61,16 +60,15 @@ impl Launch {
     }
 }
 
-/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics when that
-/// does not end in order.
+/// A daemon and its plugins. Dropping it ends the daemon, after its hosts, and panics if the end
+/// fails.
 pub(crate) struct Daemon {
     uromd: Option<Uromd>,
-    // As long as the daemon may start workers.
+    // Needed as long as the daemon may start workers.
     _plugins: PluginDirectory,
 }
 
 impl Daemon {
-    /// Starts one after `set` has added arguments.
     pub(crate) fn start(
         plugins: PluginDirectory,
         set: impl FnOnce(&mut Command) -> &mut Command,

@@ -1,4 +1,4 @@
-//! The machine that was measured.
+//! The measured machine.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::cores::Cores;
 use anyhow::Result;
 
-/// Describes in one line this machine, what of it this program may use, and the day in UTC.
+/// Describes in one line this machine, the parts available to this program, and the day in UTC.
 pub(crate) fn describe() -> Result<String> {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -23,7 +23,7 @@ pub(crate) fn describe() -> Result<String> {
     Ok(format!("{date}: {cores} {what}, {cpu}; {system} {release}; UCX {ucx}"))
 }
 
-/// `2026-01-31`, from the system's program: nothing else here needs a calendar.
+/// Returns the day, such as `2026-01-31`, from `date`: only this function needs a calendar.
 fn today() -> String {
     let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
     output.map_or_else(

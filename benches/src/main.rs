@@ -1,7 +1,7 @@
 //! Measures the kit against raw UCX and others, and compares the figures with the budgets.
 //!
-//! `cargo xtask bench` runs it. Both sides of a comparison are measured in the same processes,
-//! pinned, in rounds of alternating order; the processes are started several times.
+//! `cargo xtask bench` runs it. Both sides of a comparison run in the same pinned processes, in
+//! rounds of alternating order; the processes are started several times.
 
 mod budget;
 mod cache_line;
@@ -34,16 +34,16 @@ use report::Summary;
 use run::LAUNCHES;
 
 /// Measures the kit, writes target/bench/summary.json and target/bench/report.html, and prints the
-/// budget table. Fails when a budget is missed, a suite fails or the run takes too long, and when a
-/// full run of all suites leaves a budget unmeasured.
+/// budget table. Fails when a budget is missed, a suite fails or the run takes too long. A full run
+/// of all suites also fails when a budget is unmeasured.
 #[derive(Parser)]
 struct Arguments {
-    /// The suites to run; all without one. `--list` names them.
+    /// Suites to run; all by default. `--list` names them.
     suites: Vec<String>,
-    /// Fewer and shorter rounds: a first look, no figures to quote.
+    /// Fewer and shorter rounds, for a first look; do not quote the figures.
     #[arg(long)]
     quick: bool,
-    /// The number of launches: 5, or 1 for a first look. A full run of all suites takes at least 5.
+    /// Number of launches: 5, or 1 for a first look. A full run of all suites needs at least 5.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     launches: Option<usize>,
     /// Writes the last full run's budget table into docs/src/performance.md, and measures nothing.
@@ -52,7 +52,7 @@ struct Arguments {
     /// Lists the suites, and measures nothing.
     #[arg(long)]
     list: bool,
-    /// How the program calls itself.
+    /// Role of a child process.
     #[arg(long, hide = true, value_name = "JSON")]
     process: Option<String>,
 }
@@ -78,7 +78,6 @@ fn main() -> Result<ExitCode> {
     Ok(if summary.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What this program does when it calls itself.
 fn work(process: Process) -> Result<()> {
     match process {
         Process::Launch { suite, part, launch } => {
@@ -95,7 +94,6 @@ fn work(process: Process) -> Result<()> {
     }
 }
 
-/// Runs the suites that were asked for. A suite that fails leaves its rows unmeasured.
 fn measure(arguments: &Arguments) -> Result<Summary> {
     let selected = suites::select(&arguments.suites)?;
     let launches = arguments.launches.unwrap_or(if arguments.quick { 1 } else { LAUNCHES });

@@ -1,4 +1,4 @@
-//! A host of a worker: it reaches the worker twice, with the kit and with raw UCX.
+//! A host of a worker, connected twice: with the kit and with raw UCX.
 
 use std::path::PathBuf;
 
@@ -18,11 +18,9 @@ pub(crate) const PLUGINS: [&str; 2] = ["worker_graph", "worker_benchpeer"];
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct HostArguments {
     pub(crate) place: Place,
-    /// From 0.
     pub(crate) number: usize,
-    /// The worker to join; the first host starts one.
+    /// The worker to join; the first host starts it.
     pub(crate) worker: Option<u64>,
-    /// The commands that the worker allows in flight.
     pub(crate) in_flight: u64,
     pub(crate) cores: Cores,
 }
@@ -41,16 +39,14 @@ pub(crate) struct Party {
     bench: RawClient,
     pub(crate) worker: Worker,
     pub(crate) raw: Peer,
-    /// While raw UCX has the worker's thread.
     serving: Option<Serving>,
-    // After everything that it serves.
+    // Dropped after its users.
     _service: Service,
-    /// That of the only host.
     daemon: Option<Daemon>,
 }
 
 impl Party {
-    /// The only host of a daemon's worker, with raw UCX of a kind.
+    /// Starts the only host of a daemon's worker, with raw UCX of a kind.
     pub(crate) fn of(launch: &Launch, daemon: Daemon, kind: Kind) -> Result<Party> {
         let place = Place::Uromd { address: daemon.address().to_owned() };
         let cores = launch.cores.clone();
@@ -58,7 +54,6 @@ impl Party {
         Ok(Party { daemon: Some(daemon), ..Party::new(&arguments, kind)? })
     }
 
-    /// The same, with a daemon of its own and raw UCX that polls.
     pub(crate) fn start(launch: &Launch) -> Result<Party> {
         Party::of(launch, launch.daemon(&PLUGINS)?, Kind::Awake)
     }
@@ -68,7 +63,8 @@ impl Party {
         let service = match place {
             Place::Uromd { address } => Service::builder().address(address).connect()?,
             Place::Embedded { plugins } => {
-                // New threads inherit the affinity: the service's stay on the worker's core.
+                // New threads inherit the affinity, so the service's threads stay on the worker's
+                // core.
                 pin(cores.worker())?;
                 Service::builder().load_plugins_from(plugins).connect()?
             }
@@ -95,13 +91,11 @@ impl Party {
         processes::only_child(self.daemon.as_ref().context("another host has the daemon")?.pid())
     }
 
-    /// Gives the worker's thread to raw UCX.
     pub(crate) fn serve(&mut self, style: Style) -> Result<()> {
         self.serving = Some(serve(&self.bench, &self.worker, self.raw.kind(), style, 0)?);
         Ok(())
     }
 
-    /// Takes it back.
     pub(crate) fn end_serve(&mut self) -> Result<()> {
         self.raw.send(STOP);
         self.raw.progress();
@@ -109,7 +103,6 @@ impl Party {
         Ok(())
     }
 
-    /// A command and its answer.
     pub(crate) fn loopback(&self, data: u64) -> Result<()> {
         answered(data, self.graph.task_loopback(&self.worker, data).submit()?)
     }
@@ -131,12 +124,11 @@ pub(crate) fn serve(
     size: usize,
 ) -> Result<Serving> {
     let serving = bench.task_serve(worker, kind, style, size as u64).submit()?;
-    // The command may still wait to leave.
+    // The command may still be unsent.
     worker.engine().progress();
     Ok(serving)
 }
 
-/// Starts raw UCX in a worker. Returns its address.
 pub(crate) fn prepare(
     bench: &RawClient,
     worker: &Worker,
@@ -147,7 +139,6 @@ pub(crate) fn prepare(
     Ok(theirs.address[..theirs.length as usize].to_vec())
 }
 
-/// Connects raw UCX of a worker to an address.
 pub(crate) fn introduce(
     bench: &RawClient,
     worker: &Worker,

@@ -1,4 +1,4 @@
-//! What this program does when it calls itself.
+//! Roles of this program's child processes.
 
 use std::process::Command;
 
@@ -16,18 +16,14 @@ pub(crate) enum Process {
         part: usize,
         launch: Launch,
     },
-    /// A host of the suite `loopback`.
     Host(HostArguments),
-    /// A server of tonic on a core.
     Tonic(usize),
     /// A host with its worker, at a gate.
     Gated,
-    /// Rounds whose instructions are counted.
     Counted(Value, usize),
 }
 
 impl Process {
-    /// The command that starts it.
     pub(crate) fn command(&self) -> Result<Command> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut command = Command::new(program);

@@ -1,4 +1,4 @@
-//! The kernel's data about other processes: children, time on a processor.
+//! The kernel's data about other processes: children, processor time.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ fn file(pid: Pid, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()))
 }
 
-/// A file of each of its threads, without those that end meanwhile.
+/// Reads a file of each thread; skips threads that end meanwhile.
 fn of_threads(pid: Pid, name: &str) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(file(pid, "task")).context("the process has ended")?;
     let texts = entries.map(|entry| Ok(std::fs::read_to_string(entry?.path().join(name)).ok()));
@@ -27,7 +27,7 @@ pub(crate) fn children(pid: Pid) -> Result<Vec<Pid>> {
     Ok(children)
 }
 
-/// The only child process of `pid`: a daemon's worker.
+/// Returns the only child process of `pid`: a daemon's worker.
 pub(crate) fn only_child(pid: Pid) -> Result<Pid> {
     match children(pid)?[..] {
         [child] => Ok(child),
@@ -35,7 +35,6 @@ pub(crate) fn only_child(pid: Pid) -> Result<Pid> {
     }
 }
 
-/// The processor time of its threads.
 pub(crate) fn busy(pid: Pid) -> Result<Duration> {
     let mut sum = 0;
     for statistics in of_threads(pid, "schedstat")? {

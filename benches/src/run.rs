@@ -1,7 +1,7 @@
-//! Runs a suite. Each launch is a process of its own that measures a part of it.
+//! Runs a suite. Each launch is a separate process that measures a part of the suite.
 //!
-//! The process is the host under measurement, unless the suite starts others. Memory and threads
-//! lie differently in each launch, so a run has several, and takes the medians.
+//! The process is the measured host, unless the suite starts others. Memory and threads lie
+//! differently in each launch, so a run has several, and takes the medians.
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
@@ -15,11 +15,11 @@ use crate::process::Process;
 use crate::suites::Suite;
 use crate::suites::counted::COUNTS_DIRECTORY;
 
-/// The launches of a full run, and the least of one to record.
+/// Launches of a full run, and the minimum for a recorded run.
 pub(crate) const LAUNCHES: usize = 5;
 
 /// Measures a suite in `launches` launches and merges their figures. A cache line's round trip
-/// before each becomes a figure too, and tells near cores from far ones.
+/// before each is also a figure, and separates near cores from far cores.
 pub(crate) fn measure(suite: &Suite, quick: bool, launches: usize) -> Result<Vec<Figure>> {
     let cores = Cores::find()?;
     let mut measured = Vec::new();

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-/// The middle value, or the mean of the two in the middle. `None` without values.
+/// Returns the middle value, or the mean of the two middle values; `None` if empty.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -10,13 +10,12 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     Some(sorted[(sorted.len() - 1) / 2].midpoint(upper))
 }
 
-/// The median of some rounds, of which there has to be one.
 pub(crate) fn of_rounds(rounds: &[f64]) -> Result<f64> {
     median(rounds).context("no round was measured")
 }
 
-/// Measures sides `0..sides` `rounds` times, each round beginning with the next of them. Returns
-/// the values of each side, round by round.
+/// Measures sides `0..sides` `rounds` times; the first side rotates. Returns the values of each
+/// side, round by round.
 pub(crate) fn in_turns<T>(
     rounds: usize,
     sides: usize,

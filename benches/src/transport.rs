@@ -1,4 +1,4 @@
-//! What UCX uses between processes.
+//! The transport of UCX between processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,6 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Its part of figures' names.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Transport::SharedMemory => "shm",

@@ -23,7 +23,7 @@ impl PluginFile {
     pub(crate) fn look(path: &Path) -> Result<PluginFile> {
         let shown = path.display();
         let elf = ElfFile::read(&bytes_of(path)?)
-            .map_err(|why| anyhow!("{shown} is no plugin: {why}"))?;
+            .map_err(|why| anyhow!("{shown} is not a plugin: {why}"))?;
         let description = elf.description.clone().transpose();
         let description =
             description.map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;

@@ -106,7 +106,7 @@ pub(crate) fn bytes_of(file: &Path) -> Result<Vec<u8>> {
 impl ElfFile {
     pub(crate) fn read(bytes: &[u8]) -> Result<ElfFile, String> {
         if bytes.get(..4) != Some(&elf::ELFMAG) {
-            return Err("it is no ELF file".to_owned());
+            return Err("it is not an ELF file".to_owned());
         }
         if bytes.get(4) == Some(&elf::ELFCLASS32.0) {
             return Err("it is for a machine of 32 bits".to_owned());

@@ -75,7 +75,7 @@ fn every_message_that_is_explained_is_in_the_code() {
     for message in messages(PAGE) {
         count += 1;
         let parts = parts(message);
-        assert!(!parts.is_empty(), "`{message}` has no text");
+        assert!(!parts.is_empty(), "`{message}` lacks text");
         if !sources.iter().any(|source| has(source, &parts)) {
             gone.push(message);
         }

@@ -9,7 +9,7 @@
 enum corrupt {
 	CORRUPT_NOTHING,        /* answers with the data */
 	CORRUPT_NULL,           /* nothing follows the list's head */
-	CORRUPT_WILD,           /* something follows it that is no memory */
+	CORRUPT_WILD,           /* something follows it that is not a memory */
 	CORRUPT_CIRCLE,         /* an answer follows itself */
 	CORRUPT_FREED,          /* an answer is on the list that was freed */
 	CORRUPT_TWICE,          /* an answer is on the list twice */

@@ -117,7 +117,7 @@ static inline void no_state_changed(const union doca_data data, struct doca_ctx 
 				    enum doca_ctx_states before, enum doca_ctx_states after)
 {
 	(void)data, (void)ctx, (void)before, (void)after;
-	INSIST(!"a context that nobody started changes");
+	INSIST(!"a context that was not started changes");
 }
 
 static inline void nothing_freed(void *addr, size_t len, void *cookie)

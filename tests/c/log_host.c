@@ -200,6 +200,6 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "sdk") == 0)
 		sdk(first);
 	else
-		INSIST(!"an argument that says what to do");
+		INSIST(!"an argument that names the action");
 	return 0;
 }

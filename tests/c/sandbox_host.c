@@ -269,7 +269,7 @@ static void registered(struct pair *pair)
 	memh_ids[0] = map(pair, 0, own, NULL, 0, "memory of worker 0");
 	memh_ids[1] = map(pair, 1, own, NULL, 0, "memory of worker 1");
 	memset(data, 0xff, sizeof(data));
-	map(pair, 0, theirs, data, 40, "an exported handle that is none");
+	map(pair, 0, theirs, data, 40, "a malformed exported handle");
 	map(pair, 0, theirs, NULL, 0, "nothing");
 
 	for (size_t at = 0; at < LARGE; at += MOST_DATA) {
@@ -327,7 +327,7 @@ static void bad_commands(struct pair *pair)
 
 	begin_send(pair, 0, 99, "?", 1, 1, &call);
 	wait_for(pair, &call);
-	say("a member that nobody is: %s", name_of(call.result));
+	say("an unknown member: %s", name_of(call.result));
 	receive(pair, 0, UINT64_C(1) << 24, 1, ALL, &call);
 	say("more than any answer holds: %s", name_of(call.result));
 	send(pair, 0, "good", 4, 9);

@@ -26,7 +26,7 @@ fn main() -> Result<()> {
     ensure!(service.library().path() == Some(Path::new(&library)), "{:?}", service.library());
     ensure!(
         ProgressEngine::new()?.library() == service.library(),
-        "one library for a program that names none"
+        "one library for a program without a name for it"
     );
     ensure!(
         format!("{:?}", service.library()).contains("is_own: false"),

@@ -71,7 +71,7 @@ fn main() -> Result<()> {
         settle(&format!("at once, {}", path.name()))?;
     }
     at.share_as_many_as_may_be()?;
-    settle("as many as may be")?;
+    settle("up to the limit")?;
     // An embedded service is a new service for each connection.
     if place.starts_with("address:") {
         for _ in 0..5 {

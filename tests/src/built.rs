@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 /// Directory of the running program's profile, such as `target/debug`.
 pub fn profile_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut directory = program.parent().context("this program's file has no directory")?;
+    let mut directory = program.parent().context("this program's file lacks a directory")?;
     if directory.ends_with("deps") || directory.ends_with("examples") {
-        directory = directory.parent().context("cargo's deps directory has no parent")?;
+        directory = directory.parent().context("cargo's deps directory lacks a parent")?;
     }
     Ok(directory.to_owned())
 }

@@ -1,6 +1,6 @@
 //! Shared code of the end-to-end tests and the benchmark: finds the built programs and plugins, and
 //! starts `uromd`.
-#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
+#![allow(missing_docs, reason = "the crate is for tests: names describe the rest")]
 
 mod built;
 pub mod c;

@@ -45,7 +45,7 @@ impl Participants {
             participants.children.push(child);
             if index == 0 {
                 let mut output =
-                    BufReader::new(output.context("the first participant has no output")?);
+                    BufReader::new(output.context("the first participant lacks output")?);
                 meeting.clear();
                 output
                     .read_line(&mut meeting)

@@ -74,7 +74,7 @@ impl Handle {
         };
         let packed: Packed = bytemuck::pod_read_unaligned(bytes);
         if packed.version != VERSION || packed.len as usize != HANDLE_LEN {
-            return Err("the handle is that of another version of this emulation");
+            return Err("the handle belongs to another version of this emulation");
         }
         if packed.sum != sum(&packed) {
             return Err("the handle's bytes were changed or cut off");

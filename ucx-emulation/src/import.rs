@@ -151,12 +151,12 @@ fn open(handle: &Handle) -> Result<OwnedFd, String> {
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&there));
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let memfd = rustix::fs::open(path, flags, Mode::empty()).map_err(gone)?;
-    let seals = rustix::fs::fcntl_get_seals(&memfd).map_err(|_| "it is no memfd".to_owned())?;
+    let seals = rustix::fs::fcntl_get_seals(&memfd).map_err(|_| "it is not a memfd".to_owned())?;
     if !seals.contains(SEALS) {
         return Err("its memory is not sealed".to_owned());
     }
     if !has_header(&memfd, &Header::new(base, size, cookie)) {
-        return Err("the cookie is not that of the arena".to_owned());
+        return Err("the cookie is not the arena's".to_owned());
     }
     Ok(memfd)
 }

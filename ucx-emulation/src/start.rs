@@ -71,7 +71,7 @@ pub(crate) fn say_once() {
             return;
         }
         note!(
-            "there is no RDMA device: UCX's exported memory handles are emulated between the \
+            "without an RDMA device, UCX's exported memory handles are emulated between the \
              processes of user {} on this machine, for blocks of malloc() of at least {} bytes",
             rustix::process::geteuid().as_raw(),
             threshold()
@@ -79,7 +79,7 @@ pub(crate) fn say_once() {
         let failure = FAILURE.load(Ordering::Relaxed);
         if failure != 0 {
             let error = rustix::io::Errno::from_raw_os_error(failure);
-            note!("this process can import memory but export none: it has no arena: {error}");
+            note!("this process can import memory and not export it: it lacks an arena: {error}");
         }
     });
 }
@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(wanted(Some(text.into())), Ok(size));
         }
         for text in ["", "0", "-1", "4k", "99999999999999999999999"] {
-            let line = wanted(Some(text.into())).expect_err("it is no size");
+            let line = wanted(Some(text.into())).expect_err("it is not a size");
             assert!(line.contains(&format!("{THRESHOLD}={text} ")), "{line}");
         }
     }

@@ -33,7 +33,7 @@ fn guarded<R>(otherwise: R, f: impl FnOnce() -> R) -> R {
 }
 
 fn no_ucx(function: &str) -> Status {
-    note!("{function}: this process has no UCX; link it with libucp");
+    note!("{function}: this process lacks UCX; link it with libucp");
     UNSUPPORTED
 }
 
@@ -134,7 +134,7 @@ unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
     let (address, length) = (found.address.addr(), found.length);
     let Some(arena) = ARENA.identity() else {
         note!(
-            "ucp_memh_pack: nothing can be exported: this process has no arena, or has closed its \
+            "ucp_memh_pack: nothing can be exported: this process lacks an arena, or has closed its \
              descriptor"
         );
         return Err(UNSUPPORTED);

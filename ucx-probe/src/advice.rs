@@ -24,9 +24,7 @@ impl NotFound {
     pub(crate) fn of_variable(search: &Search, variable: &str, reason: String) -> Self {
         let remedies = vec![
             with_own(variable),
-            format!(
-                "for a search in the other places, also those that set-up fills: unset {variable}"
-            ),
+            format!("to search the other paths, with the set-up's: unset {variable}"),
         ];
         Self { target: search.target.clone(), attempts: vec![reason], remedies }
     }

@@ -118,7 +118,7 @@ mod tests {
         for (place, beside) in
             [(Some(place), "beside or above /nowhere/target, nor in"), (None, "in")]
         {
-            let reason = search(place, Path::new("/kit"), "x86_64").expect_err("there is none");
+            let reason = search(place, Path::new("/kit"), "x86_64").expect_err("it is missing");
             let expected = format!("no ucx/<version>-x86_64/libucx {beside} /kit/target");
             assert_eq!(reason.reason, expected);
         }

@@ -29,7 +29,7 @@ pub(crate) fn search(search: &Search) -> Result<Found, Unfit> {
     let text = pkg_config.ask(&["--modversion", "ucx"])?;
     let mut numbers = text.split('.').map_while(|number| number.parse().ok());
     let version = numbers.next().zip(numbers.next());
-    let version = version.ok_or_else(|| format!("pkg-config ucx: `{text}` is no version"))?;
+    let version = version.ok_or_else(|| format!("pkg-config ucx: `{text}` is not a version"))?;
     let answer = |directory, files| Found { source: Source::PkgConfig, version, directory, files };
 
     let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
@@ -177,7 +177,7 @@ mod tests {
         let reason = ask(sample.path("missing").into());
         assert!(reason.contains("does not run"), "{reason}");
         let reason = ask(fake(&sample, "new", "/usr/lib", ""));
-        assert!(reason.contains("`new` is no version"), "{reason}");
+        assert!(reason.contains("`new` is not a version"), "{reason}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn debians_directory_of_the_target_needs_no_search_path() {
 #[test]
 fn when_there_is_none_each_place_has_its_reason_and_the_clone_its_command() {
     let sample = Sample::new();
-    let missing = search(&sample, OTHER, &[]).find().expect_err("there is none");
+    let missing = search(&sample, OTHER, &[]).find().expect_err("it is missing");
     assert_eq!(missing.attempts().len(), 4, "{missing}");
     let starts = [
         "neither UROM_UCX_DIR_aarch64",
@@ -127,7 +127,7 @@ fn when_there_is_none_each_place_has_its_reason_and_the_clone_its_command() {
     }
     assert!(!missing.to_string().contains("xtask"), "{missing}");
     fs::create_dir_all(sample.path("kit/xtask")).expect("a directory");
-    let missing = search(&sample, OTHER, &[]).find().expect_err("there is none");
+    let missing = search(&sample, OTHER, &[]).find().expect_err("it is missing");
     assert!(missing.to_string().contains("cargo xtask setup --target aarch64"), "{missing}");
 }
 

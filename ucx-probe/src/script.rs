@@ -50,7 +50,7 @@ fn failure_lines(missing: &str, only_documented: bool) -> Vec<String> {
 
 #[expect(
     clippy::panic,
-    reason = "it documents that it panics, and a build script has no caller to tell"
+    reason = "it documents its panic, and a build script cannot return an error"
 )]
 fn searched() -> Result<Found, NotFound> {
     let search = Search::of_build_script().unwrap_or_else(|reason| panic!("{reason}"));

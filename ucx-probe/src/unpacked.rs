@@ -73,7 +73,7 @@ fn version(header: &Path) -> Result<(u32, u32), String> {
         text.lines().find_map(value)
     };
     let version = number("UCP_API_MAJOR").zip(number("UCP_API_MINOR"));
-    version.ok_or_else(|| format!("{} has no UCP_API_MAJOR and UCP_API_MINOR", header.display()))
+    version.ok_or_else(|| format!("{} lacks UCP_API_MAJOR and UCP_API_MINOR", header.display()))
 }
 
 /// Checks that a shared library is for `arch`. Reads only its first bytes.
@@ -85,7 +85,7 @@ pub(crate) fn check_machine(library: &Path, arch: &str) -> Result<(), Unfit> {
     // Magic (4 bytes), 64 bits, little-endian. `e_machine` is at offset 18.
     if !start.starts_with(b"\x7fELF\x02\x01") {
         return Err(Unfit::from(format!(
-            "{} is no shared library of a 64-bit little-endian machine",
+            "{} is not a shared library of a 64-bit little-endian machine",
             library.display()
         )));
     }
@@ -160,7 +160,7 @@ mod tests {
         ];
         for text in texts {
             fs::write(root.join("include/ucp/api/ucp_version.h"), text).expect("writable");
-            let reason = look_into(&root, "x86_64").expect_err("it has no version").reason;
+            let reason = look_into(&root, "x86_64").expect_err("it lacks a version").reason;
             assert!(reason.contains("UCP_API_MINOR"), "{reason}");
         }
     }

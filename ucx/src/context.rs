@@ -277,9 +277,8 @@ impl Config {
     }
 
     fn set(&self, name: &str, value: &str) -> Result<()> {
-        let what = || {
-            format!("setting {name} to {value:?} (names are those of the environment without UCX_)")
-        };
+        let what =
+            || format!("setting {name} to {value:?} (names as in the environment, without UCX_)");
         let c_name = c_string("a configuration name", name)?;
         let c_value = c_string("a configuration value", value)?;
         // SAFETY: the configuration is live, and UCX copies both C strings.

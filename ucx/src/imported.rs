@@ -79,7 +79,7 @@ impl Imported {
 
     /// Returns the length in bytes.
     #[must_use]
-    #[allow(clippy::len_without_is_empty, reason = "nobody imports nothing")]
+    #[allow(clippy::len_without_is_empty, reason = "an import has a length")]
     pub fn len(&self) -> u64 {
         self.length
     }

@@ -167,7 +167,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     pub fn wait(self) -> (Result<T, Status>, B) {
         match self.wait_for(Duration::MAX) {
             Ok(done) => done,
-            Err(_) => unreachable!("there is no limit"),
+            Err(_) => unreachable!("the limit is missing"),
         }
     }
 

@@ -101,9 +101,7 @@ pub(crate) fn refused(
         own.or_else(|| environment("UCX_PROTO_ENABLE")).is_some_and(|value| is_off(&value));
     let remote = features.contains(Features::RMA) || features.contains(Features::AMO64);
     (old_protocols && remote && release >= NEW_PROTOCOLS_ONLY).then(|| {
-        format!(
-            "release {release} has no access to remote memory with UCX_PROTO_ENABLE=n: {remedy}"
-        )
+        format!("release {release} lacks access to remote memory with UCX_PROTO_ENABLE=n: {remedy}")
     })
 }
 
@@ -294,7 +292,7 @@ mod tests {
         }
         assert_eq!(taken(&[OTHER], "1.16.0", None), "KEEPALIVE_INTERVAL=inf", "sysv stays");
         let tcp = ("TCP_PUT_ENABLE", "n");
-        assert_eq!(taken(&[tcp], "1.16.0", None), "PUT_ENABLE=n", "its name had no transport");
+        assert_eq!(taken(&[tcp], "1.16.0", None), "PUT_ENABLE=n", "its name lacked a transport");
         assert_eq!(taken(&[tcp], "1.17.0", None), "TCP_PUT_ENABLE=n");
         assert_eq!(
             taken(&[("MM_SEG_SIZE", "9000")], "1.16.0", None),

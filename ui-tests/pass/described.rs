@@ -60,7 +60,7 @@ mod shadows {
 fn structure(ty: &Type) -> &'static Struct {
     match *ty {
         Type::Struct(of) => of,
-        _ => ::std::panic!("{ty:?} is no structure"),
+        _ => ::std::panic!("{ty:?} is not a structure"),
     }
 }
 
@@ -81,7 +81,7 @@ fn main() {
     assert_eq!(whole.fields[2].ty, i8::TYPE);
     assert_eq!(whole.fields[3].offset, 18);
     let Type::Array { of: &Type::Array { of, len: 2 }, len: 3 } = whole.fields[3].ty else {
-        ::std::panic!("{:?} is no array of arrays", whole.fields[3].ty);
+        ::std::panic!("{:?} is not an array of arrays", whole.fields[3].ty);
     };
     assert_eq!(*of, Type::Opaque { name: "Unknown", size: 2, align: 2 });
     assert_eq!((whole.fields[4].offset, whole.fields[4].ty.size()), (30, 16));

@@ -25,7 +25,7 @@ pub mod protocol {
         /// # Errors
         /// Never.
         pub const fn decode(wire: Wire) -> Result<bool, &'static str> {
-            if wire < 2 { Ok(wire == 1) } else { Err("is no truth") }
+            if wire < 2 { Ok(wire == 1) } else { Err("is not a truth") }
         }
     }
 

@@ -123,7 +123,7 @@ fn words_stand_apart_from_their_payload() {
     odd[10] = 0xff;
     let error = Command::decode(&odd).unwrap_err();
     assert_eq!((error.message, error.field), ("Apart", "color"));
-    assert_eq!(error.problem, DecodeProblem::Invalid("is no color"));
+    assert_eq!(error.problem, DecodeProblem::Invalid("is not a color"));
 }
 
 #[test]

@@ -60,7 +60,9 @@ enum Notification {
         context: u64,
         last: [u8; 3],
     },
-    Measured { segment: Segment },
+    Measured {
+        segment: Segment,
+    },
     Finished,
 }
 
@@ -156,7 +158,7 @@ fn errors_name_message_field_finding_and_what_is_allowed() {
     bytes[0] = 99;
     assert_eq!(
         Command::decode(&bytes).unwrap_err().to_string(),
-        "Command: tag: 99 is none of 0 (Unsigned), 17 (Signed), 18 (Floats), 19 (Arrays), 5 (Structures), 6 (Nothing)"
+        "Command: tag: 99 is not among 0 (Unsigned), 17 (Signed), 18 (Floats), 19 (Arrays), 5 (Structures), 6 (Nothing)"
     );
     assert_eq!(
         Unsigned::decode(&bytes).unwrap_err().to_string(),

@@ -165,28 +165,33 @@ fn values_travel_as_c_has_them() {
 #[test]
 fn bytes_that_are_no_value_are_an_error_that_names_the_field_and_what_was_found() {
     for (field, at, byte, want) in [
-        ("urgent", 0, 2, "Set0: urgent: 2 is no `bool`: expected 0 or 1"),
-        ("ready", 0, 255, "Set0: ready: 255 is no `bool`: expected 0 or 1"),
-        ("mode", 0, 1, "Set0: mode: 1 is no `Mode`: expected 0 (Exact), 4 (Rounded)"),
+        ("urgent", 0, 2, "Set0: urgent: 2 is not a value of `bool`: expected 0 or 1"),
+        ("ready", 0, 255, "Set0: ready: 255 is not a value of `bool`: expected 0 or 1"),
+        ("mode", 0, 1, "Set0: mode: 1 is not a value of `Mode`: expected 0 (Exact), 4 (Rounded)"),
         (
             "letter",
             2,
             0x11,
-            "Set0: letter: 0x1100e9 is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff",
+            "Set0: letter: 0x1100e9 is not a value of `char`: expected at most 0x10ffff, outside of 0xd800 to 0xdfff",
         ),
-        ("way", 1, 0x7f, "Set0: way: 32767 is no `Way`: expected 1 (Up), -1 (Down)"),
+        ("way", 1, 0x7f, "Set0: way: 32767 is not a value of `Way`: expected 1 (Up), -1 (Down)"),
         (
             "wide",
             0,
             0,
-            "Set0: wide: 18446744073709551360 is no `Wide`: expected 1 (Least), 18446744073709551615 (Most)",
+            "Set0: wide: 18446744073709551360 is not a value of `Wide`: expected 1 (Least), 18446744073709551615 (Most)",
         ),
-        ("flags", 1, 3, "Set0: flags[1]: 3 is no `bool`: expected 0 or 1"),
-        ("step", 2, 0, "Set0: step.ways[1]: -256 is no `Way`: expected 1 (Up), -1 (Down)"),
-        ("step", 4, 9, "Set0: step.last: 9 is no `bool`: expected 0 or 1"),
-        ("dark", 0, 2, "Set0: dark: 0x1000002 is no `Dark`"),
-        ("later", 0, 2, "Set0: later: 2 is no `bool`: expected 0 or 1"),
-        ("answer", 0, 2, "Set0: answer: 2 is no `bool`: expected 0 or 1"),
+        ("flags", 1, 3, "Set0: flags[1]: 3 is not a value of `bool`: expected 0 or 1"),
+        (
+            "step",
+            2,
+            0,
+            "Set0: step.ways[1]: -256 is not a value of `Way`: expected 1 (Up), -1 (Down)",
+        ),
+        ("step", 4, 9, "Set0: step.last: 9 is not a value of `bool`: expected 0 or 1"),
+        ("dark", 0, 2, "Set0: dark: 0x1000002 is not a value of `Dark`"),
+        ("later", 0, 2, "Set0: later: 2 is not a value of `bool`: expected 0 or 1"),
+        ("answer", 0, 2, "Set0: answer: 2 is not a value of `bool`: expected 0 or 1"),
     ] {
         let mut bytes = bytes_of(&set());
         bytes[offset(field) + at] = byte;
@@ -203,8 +208,8 @@ fn a_notification_with_a_wrong_value_is_refused_by_the_host() {
     let bytes = reply.payload().to_vec();
     assert_eq!(Set::decode(&bytes[..], &echo).unwrap(), Set { done: true, way: Way::Up });
     for (name, want) in [
-        ("done", "Set: done: 8 is no `bool`: expected 0 or 1"),
-        ("way", "Set: way: 8 is no `Way`: expected 1 (Up), -1 (Down)"),
+        ("done", "Set: done: 8 is not a value of `bool`: expected 0 or 1"),
+        ("way", "Set: way: 8 is not a value of `Way`: expected 1 (Up), -1 (Down)"),
         ("ready", "Set: ready: does not repeat the value the command carried"),
     ] {
         let mut bytes = bytes.clone();

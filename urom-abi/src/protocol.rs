@@ -92,7 +92,7 @@ pub trait PeerMessages<'a>: PeerMessage + Sized {
 
 /// One notification: the structure of a `#[urom_notification]` variant, without echoed fields.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no notification, so it cannot answer a command",
+    message = "`{Self}` is not a notification, so it cannot answer a command",
     label = "no variant of a `#[urom_notification]` enum",
     note = "name a variant of the protocol's `#[urom_notification]` enum"
 )]

@@ -17,7 +17,7 @@ use crate::wait;
 ///
 /// # Panics
 /// When polled after it has resolved.
-#[must_use = "dropping it takes a start back, and tells nobody how a stop went"]
+#[must_use = "dropping it cancels a start, and loses the result of a stop"]
 pub struct Pending<T> {
     maker: Maker,
     change: Pin<Box<dyn Future<Output = Result<T>>>>,

@@ -178,7 +178,7 @@ pub(crate) fn allowed() -> Result<()> {
 fn forbidden() -> Error {
     Error::new(DocaError::BAD_STATE, "waiting")
         .why("a completion callback is running on this thread, and nothing moves until it returns")
-        .hint("let the callback note what is to be done, and wait outside of it")
+        .hint("let the callback store the work, and wait outside of it")
 }
 
 /// Polls until `done` holds, at most for [`SPIN`]. Other engines than `engine` sometimes get a

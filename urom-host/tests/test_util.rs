@@ -36,17 +36,19 @@ fn two_of_them_listen_at_two_addresses_and_a_dropped_one_at_none() {
     assert_ne!(first.address(), second.address());
     let address = first.address().to_owned();
     drop(first);
-    let error =
-        Service::builder().address(address.as_str()).connect().expect_err("nobody listens there");
+    let error = Service::builder()
+        .address(address.as_str())
+        .connect()
+        .expect_err("no program listens there");
     assert!(error.to_string().contains(&address), "{error}");
     Service::builder().address(second.address()).connect().expect("the other one still serves");
 }
 
 #[test]
 fn a_directory_that_is_not_there_serves_nothing() {
-    let uromd = Uromd::start("/no/such/directory").expect("it is no reason not to start");
+    let uromd = Uromd::start("/no/such/directory").expect("it does not keep it from starting");
     let service = Service::builder().address(uromd.address()).connect().expect("it serves");
-    let error = service.plugin::<graph_protocol::Protocol>().expect_err("there is no plugin");
+    let error = service.plugin::<graph_protocol::Protocol>().expect_err("the plugin is missing");
     assert_eq!(error.code(), DocaError::NOT_FOUND);
 }
 

@@ -299,7 +299,7 @@ fn closures_that_wait_do_not_keep_others_waiting() {
         let (tell, told) = tokio::sync::oneshot::channel();
         let waiting = host.run(async move |_: &State| Ok::<_, Error>(told.await.expect("told")));
         let telling = host.run(async move |_: &State| {
-            tell.send(7).expect("somebody waits");
+            tell.send(7).expect("a task waits");
             Ok::<_, Error>(())
         });
         let (told, _) = tokio::try_join!(waiting, telling)?;

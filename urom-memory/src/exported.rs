@@ -93,7 +93,7 @@ impl Exported {
         };
         if !access.others_read() {
             return Err(Error::not_permitted(
-                "the exported memory map has no permission for others",
+                "the exported memory map lacks a permission for others",
             ));
         }
         let MapBytes { id, address, len, .. } = bytes;

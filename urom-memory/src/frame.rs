@@ -13,7 +13,7 @@ pub(crate) fn read<T: Pod>(bytes: &[u8], what: &str, mark: [u8; 8], version: u32
         return Err(Error::invalid(text));
     }
     if bytes[..8] != mark {
-        return Err(Error::invalid(format!("the bytes are no exported {what} of this kit")));
+        return Err(Error::invalid(format!("the bytes are not an exported {what} of this kit")));
     }
     let theirs: u32 = bytemuck::pod_read_unaligned(&bytes[8..12]);
     if theirs != version {

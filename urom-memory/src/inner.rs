@@ -74,7 +74,7 @@ impl Inner {
             return Ok(());
         }
         Err(Error::not_permitted(format!(
-            "{whose}memory {:#x} cannot be exported: others have no permission to use it; make the \
+            "{whose}memory {:#x} cannot be exported: others lack permission to use it; make the \
              memory with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or RDMA_ATOMIC",
             self.id
         )))

@@ -113,7 +113,7 @@ pub fn map_received(
     is_writable: bool,
 ) -> io::Result<MmapRaw> {
     let Ok(seals) = fcntl_get_seals(fd) else {
-        return Err(invalid("its descriptor is not that of a memfd (memfd_create)"));
+        return Err(invalid("its descriptor is not a memfd (memfd_create)"));
     };
     // Otherwise the owner could shrink it, and crash this process.
     if !seals.contains(SealFlags::SHRINK) {

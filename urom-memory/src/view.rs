@@ -294,7 +294,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// `NOT_PERMITTED` for a read-only view.
-    #[allow(clippy::mut_from_ref, reason = "the caller promises that nobody else uses the bytes")]
+    #[allow(clippy::mut_from_ref, reason = "the caller promises that no other code uses the bytes")]
     pub unsafe fn as_mut_slice(&self) -> Result<&'a mut [u8]> {
         self.writable()?;
         let start = if self.start.is_null() { ptr::dangling_mut() } else { self.start };

@@ -387,8 +387,8 @@ fn descriptors_that_could_fail_this_process_are_refused() {
     let file: OwnedFd = tempfile::tempfile().unwrap().into();
     ftruncate(&file, 8192).unwrap();
     let device = std::fs::File::open("/dev/zero").unwrap();
-    refused(file.as_fd(), 0, 8192, "not that of a memfd");
-    refused(device.as_fd(), 0, 1, "not that of a memfd");
+    refused(file.as_fd(), 0, 8192, "not a memfd");
+    refused(device.as_fd(), 0, 1, "not a memfd");
     refused(memfd(4096, SealFlags::GROW).as_fd(), 0, 4096, "not sealed against shrinking");
     refused(memfd(4096, SealFlags::empty()).as_fd(), 0, 4096, "F_SEAL_SHRINK");
     refused(memfd(4096, SHRINK).as_fd(), 0, 4097, "not as many bytes");

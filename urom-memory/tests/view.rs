@@ -146,7 +146,7 @@ fn an_update_changes_every_element_once() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "it has no memmove")]
+#[cfg_attr(miri, ignore = "it lacks memmove")]
 fn views_that_overlap_are_copied_as_if_they_did_not() {
     let map = map(&[1, 2, 3, 4, 5]);
     map.view().copy_view(1, &map.view().slice(..4).unwrap()).unwrap();

@@ -58,7 +58,7 @@ impl std::error::Error for CancelReason {}
 
 impl From<CancelReason> for Error {
     fn from(reason: CancelReason) -> Error {
-        Error::new(DocaError::SKIPPED, "nobody waits for it").with_source(reason)
+        Error::new(DocaError::SKIPPED, "it was cancelled").with_source(reason)
     }
 }
 

@@ -332,14 +332,14 @@ impl HostMemory {
             DocaError::NOT_PERMITTED if !operation.action.writes() => {
                 "the kernel does not allow it"
             }
-            DocaError::NOT_PERMITTED => "the host, or the kernel, allows nobody to write to it",
+            DocaError::NOT_PERMITTED => "the host, or the kernel, forbids writes to it",
             DocaError::INVALID_VALUE => "the bytes are not aligned to 8, or outside of it",
             DocaError::IO_FAILED => "the host has unmapped it",
-            DocaError::CONNECTION_RESET => "the host is gone, or its answer was lost",
+            DocaError::CONNECTION_RESET => "the host has left, or its answer was lost",
             DocaError::NOT_SUPPORTED => {
                 "it cannot be done on this path: UCX does not reach the host"
             }
-            DocaError::NO_MEMORY => "there is no room for a copy",
+            DocaError::NO_MEMORY => "the memory for a copy is exhausted",
             _ => "the worker could not do it",
         };
         let (len, at, path) = (operation.len, operation.offset, self.opened.path.name());

@@ -111,5 +111,5 @@ fn forget_kept() -> Option<Kept> {
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> &str {
-    panics::text(payload).unwrap_or("a value that is no text")
+    panics::text(payload).unwrap_or("a value that is not text")
 }

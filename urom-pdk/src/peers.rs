@@ -128,7 +128,7 @@ impl PeerWorker {
         let address = cx.domains().address(id)?;
         if address.is_empty() {
             let text = format!(
-                "the plugin of member {id} has no address: its handler takes one from a \
+                "the plugin of member {id} lacks an address: its handler takes one from a \
                  `PeerWorker` with `#[urom_plugin(peers = field)]`"
             );
             return Err(Error::new(DocaError::NOT_FOUND, text));

@@ -84,7 +84,7 @@ impl Region {
         drop(cx.hold(memh)?);
         // Without a device, UCX would end the process on other bytes.
         if !Imported::is_possible() {
-            let text = "these bytes are no exported memory map (`Mmap::export` of urom_host), and \
+            let text = "these bytes are not exported memory map (`Mmap::export` of urom_host), and \
                         no RDMA device here takes an exported handle of UCX";
             return Err(Error::new(DocaError::DRIVER, text));
         }

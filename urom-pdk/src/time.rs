@@ -78,7 +78,7 @@ pub fn timeout<F: IntoFuture>(
         let mut future = pin!(future);
         poll_fn(|cx| match future.as_mut().poll(cx) {
             Poll::Ready(value) => Poll::Ready(Ok(value)),
-            Poll::Pending => Pin::new(&mut sleep).poll(cx).map(|()| Err(Elapsed(()))),
+            Poll::Pending => Pin::new(&mut sleep).poll(cx).map(|()| Err(Elapsed(duration))),
         })
         .await
     }
@@ -99,11 +99,11 @@ pub async fn yield_now() {
 
 /// The error of [`timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elapsed(());
+pub struct Elapsed(Duration);
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it took longer than it may")
+        write!(f, "timed out after {:?}", self.0)
     }
 }
 

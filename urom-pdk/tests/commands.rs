@@ -183,7 +183,7 @@ fn without_memory_for_an_answer_the_command_is_answered_later() {
     worker.queue(3, 3, &command(ECHO, 9));
     worker.flush();
     assert_eq!(only(worker.progress(), 3, 3), (DocaError::SUCCESS, (ECHO, 9)));
-    assert!(worker.progress().is_empty(), "there is no memory yet");
+    assert!(worker.progress().is_empty(), "memory does not exist yet");
     let mut got: Vec<_> =
         worker.progress().iter().map(|n| (n.dest_id(), n.header().status, fields(n).0)).collect();
     got.sort_unstable();

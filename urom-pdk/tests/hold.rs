@@ -60,7 +60,7 @@ fn a_command_that_is_held_is_answered_later_when_there_is_no_memory() {
     for value in 0..2 {
         worker.send(value, value, &command(ACT, value));
     }
-    assert!(worker.progress().is_empty(), "there is no memory yet");
+    assert!(worker.progress().is_empty(), "memory does not exist yet");
     kept.borrow_mut().pop();
     let mut answers: Vec<_> =
         worker.progress().iter().map(|n| (n.dest_id(), n.header().status)).collect();

@@ -283,7 +283,7 @@ fn cpus_variable(value: Option<OsString>) -> io::Result<Option<CpuSet>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let wrong = |why: &str| {
         let text = format!(
-            "{CPUS_VARIABLE} is {value:?}, which is no list of CPUs: {why}; correct or unset it"
+            "{CPUS_VARIABLE} is {value:?}, which is not a list of CPUs: {why}; correct or unset it"
         );
         io::Error::new(io::ErrorKind::InvalidInput, text)
     };

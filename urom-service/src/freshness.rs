@@ -101,7 +101,7 @@ fn is_triple(name: &str) -> bool {
 /// Returns why a file is stale, and the remedy.
 pub fn stale(library: &Path) -> Option<(String, String)> {
     let source = old_by(library)?;
-    let gone = if source.exists() { "" } else { ", which is gone" };
+    let gone = if source.exists() { "" } else { ", which does not exist" };
     let why = format!("older than its source {}{gone}", source.display());
     // A relative path does not lead to the workspace above it.
     let library = std::path::absolute(library).ok()?;
@@ -193,7 +193,7 @@ mod tests {
             assert_eq!(place.newer(), expected, "{age}");
         }
         let (why, _) = stale(&place.path("target/debug/libp.so")).unwrap();
-        assert!(why.ends_with("inner/never.rs, which is gone"), "{why}");
+        assert!(why.ends_with("inner/never.rs, which does not exist"), "{why}");
         fs::remove_file(place.path("Cargo.toml")).unwrap();
         assert_eq!(place.newer(), None, "no package is there");
     }

@@ -164,7 +164,7 @@ pub fn plugin_name(file: &Path, stated: Option<&str>) -> Result<String, String> 
     };
     let name = stated.filter(as_built).unwrap_or(name);
     if name == ".so" || name.is_empty() {
-        return Err("it has no name before `.so`".to_owned());
+        return Err("it lacks a name before `.so`".to_owned());
     }
     if name.len() >= PLUGIN_NAME_CAPACITY {
         let most = PLUGIN_NAME_CAPACITY - 1;

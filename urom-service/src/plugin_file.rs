@@ -45,7 +45,7 @@ pub enum PluginFileError {
     )]
     NoVersionWord,
     /// A method is missing.
-    #[error("its interface has no `{0}`")]
+    #[error("its interface lacks `{0}`")]
     Method(Cow<'static, str>),
 }
 
@@ -58,7 +58,7 @@ impl From<Missing> for PluginFileError {
     }
 }
 
-const LIBRARIES_HINT: &str = ": add the directory of that library to LD_LIBRARY_PATH; the `uromd` of an installation loads those of its own `lib` by itself";
+const LIBRARIES_HINT: &str = ": add the directory of that library to LD_LIBRARY_PATH; the `uromd` of an installation searches its own `lib`";
 
 /// Returns DOCA's library that the loader reports as missing; a path if it was linked by path.
 fn missing_of_doca(text: &str) -> Option<&str> {

@@ -152,16 +152,16 @@ impl Unproven {
         let end = self.hold(greeting).await;
         let why = match end {
             Some(Ok(())) => return true,
-            None => "it did not greet, and others wait".to_owned(),
+            None => "its handshake did not begin, and others wait".to_owned(),
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
-                "it sent no greeting of a host".to_owned()
+                "it did not send a host's handshake".to_owned()
             }
             // Users can act on these lines, so other peers must not use up their limit.
             Some(Err(error)) if is_of_host(&error) => {
                 limited!(warn, "refused host {peer}: {error}");
                 return false;
             }
-            Some(Err(error)) => format!("its greeting of a host was not complete: {error}"),
+            Some(Err(error)) => format!("its handshake was not complete: {error}"),
         };
         limited!(info, "closed the connection from {peer}: {why}");
         false
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(begin.elapsed(), TIME_TO_GREET);
         assert!(
             places.iter().all(|place| !place.is_finished()),
-            "nobody goes before somebody comes"
+            "a connection leaves after it came"
         );
     }
 

@@ -171,7 +171,7 @@ fn run_worker(config: WorkerConfig) -> Result<()> {
         stdin.as_fd().try_clone_to_owned().context("taking over the stream to the daemon")?;
     // Plugin code must not read from the daemon's stream.
     let nothing = std::fs::File::open("/dev/null").context("opening /dev/null")?;
-    rustix::stdio::dup2_stdin(nothing).context("putting /dev/null in place of standard input")?;
+    rustix::stdio::dup2_stdin(nothing).context("replacing standard input by /dev/null")?;
     worker::run(config, UnixStream::from(stream), Place::Process);
     Ok(())
 }

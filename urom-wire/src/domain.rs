@@ -165,7 +165,7 @@ impl<'a> Table<'a> {
         };
         if participant.members.is_empty() {
             return wrong(
-                "it brings no worker: use an all-gather that carries bytes as they are".to_owned(),
+                "it lacks a worker: use an all-gather that carries bytes as they are".to_owned(),
             );
         }
         for member in &participant.members {

@@ -45,7 +45,7 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HelloError {
-    #[error("what answers there is not a UROM service of this kit (no `UROM` greeting)")]
+    #[error("what answers there is not a UROM service of this kit (no `UROM` handshake)")]
     NotUrom,
     #[error(
         "the {role} speaks protocol {theirs}, this side {PROTOCOL}: use the same release of the kit on both"

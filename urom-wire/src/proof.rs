@@ -42,7 +42,7 @@ impl Opening {
 #[non_exhaustive]
 pub enum KeyError {
     #[error(
-        "the {0} asks for a key, and this program has none: name a copy of the service's key file with UROM_KEY_FILE, \
+        "the {0} requires a key, which this program lacks: name a copy of the service's key file with UROM_KEY_FILE, \
          ServiceBuilder::key_file, or an option such as --key-file if it has one"
     )]
     Missing(Role),
@@ -59,11 +59,11 @@ pub enum KeyError {
     )]
     Impostor(Role),
     #[error(
-        "it has no key: name a copy of this service's key file there (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
+        "it lacks a key: name a copy of this service's key file there (--key-file, ServiceBuilder::key_file, UROM_KEY_FILE)"
     )]
     HostHasNone,
     #[error(
-        "it has a key, and this service has none: start uromd with --key-file, or unset UROM_KEY_FILE there"
+        "it has a key, and this service does not: start uromd with --key-file, or unset UROM_KEY_FILE there"
     )]
     HostHasOne,
     #[error("its key is another one: use a copy of this service's key file there")]

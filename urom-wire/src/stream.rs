@@ -30,7 +30,7 @@ pub enum StreamError {
     Silent(Patience),
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
-    #[error("the other side sent what is no message: {0}")]
+    #[error("the other side sent a malformed message: {0}")]
     Garbage(String),
     #[error(transparent)]
     Hello(#[from] HelloError),
@@ -38,7 +38,7 @@ pub enum StreamError {
     Key(#[from] KeyError),
     /// The service closed the connection during the handshake.
     #[error(
-        "the {0} hung up before this program had greeted it: it ended, or more connections came than it can greet; try again"
+        "the {0} closed the connection before the handshake: it ended, or too many connections wait; try again"
     )]
     CutOff(Role),
 }

@@ -39,7 +39,7 @@ pub(crate) fn make(directory: &Path, target: Option<Target>) -> Result<()> {
         let own = functions.iter().filter(|name| owner(name) == library);
         let code: String =
             own.map(|name| format!("void {name}(void) {{ __builtin_trap(); }}\n")).collect();
-        ensure!(!code.is_empty(), "{REAL} has no function of lib{library}");
+        ensure!(!code.is_empty(), "{REAL} lacks a function of lib{library}");
         let source = tempfile::Builder::new().suffix(".c").tempfile()?;
         fs::write(source.path(), code)?;
         let file = directory.join(format!("lib{library}.so"));

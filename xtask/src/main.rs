@@ -116,7 +116,7 @@ impl Options {
             if let Some(raw) = parser.try_raw_args()
                 && raw.peek().is_some_and(|word| word == "--")
             {
-                ensure!(allowed.contains(&"--"), "`cargo xtask {task}` takes no `--`");
+                ensure!(allowed.contains(&"--"), "`cargo xtask {task}` does not take `--`");
                 options.rest = raw.skip(1).map(text).collect::<Result<_>>()?;
                 return Ok(options);
             }

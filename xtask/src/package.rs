@@ -42,7 +42,7 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
         faults.extend(faults_of(package, &licence));
         let listed = shell::read(cargo_package(allow_dirty).args(["--list", "-p", &package.name]))?;
         let missing = FILES.iter().filter(|file| !listed.lines().any(|line| line == **file));
-        faults.extend(missing.map(|file| format!("{}: its package has no {file}", package.name)));
+        faults.extend(missing.map(|file| format!("{}: its package lacks {file}", package.name)));
     }
     ensure!(faults.is_empty(), "not fit to be published:\n  {}", faults.join("\n  "));
 
@@ -94,8 +94,8 @@ fn faults_of(package: &Package, licence: &str) -> Vec<String> {
         faults.extend((!is_met).then(|| format!("{name}: {fault}")));
     };
     let has = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.is_empty());
-    demand(has(&package.description), "its manifest has no description".into());
-    demand(has(&package.license), "its manifest has no license".into());
+    demand(has(&package.description), "its manifest lacks a description".into());
+    demand(has(&package.license), "its manifest lacks a license".into());
     let documentation = format!("https://docs.rs/{name}");
     for (key, value, want) in [
         ("documentation", &package.documentation, &*documentation),
@@ -110,10 +110,10 @@ fn faults_of(package: &Package, licence: &str) -> Vec<String> {
         format!("{count} keywords, not 1 to {MOST_KEYWORDS}"),
     );
     for word in keywords {
-        let fault = format!("{word:?} is no keyword of at most {LONGEST_KEYWORD} bytes");
+        let fault = format!("{word:?} is not a keyword of at most {LONGEST_KEYWORD} bytes");
         demand(is_keyword(word), fault);
     }
-    demand(!categories.is_empty(), "its manifest has no categories".into());
+    demand(!categories.is_empty(), "its manifest lacks categories".into());
     for category in categories {
         let fault = format!("{category:?} is not among the categories of xtask/src/package.rs");
         demand(CATEGORIES.contains(&&**category), fault);
@@ -126,11 +126,11 @@ fn faults_of(package: &Package, licence: &str) -> Vec<String> {
             &(|text: &str| text == licence) as &dyn Fn(&str) -> bool,
             "is not the workspace's",
         ),
-        ("README.md", &|text| has_line(text, &|line| line.starts_with("# ")), "has no title"),
+        ("README.md", &|text| has_line(text, &|line| line.starts_with("# ")), "lacks a title"),
         (
             "CHANGELOG.md",
             &|text| has_line(text, &|line| line == heading),
-            &*format!("has no heading `{heading}`"),
+            &*format!("lacks a heading `{heading}`"),
         ),
     ] {
         match fs::read_to_string(package.manifest_path.with_file_name(file)) {

@@ -29,7 +29,7 @@ const WAYS: [(&str, Option<(&str, &str)>); 3] = [
 /// Unsupported variants of releases, by the variable, with the reason.
 const CANNOT: [(&str, &str, &str); 2] = [
     ("1.20.", "UCX_TLS", "UCX 1.20 does not reach the loopback device over TCP"),
-    ("1.22.", "UCX_PROTO_ENABLE", "UCX 1.22 and newer have no access to remote memory with them"),
+    ("1.22.", "UCX_PROTO_ENABLE", "UCX 1.22 and newer lack access to remote memory with them"),
 ];
 
 /// Builds, unpacks the release, and runs everything on it. Reports all failures at the end.

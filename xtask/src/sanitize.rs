@@ -87,7 +87,7 @@ const NOT_FOLLOWED: [(&str, &str); 3] = [
     ),
     (
         "sanitized_host",
-        "valgrind takes no program with a sanitizer in it, and without it is run as c_host",
+        "valgrind takes no program with a sanitizer in it, and runs as c_host without it",
     ),
     ("sanitized_plugin", "likewise"),
 ];

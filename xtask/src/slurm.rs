@@ -40,7 +40,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 /// The first script on the guide's page.
 fn job_script(page: &str) -> Result<String> {
     let script = page.split_once("```sh\n#!").and_then(|(_, rest)| rest.split_once("```"));
-    let (script, _) = script.with_context(|| format!("{PAGE} has no block that begins with #!"))?;
+    let (script, _) =
+        script.with_context(|| format!("{PAGE} lacks a block that begins with #!"))?;
     Ok(format!("#!{script}"))
 }
 

@@ -1,4 +1,4 @@
-//! The commands with which the benchmark has a worker answer raw UCX messages for a while.
+//! Commands that make a worker answer raw UCX messages for a while.
 
 mod style;
 
@@ -7,71 +7,71 @@ use urom_abi::{urom_command, urom_notification};
 
 pub use style::{Kind, MemoryAccess, Style};
 
-/// Room for a UCX worker address.
+/// Buffer size for a UCX worker address.
 pub const ADDRESS: usize = 1024;
 
-/// What the benchmark's plugin can do.
+/// Commands of the benchmark's plugin.
 #[urom_command(plugin = "worker_benchpeer", version = 1)]
 pub enum Command {
-    /// Starts a raw UCX worker of a kind, unless there is one; the answer holds its address.
+    /// Starts a raw UCX worker of a kind, unless it exists; the answer contains its address.
     #[urom(reply = Prepared)]
     Prepare {
-        /// The number under which it sends to hosts.
+        /// Number that identifies it to hosts.
         number: u64,
-        /// Its kind: its name in all other commands.
+        /// Its kind, which identifies it in all other commands.
         kind: Kind,
     },
-    /// Connects to another raw UCX worker. Hosts that ask are numbered in this order.
+    /// Connects to another raw UCX worker. The order of these commands numbers the hosts.
     #[urom(reply = Connected)]
     Connect {
         /// Its address.
         address: [u8; ADDRESS],
-        /// The number of bytes of `address` that count.
+        /// Used bytes of `address`.
         length: u64,
-        /// Of which raw UCX worker.
+        /// The connecting raw UCX worker.
         kind: Kind,
     },
-    /// Serves raw UCX, and nothing else in this worker, until the first host's stop message comes.
+    /// Serves raw UCX, and nothing else in this worker, until the first host's stop message.
     #[urom(reply = Served)]
     Serve {
-        /// Which raw UCX worker serves.
+        /// The serving raw UCX worker.
         kind: Kind,
-        /// How it serves.
+        /// Style of the service.
         style: Style,
-        /// The length of tag messages, in a style that has them.
+        /// Length of tag messages, if the style has them.
         bytes: u64,
     },
-    /// Tells a raw UCX worker of the memory to which it puts.
+    /// Sets the memory that a raw UCX worker puts to.
     #[urom(reply = Aimed)]
     Aim {
-        /// Where the memory begins.
+        /// Address of the memory.
         address: u64,
         /// Its packed remote key.
         key: [u8; ADDRESS],
-        /// The number of bytes of `key` that count.
+        /// Used bytes of `key`.
         length: u64,
-        /// Which raw UCX worker.
+        /// The raw UCX worker.
         kind: Kind,
     },
-    /// Times the use of a host's memory within one handler, in turns with what it is compared with.
+    /// Times the use of a host's memory within one handler, in turns with a peer.
     #[urom(reply = Timed)]
     TimeMemory {
         /// The host's memory.
         memory: MemoryRange,
-        /// What to time.
+        /// The timed access.
         access: MemoryAccess,
-        /// The host's process, and where the memory begins there.
+        /// The host's process, and the memory's address there.
         process: u64,
         /// See `process`.
         address: u64,
-        /// How often a round uses it, and how many rounds there are.
+        /// Uses in a round, and number of rounds.
         times: u64,
         /// See `times`.
         rounds: u64,
     },
 }
 
-/// What it answers.
+/// Answers of the benchmark's plugin.
 #[urom_notification]
 #[expect(clippy::large_enum_variant, reason = "an address is sent once a launch, and never kept")]
 pub enum Notification {
@@ -79,20 +79,20 @@ pub enum Notification {
     Prepared {
         /// Its address.
         address: [u8; ADDRESS],
-        /// The number of bytes of `address` that count.
+        /// Used bytes of `address`.
         length: u64,
     },
-    /// It is connected.
+    /// The workers are connected.
     Connected {},
     /// The stop message came.
     Served {},
-    /// It aims.
+    /// The memory is set.
     Aimed {},
-    /// The medians of the rounds, in picoseconds for each use.
+    /// Medians of the rounds, in picoseconds for each use.
     Timed {
         /// Through the kit.
         kit: u64,
-        /// By what it is compared with.
+        /// Through the peer.
         peer: u64,
     },
 }

@@ -3,7 +3,7 @@
 use urom_abi::Described;
 use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
-/// Peers of one kind are connected with each other.
+/// Kind of a raw UCX worker. Workers of one kind are connected with each other.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
 )]
@@ -12,24 +12,22 @@ pub enum Kind {
     /// Polls.
     #[default]
     Awake,
-    /// Can sleep while nothing comes.
+    /// Can sleep while idle.
     Asleep,
     /// Polls, and can put to memory of the other end.
     Putting,
 }
 
-/// What one that serves does with requests, and the lengths of its messages.
+/// Way of serving requests, with the lengths of the messages.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
 )]
 #[repr(u8)]
 pub enum Style {
-    /// Replies when `ucp_worker_progress` has returned, as a C program does. Messages have the
-    /// lengths of DOCA's structures.
+    /// Replies after `ucp_worker_progress`, as a C program does; lengths of DOCA's structures.
     #[default]
     Doca,
-    /// Replies inside of the callback that got the request, as the kit does. Messages have the
-    /// lengths of the kit's frames.
+    /// Replies in the callback of the request, as the kit does; lengths of the kit's frames.
     AtOnce,
     /// Sends a tag message to the second endpoint for each request, then replies.
     Forward,
@@ -40,18 +38,18 @@ pub enum Style {
 }
 
 impl Style {
-    /// A request.
+    /// Returns a request.
     #[must_use]
     pub const fn request(self) -> &'static [u8] {
         match self {
-            // 16 plugin bytes with the header of a frame, behind the connection's pass.
+            // 16 plugin bytes with a frame's header, after the connection's pass.
             Style::AtOnce => &[0x5a; 28],
             // 16 plugin bytes with DOCA's header of 24.
             _ => &[0x5a; 40],
         }
     }
 
-    /// A reply.
+    /// Returns a reply.
     #[must_use]
     pub const fn reply(self) -> &'static [u8] {
         match self {
@@ -63,21 +61,21 @@ impl Style {
     }
 }
 
-/// What is timed of a host's memory.
+/// Timed access to a host's memory.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, TryFromBytes, IntoBytes, Immutable, Described,
 )]
 #[repr(u8)]
 pub enum MemoryAccess {
-    /// A read of all of it, against `memcpy` between two places of the plugin.
+    /// Reads all of it, against `memcpy` within the plugin.
     #[default]
     Read,
-    /// A write of all of it, against the same.
+    /// Writes all of it, against `memcpy` within the plugin.
     Write,
-    /// A read of all of it, against `process_vm_readv`.
+    /// Reads all of it, against `process_vm_readv`.
     ReadOfProcess,
-    /// An addition to 8 bytes, against the processor's own.
+    /// Adds to 8 bytes, against the processor's own addition.
     FetchAdd,
-    /// Opening and closing the memory, against nothing.
+    /// Opens and closes the memory, without a peer.
     Open,
 }

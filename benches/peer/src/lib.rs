@@ -1,5 +1,5 @@
-//! Raw UCX inside a worker process: the kit and raw UCX are measured between the same two processes
-//! and on the same threads. While it serves, the worker's thread belongs to the raw loop.
+//! Raw UCX inside a worker process, so that kit and raw UCX run between the same two processes and
+//! threads. While it serves, the raw loop has the worker's thread.
 
 mod memory;
 
@@ -21,7 +21,6 @@ fn driver(error: impl std::fmt::Display) -> Error {
 }
 
 impl BenchPeer {
-    /// Uses the peer of a kind, if it was prepared.
     fn with<T>(&self, kind: Kind, work: impl FnOnce(&mut Peer) -> Result<T>) -> Result<T> {
         let mut peers = self.peers.borrow_mut();
         let found = peers.iter_mut().find(|(other, _)| *other == kind);

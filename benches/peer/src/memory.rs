@@ -1,4 +1,4 @@
-//! The use of a host's memory, timed within one handler.
+//! Times the use of a host's memory within one handler.
 
 use std::hint::black_box;
 use std::io;
@@ -12,12 +12,12 @@ use urom_pdk::{Context, DocaError, Error, Result};
 
 const PAGE: usize = 4096;
 
-/// All buffers begin at a page, as the host's memory does: how fast a copy is depends on that.
+/// Alignment of all buffers, as of the host's memory: the speed of a copy depends on it.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 struct Page([u8; PAGE]);
 
-/// Both sides in turns, each round beginning with the other one.
+/// Times both sides in turns; the first side alternates.
 pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
     let TimeMemory { access, process, address, times, rounds, .. } = *command;
     let memory = cx.memory(command.memory)?;
@@ -39,7 +39,7 @@ pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
                     }
                     (MemoryAccess::Write, true) => memory.write(0, local).await?,
                     (MemoryAccess::Read | MemoryAccess::Write, false) => {
-                        // Not seen through, as that of the kit is not.
+                        // Opaque to the optimiser, as the kit's copy is.
                         black_box(&mut *other).copy_from_slice(black_box(local));
                     }
                     (MemoryAccess::ReadOfProcess, false) => read(process, address, other)?,
@@ -68,11 +68,10 @@ fn open_nothing(memory: &HostMemory) -> u64 {
     memory.len()
 }
 
-/// `process_vm_readv` as a C program calls it.
 fn read(process: u64, address: u64, to: &mut [u8]) -> Result<()> {
     let here = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
     let there = libc::iovec { iov_base: address as usize as *mut _, iov_len: to.len() };
-    // SAFETY: one part each: the bytes of `to`, and those of another process, which the kernel
+    // SAFETY: one part each: the bytes of `to`, and bytes of another process, which the kernel
     // checks.
     let moved = unsafe { libc::process_vm_readv(process as i32, &here, 1, &there, 1, 0) };
     if moved == to.len() as isize {

@@ -1,7 +1,7 @@
-//! What a user might build instead of a UROM plugin: a unary call of gRPC with tonic.
+//! An alternative to a UROM plugin: a unary gRPC call with tonic.
 //!
-//! Server and client run on one thread each, because that is the fastest for one request at a
-//! time. They sleep in the kernel between messages, as every program on these libraries does.
+//! Server and client run on one thread each, which is the fastest for one request at a time. They
+//! sleep in the kernel between messages, as every program on these libraries does.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -30,7 +30,7 @@ fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("cannot start a tokio runtime")
 }
 
-/// A request of 64 bytes. Its answer must be the same.
+/// A request of 64 bytes, which must be echoed.
 fn message(number: u64) -> [u8; 64] {
     let mut bytes = [0x5a; 64];
     bytes[..8].copy_from_slice(&number.to_le_bytes());
@@ -46,7 +46,6 @@ struct Payload {
     data: Vec<u8>,
 }
 
-/// The service, as tonic's code generator would write it.
 #[derive(Clone, Debug)]
 struct Echo;
 
@@ -76,8 +75,8 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Answers until the process ends, at a free port of this machine. `ready` is called with the
-/// address once clients can connect.
+/// Answers at a free port of this machine until the process ends. Calls `ready` with the address
+/// once clients can connect.
 pub fn serve(ready: impl FnOnce(SocketAddr)) -> Result<()> {
     runtime()?.block_on(async {
         let incoming = TcpIncoming::bind(([127, 0, 0, 1], 0).into())

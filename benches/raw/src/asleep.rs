@@ -1,4 +1,4 @@
-//! Sleeping until UCX has something to do, which leaves the core to others between messages.
+//! Sleeps while UCX is idle, which frees the core between messages.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -10,17 +10,15 @@ use ucx_sys as sys;
 
 use crate::{Peer, Style, check};
 
-/// How long it polls after the last event before it sleeps. Hosts and workers of the kit poll as
-/// long over shared memory, and longer over TCP, where polling is slow and they read the clock as
-/// seldom.
+/// Polling time after the last event before a sleep. Hosts and workers of the kit poll as long over
+/// shared memory. Over TCP polling is slow, so their number of polls between two clock readings
+/// takes longer.
 const LOOKS: Duration = Duration::from_micros(50);
 
-/// Without a message for this long, something is wrong.
 const LIMIT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 impl Peer {
-    /// Makes a round trip, asleep for most of a long one, against an end that
-    /// [serves](Self::serve) and sleeps too.
+    /// Makes a round trip with an end that [serves](Self::serve) and sleeps, too.
     pub fn round_trip_asleep(&self) -> Result<()> {
         let received = &self.counters[0].received;
         let first = received.get();
@@ -28,13 +26,11 @@ impl Peer {
         self.sleep_until(|| received.get() > first)
     }
 
-    /// Lets UCX work until there are so many messages from peer `from`, asleep for most of a long
-    /// wait.
+    /// Progresses until `count` messages have come from peer `from`; sleeps during a long wait.
     pub fn await_asleep(&self, from: usize, count: u64) -> Result<()> {
         self.sleep_until(|| self.received(from) >= count)
     }
 
-    /// Lets UCX work until `done` returns true; sleeps while there is nothing to do.
     pub(crate) fn sleep_until(&self, done: impl Fn() -> bool) -> Result<()> {
         let mut idle = None;
         while !done() {
@@ -43,7 +39,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Lets UCX work once, and sleeps when there has been nothing to do for a while: since `idle`.
+    /// Progresses once; sleeps if UCX has been idle for long, since `idle`.
     pub(crate) fn look(&self, idle: &mut Option<Instant>) -> Result<()> {
         if self.progress() {
             *idle = None;
@@ -63,12 +59,12 @@ impl Peer {
         let mut fd = -1;
         // SAFETY: the worker is live and the result can be written to.
         check("ucp_worker_get_efd", unsafe { sys::ucp_worker_get_efd(self.worker, &mut fd) })?;
-        // SAFETY: the descriptor is UCX's own, open as long as the worker, which outlives this
-        // call.
+        // SAFETY: UCX owns the descriptor, and keeps it open as long as the worker, which outlives
+        // this.
         let event = unsafe { BorrowedFd::borrow_raw(fd) };
         match poll(&mut [PollFd::from_borrowed_fd(event, PollFlags::IN)], Some(&LIMIT)) {
             Ok(0) => bail!("nothing came for {} s", LIMIT.tv_sec),
-            // A signal is as good a reason to look as any.
+            // A signal is also a reason to look.
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error).context("poll failed"),
         }

@@ -1,4 +1,4 @@
-//! The callbacks of a peer: for a message that came, and for one that was sent.
+//! Callbacks of a peer for received and for sent messages.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -9,10 +9,9 @@ use ucx_sys::{self as sys, Zeroed};
 
 use crate::{PUT, STOP, check};
 
-/// An endpoint, an active-message id and a message.
 pub(crate) type Reply = (sys::ucp_ep_h, u32, &'static [u8]);
 
-/// The counts of one sender's messages, which have an active-message id of their own.
+/// Counts of one sender's messages, which have their own active-message id.
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) received: Cell<u64>,
@@ -49,12 +48,12 @@ unsafe extern "C" fn on_message(
         return sys::UCS_OK;
     }
     if length == PUT {
-        // SAFETY: UCX says that as many bytes are there.
+        // SAFETY: UCX guarantees `length` bytes at `data`.
         counters.last.set(unsafe { data.cast::<[u8; PUT]>().read_unaligned() });
     }
     counters.received.set(counters.received.get() + 1);
     if let Some((endpoint, number, reply)) = counters.reply.get() {
-        // SAFETY: the endpoint lives while its peer serves, and the reply for ever.
+        // SAFETY: the endpoint lives while its peer serves, and the reply is static.
         unsafe { send(endpoint, number, reply) };
     }
     sys::UCS_OK
@@ -63,10 +62,10 @@ unsafe extern "C" fn on_message(
 /// Sends an active message.
 ///
 /// # Safety
-/// The endpoint is live, and the message stays as it is until UCX has sent it.
+/// The endpoint is live, and the message stays unchanged until UCX has sent it.
 ///
 /// # Panics
-/// When UCX fails.
+/// If UCX fails.
 #[inline]
 pub(crate) unsafe fn send(endpoint: sys::ucp_ep_h, number: u32, message: &[u8]) {
     let mut param = sys::ucp_request_param_t::zeroed();
@@ -84,11 +83,10 @@ pub(crate) unsafe fn send(endpoint: sys::ucp_ep_h, number: u32, message: &[u8]) 
 }
 
 unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _user: *mut c_void) {
-    // SAFETY: UCX calls this once for a request that it handed out, and nobody kept it.
+    // SAFETY: UCX calls this once for its own request, which has no other owner.
     unsafe { sys::ucp_request_free(request) }
 }
 
-/// Counts the messages of one sender.
 pub(crate) fn receive(worker: sys::ucp_worker_h, number: u32, counters: &Counters) -> Result<()> {
     let mut handler = sys::ucp_am_handler_param_t::zeroed();
     handler.field_mask = u64::from(

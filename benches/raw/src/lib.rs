@@ -1,5 +1,5 @@
-//! UCX active messages as a C program would use them: requests and replies of fixed sizes between
-//! two processes, with nothing on top. The kit's figures are ratios to this.
+//! UCX active messages as in a C program: requests and replies of fixed sizes between two
+//! processes. The kit's figures are ratios to this.
 //!
 //! One thread uses a [`Peer`] from beginning to end.
 
@@ -20,20 +20,17 @@ pub use bench_protocol::{Kind, Style};
 /// Ends [`Peer::serve`] at the other end.
 pub const STOP: &[u8] = &[0; 1];
 
-/// The most hosts of one that serves.
+/// Limit of a server's hosts.
 pub const MOST: usize = 8;
 
-/// One end: a context, a worker, and an endpoint for each connection. One that asks has one
-/// endpoint, one that serves has one for each host.
+/// One end: a context, a worker, and one endpoint, or in a server one for each host.
 #[derive(Debug)]
 pub struct Peer {
     context: sys::ucp_context_h,
     worker: sys::ucp_worker_h,
     kind: Kind,
     endpoints: Vec<sys::ucp_ep_h>,
-    /// The active-message id of its messages.
     number: u32,
-    /// By sender.
     counters: Box<[Counters; MOST]>,
     target: Option<put::Target>,
     aim: Option<put::Aim>,
@@ -45,8 +42,8 @@ fn check(what: &str, status: sys::ucs_status_t) -> Result<()> {
 }
 
 impl Peer {
-    /// Starts UCX with the settings of the environment. The peers of one that serves are numbered
-    /// in the order in which it connects to them, from 0; its own number is 0.
+    /// Starts UCX with the settings of the environment. A server numbers its peers in the order of
+    /// its connections, from 0; its own number is 0.
     pub fn new(number: usize, kind: Kind) -> Result<Peer> {
         ensure!(number < MOST, "peer {number} is one too many: there may be {MOST}");
         let mut params = sys::ucp_params_t::zeroed();
@@ -55,7 +52,7 @@ impl Peer {
         let puts = if kind == Kind::Putting { sys::UCP_FEATURE_RMA } else { 0 };
         params.features = u64::from(sys::UCP_FEATURE_AM | sys::UCP_FEATURE_TAG | wakeup | puts);
         let mut context = ptr::null_mut();
-        // SAFETY: the parameters say which field is set; a null configuration is the environment's.
+        // SAFETY: the mask names the set fields; a null configuration is the environment's.
         check("ucp_init", unsafe { sys::ucp_init(&params, ptr::null(), &mut context) })?;
         let mut peer = Peer {
             context,
@@ -70,7 +67,7 @@ impl Peer {
         let mut params = sys::ucp_worker_params_t::zeroed();
         params.field_mask = u64::from(sys::UCP_WORKER_PARAM_FIELD_THREAD_MODE);
         params.thread_mode = sys::UCS_THREAD_MODE_SINGLE;
-        // SAFETY: the context is live and the parameters say which field is set.
+        // SAFETY: the context is live and the mask names the set fields.
         check("ucp_worker_create", unsafe {
             sys::ucp_worker_create(peer.context, &params, &mut peer.worker)
         })?;
@@ -80,20 +77,20 @@ impl Peer {
         Ok(peer)
     }
 
-    /// The address that the other end connects to.
+    /// Returns the address for the other end's [`connect`](Self::connect).
     pub fn address(&self) -> Result<Vec<u8>> {
         let (mut address, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the worker is live and both results can be written to.
         let status = unsafe { sys::ucp_worker_get_address(self.worker, &mut address, &mut length) };
         check("ucp_worker_get_address", status)?;
-        // SAFETY: UCX says that `length` bytes are there, until they are released below.
+        // SAFETY: UCX guarantees `length` bytes until they are released below.
         let bytes = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), length) }.to_vec();
         // SAFETY: the address came from this worker and is not used any more.
         unsafe { sys::ucp_worker_release_address(self.worker, address) };
         Ok(bytes)
     }
 
-    /// The kind that it was made of.
+    /// Returns the kind of this peer.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -101,7 +98,7 @@ impl Peer {
     /// Connects to another end's address.
     pub fn connect(&mut self, address: &[u8]) -> Result<()> {
         let mut params = sys::ucp_ep_params_t::zeroed();
-        // Without the handling of lost peers, which the kit has: a plain program asks for nothing.
+        // Without the handling of lost peers, which the kit enables, as in a plain program.
         params.field_mask = u64::from(sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS);
         params.address = address.as_ptr().cast();
         let mut endpoint = ptr::null_mut();
@@ -114,40 +111,40 @@ impl Peer {
     /// Sends a message on the first endpoint.
     ///
     /// # Panics
-    /// When UCX fails, or there is no endpoint: a measurement with a lost message is none.
+    /// If UCX fails or the endpoint is missing: a lost message would spoil the measurement.
     #[inline]
     pub fn send(&self, message: &'static [u8]) {
         self.send_to(0, message);
     }
 
-    /// Sends a message on the endpoint that was connected as number `to`, from 0.
+    /// Sends a message on endpoint `to`, in the order of connections from 0.
     ///
     /// # Panics
     /// As [`send`](Self::send).
     #[inline]
     pub fn send_to(&self, to: usize, message: &'static [u8]) {
-        // SAFETY: the peer's endpoints live as long as it does, and the message lives for ever.
+        // SAFETY: the peer's endpoints live as long as `self`, and the message is static.
         unsafe { send(self.endpoints[to], self.number, message) };
     }
 
-    /// Lets UCX work. Returns whether there was anything to do.
+    /// Progresses UCX; returns whether there was anything to do.
     #[inline]
     pub fn progress(&self) -> bool {
         // SAFETY: the worker is live and used by this thread only.
         unsafe { sys::ucp_worker_progress(self.worker) != 0 }
     }
 
-    /// The number of messages from peer `from`.
+    /// Returns the number of messages from peer `from`.
     ///
     /// # Panics
-    /// When `from` is [`MOST`] or more.
+    /// If `from` is [`MOST`] or more.
     #[inline]
     pub fn received(&self, from: usize) -> u64 {
         self.counters[from].received.get()
     }
 
-    /// Serves until [`STOP`] comes from peer 0. [`Kind::Asleep`] sleeps between messages; all else
-    /// spins. Tag messages have `bytes` bytes.
+    /// Serves until [`STOP`] comes from peer 0. [`Kind::Asleep`] sleeps between messages; the
+    /// others spin. Tag messages have `bytes` bytes.
     pub fn serve(&self, style: Style, bytes: usize) -> Result<()> {
         let mut data = vec![0x5a; bytes];
         match style {
@@ -177,7 +174,7 @@ impl Peer {
                     self.send_to(to, style.reply());
                     *answered += 1;
                     if style == Style::Forward {
-                        // As those of a program are, the next message's bytes are freshly written.
+                        // Fresh bytes for the next message, as in a program.
                         data.fill(*answered as u8);
                     }
                 }
@@ -203,7 +200,7 @@ impl Peer {
         result
     }
 
-    /// Makes `count` round trips with up to `depth` requests in flight, against an end that
+    /// Makes `count` round trips with up to `depth` requests in flight, with an end that
     /// [serves](Self::serve) in this style.
     pub fn round_trips(&self, style: Style, count: u64, depth: u64) {
         let received = &self.counters[0].received;
@@ -227,10 +224,10 @@ impl Drop for Peer {
     fn drop(&mut self) {
         self.forget_memory();
         if !self.worker.is_null() {
-            // SAFETY: the worker is live and nobody else uses it.
+            // SAFETY: the worker is live and has no other user.
             unsafe { sys::ucp_worker_destroy(self.worker) };
         }
-        // SAFETY: the context is live and its only worker is gone.
+        // SAFETY: the context is live and its only worker is destroyed.
         unsafe { sys::ucp_cleanup(self.context) };
     }
 }
@@ -292,7 +289,6 @@ mod tests {
         host.connect(&server_address.recv().unwrap()).unwrap();
         tell.send(host.address().unwrap()).unwrap();
         for _ in 0..10 {
-            // Much longer than it polls.
             std::thread::sleep(Duration::from_millis(5));
             host.round_trip_asleep().unwrap();
         }

@@ -1,4 +1,4 @@
-//! Messages whose data the other end puts into memory of this one, as a plugin in C appends.
+//! Messages whose data the other end puts into this end's memory, as a plugin in C appends.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -8,20 +8,18 @@ use ucx_sys::{self as sys, Zeroed};
 
 use crate::{Peer, check};
 
-/// The bytes of a message.
+/// Bytes of a message.
 pub const PUT: usize = 64;
 
-/// The places of the memory, which messages fill in turn.
+/// Number of slots in the memory, which messages fill in turn.
 pub const PLACES: usize = 64;
 
-/// Memory for the other end's puts.
 #[derive(Debug)]
 pub(crate) struct Target {
     handle: sys::ucp_mem_h,
     start: *mut u8,
 }
 
-/// The other end's memory.
 #[derive(Debug)]
 pub(crate) struct Aim {
     key: sys::ucp_rkey_h,
@@ -29,7 +27,7 @@ pub(crate) struct Aim {
 }
 
 impl Peer {
-    /// Allocates memory for the other end's puts, and gives its address and remote key.
+    /// Allocates memory for the other end's puts; returns its address and remote key.
     pub fn allocate(&mut self) -> Result<(u64, Vec<u8>)> {
         let mut params = sys::ucp_mem_map_params_t::zeroed();
         params.field_mask =
@@ -37,28 +35,28 @@ impl Peer {
         params.length = PUT * PLACES;
         params.flags = sys::UCP_MEM_MAP_ALLOCATE;
         let mut handle = ptr::null_mut();
-        // SAFETY: the context is live, and the mask names what is set.
+        // SAFETY: the context is live, and the mask names the set fields.
         check("ucp_mem_map", unsafe { sys::ucp_mem_map(self.context, &params, &mut handle) })?;
         let target = self.target.insert(Target { handle, start: ptr::null_mut() });
         let mut attributes = sys::ucp_mem_attr_t::zeroed();
         attributes.field_mask = sys::UCP_MEM_ATTR_FIELD_ADDRESS.into();
-        // SAFETY: the memory is mapped, and the mask names what may be written.
+        // SAFETY: the memory is mapped, and the mask names the requested fields.
         check("ucp_mem_query", unsafe { sys::ucp_mem_query(handle, &mut attributes) })?;
         target.start = attributes.address.cast();
         let (mut buffer, mut length) = (ptr::null_mut(), 0);
         // SAFETY: the memory is mapped in this context, and both results can be written to.
         let packed = unsafe { sys::ucp_rkey_pack(self.context, handle, &mut buffer, &mut length) };
         check("ucp_rkey_pack", packed)?;
-        // SAFETY: UCX says that `length` bytes are there, until they are released below.
+        // SAFETY: UCX guarantees `length` bytes until they are released below.
         let key = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), length) }.to_vec();
         // SAFETY: from `ucp_rkey_pack`, released once.
         unsafe { sys::ucp_rkey_buffer_release(buffer) };
         Ok((target.start.addr() as u64, key))
     }
 
-    /// Puts what comes to the other end's memory from now on.
+    /// Puts received messages to the other end's memory from now on.
     pub fn aim(&mut self, address: u64, key: &[u8]) -> Result<()> {
-        let endpoint = *self.endpoints.first().context("there is no endpoint")?;
+        let endpoint = *self.endpoints.first().context("the endpoint is missing")?;
         let mut raw = ptr::null_mut();
         // SAFETY: the endpoint is live, and its other end's UCX wrote the key.
         check("ucp_ep_rkey_unpack", unsafe {
@@ -68,11 +66,11 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends a message, which is the `count`th from 0, and waits until its last word has been put.
-    /// It has this header, and the sender's endpoint goes with it.
+    /// Sends message `count`, from 0, with this header and the sender's endpoint; waits until its
+    /// last word has been put.
     ///
     /// # Panics
-    /// When UCX fails, or nothing is allocated.
+    /// If UCX fails, or the memory is not allocated.
     #[inline]
     pub fn send_and_see(&self, count: u64, header: &[u8], message: &[u8; PUT]) {
         let target = self.target.as_ref().expect("memory is allocated");
@@ -94,7 +92,6 @@ impl Peer {
         }
     }
 
-    /// Puts each message that comes, until the stop.
     pub(crate) fn serve_puts(&self) -> Result<()> {
         let aim = self.aim.as_ref().context("it aims at nothing")?;
         let counters = &self.counters[0];
@@ -106,8 +103,8 @@ impl Peer {
                 let param = sys::ucp_request_param_t::zeroed();
                 let address = aim.address + place(served) as u64;
                 let (endpoint, bytes) = (self.endpoints[0], data.as_ptr().cast::<c_void>());
-                // SAFETY: the endpoint and its key are live, the other end has as many bytes there,
-                // and this waits until UCX has done with the data.
+                // SAFETY: endpoint and key are live, the other end has a slot there, and this waits
+                // until UCX has done with the data.
                 let request =
                     unsafe { sys::ucp_put_nbx(endpoint, bytes, PUT, address, aim.key, &param) };
                 self.finish(request, false)?;
@@ -117,7 +114,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Before the worker and the context go.
+    /// Releases key and memory, before the worker and the context.
     pub(crate) fn forget_memory(&mut self) {
         if let Some(aim) = self.aim.take() {
             // SAFETY: unpacked by this peer, and destroyed once.
@@ -130,7 +127,6 @@ impl Peer {
     }
 }
 
-/// Where the `count`th message goes.
 fn place(count: u64) -> usize {
     (count % PLACES as u64) as usize * PUT
 }

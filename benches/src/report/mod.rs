@@ -18,13 +18,11 @@ pub(crate) use tables::budgets;
 
 const GUIDE: &str = "../docs/src/performance.md";
 
-/// `target/bench`, in the build tree of this program.
 fn directory() -> Result<PathBuf> {
     let profile = urom_tests::profile_directory()?;
     Ok(profile.parent().context("a profile's directory lies in the build tree")?.join("bench"))
 }
 
-/// Writes `summary.json` and `report.html`. Returns the page's file.
 pub(crate) fn write(summary: &Summary) -> Result<PathBuf> {
     let directory = directory()?;
     let cannot = || format!("cannot write into {}", directory.display());
@@ -36,7 +34,7 @@ pub(crate) fn write(summary: &Summary) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// `report.html`: one page with nothing from elsewhere, and no scripts.
+/// Renders `report.html`: one self-contained page without scripts.
 fn page(summary: &Summary) -> Result<String> {
     let head = include_str!("head.html").to_owned();
     let mut text = format!("# Measurements of the UROM kit\n\n{}\n\n", summary.line());
@@ -66,7 +64,6 @@ fn to_html(markdown: &str) -> String {
     text
 }
 
-/// Writes machine and budget table of the last full run into the guide.
 pub(crate) fn record(summary: &Summary) -> Result<()> {
     ensure!(!summary.quick, "the last run was a first look: run `cargo xtask bench` in full first");
     ensure!(
@@ -85,11 +82,10 @@ pub(crate) fn record(summary: &Summary) -> Result<()> {
     Ok(())
 }
 
-/// The page with the run's results between its two marks.
 fn filled(page: &str, summary: &Summary) -> Result<String> {
     const BEGIN: &str = "<!-- cargo xtask bench --record -->\n";
     const END: &str = "<!-- end -->";
-    let missing = || format!("{GUIDE} has no `{}` ... `{END}`", BEGIN.trim_end());
+    let missing = || format!("{GUIDE} lacks `{}` ... `{END}`", BEGIN.trim_end());
     let (before, rest) = page.split_once(BEGIN).with_context(missing)?;
     let (_, after) = rest.split_once(END).with_context(missing)?;
     let line = summary.line();

@@ -1,5 +1,5 @@
-//! The plots of the page: latencies over the share of round trips that are slower, and curves over
-//! a number at the end of names.
+//! Plots of the page: latencies over the share of slower round trips, and curves over the number at
+//! the end of names.
 
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
@@ -10,10 +10,10 @@ use crate::figure::{Figure, Measured};
 
 const KIT: RGBColor = RGBColor(0x24, 0x63, 0xc7);
 const PEER: RGBColor = RGBColor(0xc8, 0x65, 0x1b);
-/// Half of the round trips are slower than the first point, one of 100,000 is than the last.
+/// Inverse shares of slower round trips: half at the first point, one of 100,000 at the last.
 const SLOWER: [f64; 12] = [2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 3e3, 1e4, 1e5];
 
-/// An axis, which is logarithmic: what it is of, and the unit of its ticks.
+/// A logarithmic axis: its quantity, and the unit of its ticks.
 type Axis = (&'static str, &'static str);
 type Points = Vec<(f64, f64)>;
 
@@ -24,7 +24,6 @@ struct Plot<'a> {
     caption: String,
 }
 
-/// All plots, under their headings.
 pub(super) fn all(figures: &[Figure]) -> Result<String> {
     let latencies = figures.iter().filter(|figure| figure.cores.is_none());
     let latencies = latencies.filter_map(latency).collect();
@@ -115,7 +114,7 @@ fn latency(figure: &Figure) -> Option<Plot<'_>> {
     Some(Plot { title: &figure.name, axes, sides, caption: captions.join("\n\n") })
 }
 
-/// A plot for each family of figures whose names differ in a number at their end only.
+/// Plots each family of figures whose names differ only in a number at their end.
 fn curves<'a>(figures: &'a [Figure], starts: &[&str], axes: [Axis; 2]) -> Vec<Plot<'a>> {
     let member = |figure: &'a Figure| {
         let (family, last) = figure.name.rsplit_once('/')?;

@@ -1,9 +1,8 @@
-//! Quantities as people read them.
+//! Human-readable quantities.
 
-/// Units with their factors, the largest first.
 const TIMES: &[(f64, &str)] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
 const RATES: &[(f64, &str)] = &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")];
-/// Few bytes in full, unless they are whole KiB.
+/// Small sizes are in bytes, unless they are whole KiB.
 const SIZES: &[(f64, &str)] = &[(1_048_576.0, "MiB"), (1024.0, "KiB")];
 
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
@@ -34,7 +33,7 @@ pub(crate) fn plain(value: f64) -> String {
     };
     let text = format!("{value:.digits$}");
     let text = if digits == 0 { &text } else { text.trim_end_matches('0').trim_end_matches('.') };
-    // A negative value that is nearly 0 has no sign.
+    // A negative value near 0 loses its sign.
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 

@@ -1,4 +1,4 @@
-//! Everything that a run found, as JSON.
+//! All results of a run, as JSON.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::run::LAUNCHES;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
-    /// What was measured, and when.
+    /// The measured machine, and the day.
     pub(crate) machine: String,
     pub(crate) quick: bool,
     pub(crate) all_suites: bool,
@@ -23,7 +23,6 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// The machine, the launches and the length of the run, in two lines.
     pub(crate) fn line(&self) -> String {
         let plural = if self.launches == 1 { "" } else { "es" };
         format!("{}.\n{} launch{plural}; {}", self.machine, self.launches, self.took())
@@ -33,7 +32,7 @@ impl Summary {
         format!("the run took {:.1} min", self.seconds / 60.0)
     }
 
-    /// Why the run is no success, missed budgets apart.
+    /// Reasons of a failed run, except missed budgets.
     pub(crate) fn reasons(&self) -> Vec<String> {
         let mut reasons = self.failures.clone();
         if self.all_suites && !self.quick {
@@ -41,7 +40,7 @@ impl Summary {
         }
         let (what, minutes, usual) =
             if self.quick { ("a first look", 3.0, 1) } else { ("a run", 20.0, LAUNCHES) };
-        // More launches than usual may take more time.
+        // More launches may take more time.
         let most = minutes * (self.launches as f64 / usual as f64).max(1.0);
         if self.seconds > most * 60.0 {
             reasons.push(format!("{}: {what} may take {most:.0} min", self.took()));
@@ -49,21 +48,19 @@ impl Summary {
         reasons
     }
 
-    /// Why it has too few launches to be quoted, if it does.
     pub(crate) fn too_few(&self) -> Option<String> {
         let launches = self.launches;
         (launches < LAUNCHES)
             .then(|| format!("a full run takes at least {LAUNCHES} launches, not {launches}"))
     }
 
-    /// Whether there is no [reason](Self::reasons) against it, no budget is missed and a full run
-    /// has measured all of them.
+    /// Whether the [`reasons`](Self::reasons) are empty, all budgets are met, and a full run has
+    /// measured them all.
     pub(crate) fn success(&self) -> bool {
         self.reasons().is_empty()
             && budget::success(&budget::judge(&self.figures), self.all_suites && !self.quick)
     }
 
-    /// Reads the last run's.
     pub(crate) fn read() -> Result<Summary> {
         let file = directory()?.join("summary.json");
         let text = fs::read_to_string(&file).with_context(|| {

@@ -33,7 +33,7 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-/// By so much a peer may differ between launches before its row says so.
+/// Relative difference between a peer's launches that its row reports.
 const DIFFERS: f64 = 0.2;
 
 fn result(verdict: &Verdict<'_>) -> String {
@@ -77,7 +77,7 @@ pub(super) fn figures(figures: &[Figure]) -> String {
     table(["figure", ">kit", ">launches", "peer", ">peer's", ">ratio", "note"], rows.collect())
 }
 
-/// A table. A title that begins with `>` is of a column aligned to the right.
+/// Renders a table. A title that begins with `>` aligns its column to the right.
 fn table<const N: usize>(titles: [&str; N], rows: Vec<[String; N]>) -> String {
     let right = titles.map(|title| title.starts_with('>'));
     let head = titles.map(|title| title.trim_start_matches('>').to_owned());

@@ -1,8 +1,8 @@
-//! An allreduce of four members on their workers, against MPI's own of the same buffers, in turns
-//! in the same processes (`examples/allreduce --perf`).
+//! An allreduce of four members on their workers, against MPI's allreduce of the same buffers, in
+//! turns in the same processes (`examples/allreduce --perf`).
 //!
-//! *Host free* is the share of a call in which the waiting thread of the host used no processor: 1
-//! minus its processor time over the time of the call.
+//! *Host free* is the idle share of the host's waiting thread: 1 minus its processor time over the
+//! time of the call.
 
 use std::process::Command;
 
@@ -14,10 +14,9 @@ use crate::launch::Launch;
 
 const PROGRAM: &str = "allreduce";
 const MEMBERS: &str = "4";
-/// The sizes of the figures, in bytes; the program's table has more.
 const SIZES: [&str; 2] = ["65536", "4194304"];
 
-/// However many cores there are, and by shared memory as it works in containers, too.
+/// Works with any number of cores, and with shared memory in containers.
 const MPI: &[&str] = &[
     "--allow-run-as-root",
     "--oversubscribe",
@@ -31,7 +30,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let daemon = launch.daemon(&["worker_allreduce"])?;
     let mut command = Command::new("mpirun");
     for option in MPI {
-        // An option of mpirun and its values are words of their own.
+        // mpirun expects an option and its values as separate words.
         command.args(option.split('='));
     }
     command.args(["-np", MEMBERS]).arg(built(PROGRAM)?);

@@ -1,13 +1,12 @@
-//! The heap allocations of commands, at the host and in the worker; over TCP also the UCX messages,
-//! and how long each side waits for the other. A ring has no messages.
+//! Heap allocations of commands, at the host and in the worker; over TCP also UCX messages, and the
+//! time that each side waits for the other.
 //!
-//! A library that is loaded before glibc and UCX (`c/counts.c`) counts for the main thread and
-//! every thread that sends active messages. It reads the clock only after a look at UCX that found
-//! nothing.
+//! A library preloaded before glibc and UCX (`c/counts.c`) counts for the main thread and every
+//! thread that sends active messages. It reads the clock only after an empty poll of UCX.
 //!
-//! Commands in flight together share a message, and a command that is alone neither takes a second
-//! one nor waits for company. Over TCP, UCX remembers which memory it has sent from. It allocates
-//! the first time that a buffer is used: a few times in thousands of commands.
+//! Commands in flight together share a message; a single command takes one message and does not
+//! wait for others. Over TCP, UCX allocates at the first use of a buffer: a few times in thousands
+//! of commands.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -26,23 +25,21 @@ use crate::party::{PLUGINS, Party, answered};
 use crate::statistics::of_rounds;
 use crate::transport::Transport;
 
-/// The variable that says where counts go. Each launch has a directory.
+/// Variable with the directory of the counts; each launch has a directory.
 pub(crate) const COUNTS_DIRECTORY: &str = "COUNT_IN";
 pub(super) const PRELOAD: (&str, &str) = ("LD_PRELOAD", env!("COUNTS"));
 
-/// The number of counts. Their median leaves out the few in which a buffer grows, or UCX remembers
-/// memory.
+/// Number of counts. Their median excludes the few in which a buffer grows or UCX allocates.
 const TIMES: usize = 5;
-/// The commands that show whether each leaves at once.
 const SINGLES: u64 = 1_000;
 const SIDES: [&str; 2] = ["host", "worker"];
-/// The ABI's own allocations for a command on DOCA's way: two descriptors, of command and answer.
+/// The ABI's own allocations for a command through DOCA's interface: two descriptors.
 pub(super) const DESCRIPTORS: f64 = 2.0;
 
 pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     let counted = CountedHost::start(launch, None)?;
     let transport = launch.transport.name();
-    // First: after many answers a host waits for more commands.
+    // Comes first: after many answers a host waits for more commands.
     let at_once = counted.sent_at_once()?;
     let mut figures = Vec::new();
     for depth in [1, 2, 4, 8, 16, 32, DEPTH] {
@@ -65,13 +62,12 @@ pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Of a worker of this kit.
 pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
     let figures = allocations_besides(launch, None, 0.0)?;
     Ok(figures.map(|(name, each)| Figure::new(name, "allocations", each)).into())
 }
 
-/// Of a worker that uses DOCA's interface alone.
+/// Measures a worker that uses DOCA's interface alone.
 pub(super) fn allocations_of_doca(launch: &Launch) -> Result<Vec<Figure>> {
     let note = "at the worker, without the descriptors of the command and of its answer";
     let figures = allocations_besides(launch, Some("--plain-doca"), DESCRIPTORS)?;
@@ -79,7 +75,7 @@ pub(super) fn allocations_of_doca(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures.map(figure).into())
 }
 
-/// Names and allocations of a command at host and worker, with one in flight and with many.
+/// Names and allocations of a command at host and worker, with one and with many in flight.
 fn allocations_besides(
     launch: &Launch,
     option: Option<&str>,
@@ -88,7 +84,7 @@ fn allocations_besides(
     let counted = CountedHost::start(launch, option)?;
     let each = |depth| -> Result<[(String, f64); 2]> {
         let [host, worker] = counted.each(launch, depth)?;
-        // A worker that does not count would seem to keep the budget.
+        // A worker that does not count would seem to meet the budget.
         ensure!(worker >= descriptors, "{worker} allocations in a worker: it does not count");
         let transport = launch.transport.name();
         let [at_host, in_worker] =
@@ -99,17 +95,15 @@ fn allocations_besides(
     Ok([a, b, c, d])
 }
 
-/// Allocations, messages, and the nanoseconds of waiting.
+/// Allocations, messages, and nanoseconds of waiting.
 type Counts = [f64; 3];
 
-/// A host that counts, this process, and its worker.
 struct CountedHost {
     party: Party,
     counters: [File; 2],
 }
 
 impl CountedHost {
-    /// With an option of the daemon's.
     fn start(launch: &Launch, option: Option<&str>) -> Result<CountedHost> {
         let daemon = Daemon::start(PluginDirectory::with(&PLUGINS)?, |command| {
             command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY]).args(option)
@@ -119,7 +113,6 @@ impl CountedHost {
         Ok(CountedHost { party, counters })
     }
 
-    /// The counts that `work` adds at the host and in the worker.
     fn count(&self, work: impl FnOnce() -> Result<()>) -> Result<[Counts; 2]> {
         let read = || -> Result<_> { Ok([read(&self.counters[0])?, read(&self.counters[1])?]) };
         let before = read()?;
@@ -131,8 +124,6 @@ impl CountedHost {
         Ok(added)
     }
 
-    /// The allocations of one command at the host and in the worker, with `depth` commands in
-    /// flight.
     fn each(&self, launch: &Launch, depth: u64) -> Result<[f64; 2]> {
         per_operation(commands(launch), |trips| {
             let work = Trips { depth, ..Trips::alone(trips) };
@@ -141,8 +132,8 @@ impl CountedHost {
         })
     }
 
-    /// The messages of a command, and the share of the time that is spent waiting, at the host and
-    /// in the worker, while `depth` commands are in flight.
+    /// Returns the messages of a command and the waiting share of the time, at the host and in the
+    /// worker, with `depth` commands in flight.
     fn stream(&self, launch: &Launch, depth: u64) -> Result<[[f64; 2]; 2]> {
         let (Party { graph, worker, .. }, commands) = (&self.party, 20 * commands(launch));
         round::in_flight(graph, worker, commands / 20, depth)?;
@@ -152,7 +143,7 @@ impl CountedHost {
         Ok(counts.map(|[_, messages, waited]| [messages / commands as f64, waited / time]))
     }
 
-    /// The share of commands whose message UCX has when the call that submits them returns.
+    /// Returns the share of commands that UCX has before their submit returns.
     fn sent_at_once(&self) -> Result<f64> {
         let sent = || Ok::<_, anyhow::Error>(read(&self.counters[0])?[1]);
         let mut at_once = 0;
@@ -166,7 +157,6 @@ impl CountedHost {
     }
 }
 
-/// The commands of a round.
 fn commands(launch: &Launch) -> u64 {
     match launch.transport {
         Transport::SharedMemory => 10_000,
@@ -174,8 +164,8 @@ fn commands(launch: &Launch) -> u64 {
     }
 }
 
-/// The counts of one operation; `count` runs a number of them. A round of some operations is
-/// counted, then a round of twice as many, so that the counts of a round cancel out.
+/// Returns the counts of one operation. Counts a round of `operations` and a round of twice as
+/// many, so that constant costs cancel out.
 pub(super) fn per_operation<const N: usize>(
     operations: u64,
     mut count: impl FnMut(u64) -> Result<[f64; N]>,
@@ -196,14 +186,12 @@ pub(super) fn per_operation<const N: usize>(
     Ok(each)
 }
 
-/// The counts of a process.
 pub(super) fn counter(pid: Pid) -> Result<File> {
     let directory = std::env::var_os(COUNTS_DIRECTORY).context("a launch has a directory")?;
     let file = Path::new(&directory).join(pid.as_raw_nonzero().to_string());
     File::open(&file).with_context(|| format!("process {pid:?} does not count"))
 }
 
-/// Reads counts without an allocation.
 pub(super) fn read(counter: &File) -> Result<Counts> {
     let mut bytes = [0; 24];
     counter.read_exact_at(&mut bytes, 0)?;

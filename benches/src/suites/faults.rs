@@ -1,5 +1,5 @@
-//! What the fault suites of `cargo xtask faults` measure: the time until everybody knows that a
-//! peer was killed, stopped or cut off, and how many workers and plugins there may be.
+//! Figures of `cargo xtask faults`: the time until all peers notice a killed, stopped or cut-off
+//! process, and the maximum numbers of workers and plugins.
 
 use std::fs::read_to_string;
 use std::io::stderr;
@@ -13,11 +13,10 @@ use urom_tests::built;
 use crate::figure::Figure;
 use crate::launch::Launch;
 
-/// The program of the fault suites, which is built beside this one.
 const PROGRAM: &str = "urom-faults";
-/// The program's exit code when everything was measured and a loss was noticed too late.
+/// The program's exit code if all was measured and a loss was noticed too late.
 const LATE: i32 = 3;
-/// The short form, with the rounds until every process was broken in every way.
+/// The short form, with enough rounds to break every process in every way.
 const SHORT: &[&str] = &["--short", "--rounds", "15"];
 
 pub(super) fn losses(_: &Launch) -> Result<Vec<Figure>> {
@@ -25,22 +24,21 @@ pub(super) fn losses(_: &Launch) -> Result<Vec<Figure>> {
 }
 
 pub(super) fn scale(launch: &Launch) -> Result<Vec<Figure>> {
-    // The short form has other numbers, and the whole takes more than a minute.
+    // The short form has other numbers, and the full form takes more than a minute.
     if launch.quick { Ok(Vec::new()) } else { figures("scale", &["scale"], &[]) }
 }
 
-/// Runs fault suites at the same time, because they mostly wait, and takes the figures of `name`.
+/// Runs fault suites in parallel, because they mostly wait, and takes the figures of `name`.
 fn figures(name: &str, suites: &[&str], arguments: &[&str]) -> Result<Vec<Figure>> {
     let program = built(PROGRAM)?;
     let directory = TempDir::new()?;
     let start = |suite: &&str| {
         let mut command = Command::new(&program);
         command.args(arguments).args([*suite, "--json"]).arg(directory.path().join(suite));
-        // Standard output is for figures.
         Ok(command.stdout(stderr().as_fd().try_clone_to_owned()?).spawn()?)
     };
     let running = suites.iter().map(start).collect::<Result<Vec<_>>>()?;
-    // All end before the first error counts.
+    // All suites end before the first error returns.
     let ended: Vec<_> = running.into_iter().map(|mut process| process.wait()).collect();
     let mut figures: Vec<Figure> = Vec::new();
     for (suite, status) in suites.iter().zip(ended) {

@@ -1,7 +1,7 @@
-//! A worker without work: its share of a core, and the time of the first command after a pause.
+//! An idle worker: its share of a core, and the time of the first command after a pause.
 //!
-//! Raw UCX between the same two threads sleeps until it is woken. Its asking side polls for 50 us
-//! before it sleeps, as a host does over shared memory; over TCP a host polls longer.
+//! Raw UCX between the same two threads sleeps until it is woken. Its client polls for 50 us before
+//! it sleeps, as a host does over shared memory; over TCP a host polls longer.
 
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,11 @@ use crate::processes;
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let mut party = Party::of(launch, launch.daemon(&PLUGINS)?, Kind::Asleep)?;
-    // So that nothing is done for the first time.
+    // First-use work is done here.
     (0..1_000).try_for_each(|data| party.loopback(data))?;
     let [mut commands, mut raw, mut spinning] = [(); 3].map(|()| Distribution::new());
     for number in 0..if launch.quick { 40 } else { 100 } {
         commands.record(after_a_pause(number, || party.loopback(7))?);
-        // Raw UCX has the worker's thread meanwhile.
         party.serve(Style::AtOnce)?;
         raw.record(after_a_pause(number, || party.raw.round_trip_asleep())?);
         party.end_serve()?;
@@ -59,8 +58,8 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 }
 
 /// Times `work` after a pause, in nanoseconds. Pauses of different lengths end at different moments
-/// of the worker's sleep. The same work comes before the pause, so that it does not matter what was
-/// measured last.
+/// of the worker's sleep. The same work before the pause removes the effect of earlier
+/// measurements.
 fn after_a_pause(number: u64, work: impl Fn() -> Result<()>) -> Result<u64> {
     work()?;
     std::thread::sleep(Duration::from_millis(5 + number * 29 % 66));

@@ -1,11 +1,12 @@
-//! The instructions of a command at its host and in the worker, by the kit and by C.
+//! Instructions of a command at its host and in the worker, of the kit and of C.
 //!
-//! callgrind runs a host with an embedded worker. The two work in turns, at a gate (`c/gate.h`), so
-//! no look for something that is not there yet is counted: the host submits some commands, the
-//! worker receives, runs and answers them, the host takes the answers. A turn of the worker that
-//! finds nothing is counted by itself, and subtracted. The two share a ring, so UCX has no part.
+//! callgrind runs a host with an embedded worker. The two take turns at a gate (`c/gate.h`), so
+//! empty polls are not counted: the host submits some commands, the worker receives, runs and
+//! answers them, the host takes the answers. An idle turn of the worker is counted separately, and
+//! subtracted. The two share a ring, without UCX.
 //!
-//! No function of the kit is named here. The plugin's instructions are those in its file.
+//! No function of the kit is named here. All instructions in the plugin's file count as the
+//! plugin's.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsString, c_uint, c_void};
@@ -54,7 +55,6 @@ pub(super) fn measure(_: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Where an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Kit,
@@ -62,7 +62,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// Of an object file. The kit's share includes the C library.
+    /// Returns the owner of an object file. The kit's share includes the C library.
     fn of(object: &str) -> Owner {
         let file = object.rsplit('/').next().unwrap_or_default();
         match file.starts_with("libworker_") || file.starts_with("worker_") {
@@ -72,7 +72,7 @@ impl Owner {
     }
 }
 
-/// The instructions of each dump, by its name and their owner, and the number of such dumps.
+/// Instructions of the dumps, by name and owner, and the number of dumps by name.
 #[derive(Debug, Default)]
 struct Counts {
     instructions: BTreeMap<(String, Owner), u64>,
@@ -80,7 +80,6 @@ struct Counts {
 }
 
 impl Counts {
-    /// Runs a host under callgrind, as `words` say.
     fn of(words: Vec<OsString>, plugins: PluginDirectory) -> Result<Counts> {
         let directory = TempDir::new()?;
         let mut out = OsString::from("--callgrind-out-file=");
@@ -91,7 +90,7 @@ impl Counts {
             "--collect-atstart=no",
             "--compress-strings=no",
             "--compress-pos=no",
-            // Threads that wait for each other have turns.
+            // Threads that wait for each other take turns.
             "--fair-sched=try",
         ] {
             host = host.arg(option);
@@ -104,8 +103,8 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Adds a dump. A line that begins with a digit ends with a cost, of the object file that was
-    /// named last. Behind `calls=` it is the cost of a call, which counts in the functions called.
+    /// Adds a dump. A line that begins with a digit ends with a cost of the last named object file.
+    /// After `calls=` it is the cost of a call, which the called functions include.
     fn add(&mut self, dump: &str) -> Result<()> {
         let (mut name, mut owner, mut of_call) = (None, Owner::Kit, false);
         for line in dump.lines() {
@@ -128,7 +127,6 @@ impl Counts {
         Ok(())
     }
 
-    /// The mean of the dumps of a name.
     fn mean(&self, name: &str, owner: Owner) -> Result<f64> {
         let dumps = *self.dumps.get(name).with_context(|| format!("no dump is called {name}"))?;
         let all = self.instructions.get(&(name.to_owned(), owner)).copied().unwrap_or_default();
@@ -191,7 +189,7 @@ impl GatedHost {
 }
 
 unsafe extern "C" fn submit(host: *mut c_void, count: c_uint) {
-    // SAFETY: `host` lends its own to the rounds, which pass it on and do nothing else with it.
+    // SAFETY: `host` lends itself to the rounds, which only pass the pointer on.
     let host = unsafe { &mut *host.cast::<GatedHost>() };
     host.submit(count.into()).expect("the worker takes as many commands");
 }
@@ -202,8 +200,7 @@ unsafe extern "C" fn take(host: *mut c_void, _: c_uint) {
     host.take().expect("the worker answers every command");
 }
 
-/// The process that callgrind runs: a host with an embedded worker. `c/gated_host.c` is the same in
-/// C.
+/// The process under callgrind: a host with an embedded worker, like `c/gated_host.c`.
 pub(crate) fn host() -> Result<()> {
     let service = Service::connect()?;
     let graph = service.plugin::<Protocol>()?;
@@ -212,8 +209,7 @@ pub(crate) fn host() -> Result<()> {
         let builder = service.worker().id(5).max_inflight(DEPTH as u32);
         block_on(builder.plugin(graph.plugin()).plugin(gates).start())
     };
-    // The gate has a connection of its own: on the other one nothing is in flight when a round
-    // begins.
+    // A separate connection for the gate, so that the first one is idle at the start of a round.
     let (worker, other) = (start()?, start()?);
     let gate = bench_gate() as u64;
     let opened = Protocol::client::<Host>(gates).task_loopback(&other, gate).submit()?;

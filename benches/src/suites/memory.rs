@@ -1,5 +1,5 @@
-//! A host's memory in a plugin's hands, against `memcpy`, the kernel's copies and a processor's
-//! atomic operations; and sharing it, against mapping memory and touching it for the first time.
+//! A plugin's use of a host's memory, against `memcpy`, the kernel's copies and atomic operations;
+//! and sharing memory, against mapping and first touching it.
 
 use std::time::Instant;
 
@@ -15,10 +15,9 @@ use crate::party::RawClient;
 
 const SIZES: [usize; 5] = [4 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20];
 
-/// How much is shared at once.
 const SHARED: usize = 16 << 20;
 
-/// How many bytes a round moves, about.
+/// Approximate bytes moved in a round.
 const MOVED: u64 = 64 << 20;
 
 const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
@@ -103,7 +102,6 @@ impl MemoryHost {
         Ok(figure.against(peer, nanoseconds(timed.peer)))
     }
 
-    /// Sharing memory once, and memory of the kernel's that is touched.
     fn sharing(&self, launch: &Launch) -> Result<Figure> {
         let name = format!("memory/share/{SHARED}");
         launch.compare(name, "mmap and the first touch", |side| {
@@ -124,7 +122,6 @@ impl MemoryHost {
     }
 }
 
-/// Writes a word of each page.
 fn touch(memory: &Mmap) -> Result<()> {
     for page in (0..memory.len() / 8).step_by(512) {
         memory.view().set(page, page)?;

@@ -1,4 +1,4 @@
-//! What can be measured: a list of suites, each of which gives figures.
+//! The list of suites.
 
 mod allreduce;
 pub(crate) mod codec;
@@ -23,42 +23,38 @@ use crate::launch::Launch;
 use crate::transport::Transport;
 
 pub(crate) struct Suite {
-    /// Its name on the command line, and the beginning of its figures' names.
+    /// Name on the command line, and beginning of its figures' names.
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) parts: &'static [Part],
 }
 
 pub(crate) struct Part {
-    /// One launch for each, with its value of `UCX_TLS`.
+    /// Transports, with one launch each, and their values of `UCX_TLS`.
     pub(crate) transports: &'static [(Transport, &'static str)],
-    /// More variables of the launches and of all their processes.
     pub(crate) variables: &'static [(&'static str, &'static str)],
-    /// Measured in the first launch only: counts, and what takes long.
+    /// Measured in the first launch only: counts, and slow measurements.
     pub(crate) once: bool,
-    /// The processes in each launch.
     pub(crate) processes: usize,
     pub(crate) measure: fn(&Launch) -> Result<Vec<Figure>>,
 }
 
-/// The values of `UCX_TLS` that leave UCX nothing else.
+/// Values of `UCX_TLS` that restrict UCX to one transport.
 const BOTH: &[(Transport, &str)] = &[(Transport::SharedMemory, "self,sm"), (Transport::Tcp, "tcp")];
 const SHM: &[(Transport, &str)] = &[BOTH[0]];
 const TCP: &[(Transport, &str)] = &[BOTH[1]];
 
 impl Part {
-    /// Measured over shared memory and TCP, in each launch.
     const fn new(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
         Part { transports: BOTH, variables: &[], once: false, processes: 1, measure }
     }
 
-    /// Over shared memory where raw UCX has the settings of plugins' UCX.
+    /// Measures over shared memory, with the settings of plugins' UCX for raw UCX.
     const fn with_kit_settings(measure: fn(&Launch) -> Result<Vec<Figure>>) -> Part {
         Part { transports: SHM, variables: KIT_SETTINGS, ..Part::new(measure) }
     }
 }
 
-/// All of them, in the order in which they run.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "loopback",
@@ -73,7 +69,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "plugin-in-c",
         about: "a Rust plugin against the same plugin in C",
-        // Code and memory lie differently in each process: that changes a round trip by 1 %, more
+        // Code and memory lie differently in each process, which changes a round trip by 1 %: more
         // than the language does. The median needs fifty processes.
         parts: &[Part { processes: 10, ..Part::new(plugin_in_c::measure) }],
     },
@@ -81,7 +77,7 @@ pub(crate) const SUITES: &[Suite] = &[
         name: "sandbox",
         about: "messages through the sandbox plugin against raw UCX tag messages",
         parts: &[
-            // UCX may use TCP besides shared memory, as at a user's, and does not.
+            // UCX may also use TCP, as in a user's process, and does not.
             Part {
                 transports: &[(Transport::SharedMemory, "self,sm,tcp"), BOTH[1]],
                 ..Part::new(sandbox::measure)
@@ -167,8 +163,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
 ];
 
-/// The settings of plugins' UCX over shared memory, for raw UCX that shall have them too. By itself
-/// UCX uses `sysv`, which they do not affect.
+/// Settings of plugins' UCX over shared memory, for raw UCX that needs the same. By default UCX
+/// uses `sysv`, which they do not affect.
 const KIT_SETTINGS: &[(&str, &str)] = &[
     ("UCX_TLS", "self,posix,cma,tcp"),
     ("UCX_POSIX_ERROR_HANDLING", "y"),
@@ -179,7 +175,6 @@ const KIT_SETTINGS: &[(&str, &str)] = &[
     ("UCX_POSIX_SEG_SIZE", "8256"),
 ];
 
-/// The suites of these names; all when there are none.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Suite>> {
     if names.is_empty() {
         return Ok(SUITES.iter().collect());

@@ -1,7 +1,7 @@
-//! Round trips of the kit against what a user might build instead: a unary call of tonic.
+//! Round trips of the kit against an alternative: a unary call of tonic.
 //!
-//! tonic sleeps in the kernel between messages. *Spinning*, both ends of the kit poll. *Asleep*,
-//! both ends sleep before each command, so the worker has to be woken, and tonic pauses as long
+//! tonic sleeps in the kernel between messages. *Spinning*: both ends of the kit poll. *Asleep*:
+//! both ends sleep before each command, so the worker must be woken, and tonic pauses as long
 //! before each call.
 
 use std::time::{Duration, Instant};
@@ -17,12 +17,12 @@ use crate::launch::Launch;
 use crate::party::{Party, answered};
 use crate::process::Process;
 
-/// Longer than a worker polls after its last work, so that it sleeps when the next command comes.
+/// Longer than a worker polls after its last work, so that it sleeps before the next command.
 const PAUSE: Duration = Duration::from_micros(500);
 
 pub(crate) fn serve(core: usize) -> Result<()> {
     pin(core)?;
-    // Nobody is left to read a line that cannot be written.
+    // A failed write means that the parent has ended.
     tonic_echo::serve(|address| drop(child::answer(&address.to_string())))
 }
 
@@ -40,7 +40,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
         ),
         ("asleep", true, "both ends sleep before each round trip, and the worker has to be woken"),
     ] {
-        // Nanoseconds of a trip of the kit or of tonic, pauses apart.
+        // Nanoseconds of a trip of the kit or of tonic, without pauses.
         let mut round = |side: usize, trips: u64| -> Result<f64> {
             let mut timed = Duration::ZERO;
             let (rounds, at_once) = if asleep { (trips, 1) } else { (1, trips) };
@@ -74,7 +74,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// A round trip that never polls twice in a row: without news it sleeps until the engine has some.
+/// A round trip that never polls twice in a row: it sleeps until the engine has news.
 fn kit_asleep(party: &Party) -> Result<()> {
     let engine = party.worker.engine();
     let task = party.graph.task_loopback(&party.worker, 7).submit()?;

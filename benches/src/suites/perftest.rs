@@ -1,8 +1,8 @@
-//! This project's raw loop against UCX's own `ucx_perftest`: an active-message ping-pong of the
-//! command's size, between the same two cores, in the same launch.
+//! The raw loop of this project against UCX's own `ucx_perftest`: an active-message ping-pong of
+//! the command's size, between the same two cores, in the same launch.
 //!
-//! Raw UCX would be too easy a peer if its loop were slower than UCX's own. Perftest reports half a
-//! round trip of messages of one size, so its result is doubled. Both are means of all trips.
+//! A raw loop slower than UCX's own would be too easy a peer. Perftest reports half a round trip,
+//! so its result is doubled. Both are means of all trips.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,11 +20,9 @@ use crate::party::Party;
 use crate::transport::Transport;
 
 const NAME: &str = "ucx_perftest";
-/// The size of a command with DOCA's header, as in the raw loops.
+/// Size of a command with DOCA's header, as in the raw loops.
 const SIZE: usize = Style::Doca.request().len();
-/// The trips of the first round.
 const FIRST: u64 = 200;
-/// The longest that a run may take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
@@ -35,7 +33,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, "ns", raw).against(NAME, perftest).note(note)])
 }
 
-/// UCX's program on a core: that beside the libraries of this build, or else on the search path.
+/// UCX's program on a core: beside the libraries of this build, or else on the search path.
 fn perftest(core: usize) -> Command {
     let beside = Path::new(UCX_LIBRARIES).join("../bin").join(NAME);
     let beside = Some(beside).filter(|program| program.is_file());
@@ -47,7 +45,6 @@ fn perftest(core: usize) -> Command {
     command
 }
 
-/// In nanoseconds.
 fn round_trip(launch: &Launch) -> Result<f64> {
     let iterations = match (launch.transport, launch.quick) {
         (Transport::SharedMemory, false) => 1_000_000,
@@ -69,7 +66,7 @@ fn round_trip(launch: &Launch) -> Result<f64> {
         if output.status.success() {
             break overall(&text).with_context(|| format!("ucx_perftest said {text:?}"))?;
         }
-        // It does not say when it listens.
+        // Its start of listening is not reported.
         if Instant::now() > deadline {
             bail!("ucx_perftest failed: {}", String::from_utf8_lossy(&output.stderr));
         }
@@ -79,7 +76,6 @@ fn round_trip(launch: &Launch) -> Result<f64> {
     Ok(2.0 * one_way * 1e3)
 }
 
-/// Nanoseconds of the raw loop: the mean of some rounds.
 fn raw_round_trip(launch: &Launch) -> Result<f64> {
     let mut party = Party::start(launch)?;
     let trips = launch.trips(Side::Raw.each(&mut party, FIRST)?, FIRST);
@@ -87,8 +83,8 @@ fn raw_round_trip(launch: &Launch) -> Result<f64> {
     Ok(rounds.sum::<Result<f64>>()? / launch.rounds() as f64)
 }
 
-/// The mean one-way time in microseconds, from the last line: iterations, the median, the mean
-/// since the line before, and that of all.
+/// Mean one-way time in microseconds, from the last line: iterations, median, mean since the
+/// previous line, and mean of all.
 fn overall(text: &str) -> Option<f64> {
     let line = text.lines().rev().find(|line| line.split_whitespace().count() >= 4)?;
     line.split_whitespace().nth(3)?.parse().ok()

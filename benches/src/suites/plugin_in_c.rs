@@ -1,6 +1,6 @@
-//! The graph plugin in Rust against the same plugin in C: both in one worker, called by one host
-//! through the same client. Two client types would be two copies of the code, and their places in
-//! memory differ by more than the plugins do.
+//! The graph plugin in Rust against the same plugin in C, in one worker, called by one host through
+//! one client type. A second client type would be a copy of the code, whose different place in
+//! memory affects the time by more than the plugin does.
 
 use anyhow::{Result, ensure};
 use graph_protocol::{Client, Protocol};
@@ -38,7 +38,6 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Nanoseconds of a command in one round.
 fn each(client: &Client<Host>, worker: &Worker, trips: u64, depth: u64) -> Result<f64> {
     Ok(round::kit(client, worker, Trips { depth, ..Trips::alone(trips) })?.each(trips))
 }

@@ -1,10 +1,9 @@
 //! Writes and reads through the RDMA plugin, against a relay of raw UCX through the same processes:
-//! a host tells one worker, which sends as many bytes to another, and both answer the host.
+//! a host asks one worker, which sends as many bytes to another, and both answer the host.
 //!
-//! A figure is the time of an operation: as many bytes in this time are the bandwidth. The bytes
-//! that move are fresh, as those of raw UCX are, and writing them is no part of the time.
-//! *Asleep*: one write of 8 bytes after a pause, when the host and both workers sleep, and so do
-//! all three ends of raw UCX.
+//! A figure is the time of an operation, without writing its fresh bytes; raw UCX also sends fresh
+//! bytes. *Asleep*: one write of 8 bytes after a pause, with the host, both workers and all three
+//! ends of raw UCX asleep.
 
 use std::time::Instant;
 
@@ -23,9 +22,7 @@ use crate::launch::{Daemon, Launch};
 use crate::processes::children;
 
 const SIZES: [usize; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
-/// The size of a write after a pause.
 const SMALL: usize = 8;
-/// The operations that allocations are counted of.
 const COUNTED: u64 = 2000;
 const PLUGINS: [&str; 2] = ["worker_rdma", "worker_benchpeer"];
 
@@ -43,7 +40,7 @@ struct RdmaEnds {
     memory: Mmap,
     remote: RemoteMmap,
     theirs: Mmap,
-    /// The host that asks has the first, and its other end the second.
+    /// The asking end uses the first worker, and its other end the second.
     two: TwoWorkers,
 }
 
@@ -59,9 +56,9 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The heap allocations of an operation at the host and in both workers, besides the descriptors
-/// that DOCA's interface takes for a command and its answer. Those of UCX count: over shared memory
-/// it allocates one for the key of a long message's memory.
+/// Heap allocations of an operation at the host and in both workers, without DOCA's descriptors of
+/// a command and its answer. UCX's allocations count: over shared memory it allocates one for the
+/// key of a long message's memory.
 pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
     let daemon = Daemon::start(PluginDirectory::with(&PLUGINS)?, |command| {
         command.args(["--worker-env", PRELOAD.0, "--worker-env", COUNTS_DIRECTORY])
@@ -83,12 +80,12 @@ pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
                 }
                 Ok([read(&host)?[0] - before[0], all()? - before[1]])
             };
-            // Rounded: a few operations in thousands make something grow.
+            // Rounded: a few operations in thousands grow a buffer.
             let [at_host, at_workers] = per_operation(COUNTED, count)?.map(f64::round);
             let name =
                 |side| format!("rdma/allocations/{what}/{}/{side}/{size}", launch.transport.name());
             figures.push(Figure::new(name("host"), "allocations", at_host));
-            let note = "in both workers, besides the descriptors of a command and its answer";
+            let note = "in both workers, without the descriptors of a command and its answer";
             let workers = Figure::new(name("workers"), "allocations", at_workers - DESCRIPTORS);
             figures.push(workers.note(note));
         }
@@ -117,7 +114,6 @@ impl RdmaEnds {
         Ok(RdmaEnds { rdma, memory, remote, theirs, two })
     }
 
-    /// Kit and raw UCX in turns.
     fn measure(&self, launch: &Launch, way: Transfer, size: usize) -> Result<Figure> {
         let round = |count| Operations { warm_up: 1, count, asleep: way == Transfer::Asleep };
         let kit = |round| {
@@ -138,8 +134,8 @@ impl RdmaEnds {
         let name = format!("rdma/{what}/{}/{size}", launch.transport.name());
         let (host, worker) = (launch.cores.host(0), launch.cores.worker());
         launch.compare(name, peer, |side| {
-            // The end that takes the bytes has the most to do, and has its core to itself. Raw
-            // UCX's sender spins and lets nobody else run, so its host shares the receiver's.
+            // The end that takes the bytes has the most work, and its own core. Raw UCX's sender
+            // spins without yielding, so its host shares the receiver's core.
             pin(if way == Transfer::Write && side == 0 { worker } else { host })?;
             if side == 0 {
                 return kit(round);
@@ -151,7 +147,6 @@ impl RdmaEnds {
         })
     }
 
-    /// An operation, in nanoseconds.
     fn operation(&self, way: Transfer, size: usize, number: usize) -> Result<f64> {
         let (rdma, part) = (&self.rdma[0], self.memory.slice(..size as u64));
         let source = if way == Transfer::Read { &self.theirs } else { &self.memory };

@@ -1,11 +1,11 @@
-//! Appends through the RDMO plugin, from the host itself to memory that it shares with the worker,
-//! against raw UCX: the same message to a loop in the same worker, which puts its bytes into the
-//! host's memory. The same message has RDMO's header and the sender's endpoint, as its protocol has
-//! it: without them a message of 64 bytes takes a third less time.
+//! Appends through the RDMO plugin, from the host to memory that it shares with the worker, against
+//! raw UCX: the same message to a loop in the same worker, which puts its bytes into the host's
+//! memory. Both messages have RDMO's header and the sender's endpoint: without them a message of 64
+//! bytes takes a third less time.
 //!
-//! The time is that from the call that sends to the moment at which the host sees the bytes: the
-//! pointer behind them with the plugin, their last word with raw UCX. Both fill as many places in
-//! turn. A round's figure is the median of its messages.
+//! The time is from the send until the host sees the bytes: the pointer after them with the plugin,
+//! their last word with raw UCX. Both fill as many slots in turn. A round's figure is the median of
+//! its messages.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -24,9 +24,9 @@ use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, introduce, prepare, serve};
 use crate::statistics::of_rounds;
 
-/// Where the places begin: behind the pointer, in cache lines of their own.
+/// Offset of the slots: after the pointer, in separate cache lines.
 const FIRST: u64 = 64;
-/// What a round begins with, so that the other side's data leaves the caches.
+/// First messages of a round, so that the other side's data leaves the caches.
 const WARM_UP: u64 = 64;
 
 static DATA: [u8; PUT] = [0x5a; PUT];
@@ -35,7 +35,7 @@ struct Appender {
     bench: RawClient,
     worker: Worker,
     raw: Peer,
-    /// This process's worker of UCX as client and initiator.
+    /// This process's UCX worker as client and initiator.
     ucx: ucx::Worker,
     plugin: Endpoint,
     memory: Mmap,
@@ -57,7 +57,7 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
             return party.append(count);
         }
         let serving = serve(&party.bench, &party.worker, Kind::Putting, Style::Put, 0)?;
-        // With the time that the worker takes to begin.
+        // Includes the time until the worker begins.
         party.put(0, WARM_UP)?;
         let time = party.put(WARM_UP, count)?;
         party.raw.send(STOP);
@@ -114,7 +114,6 @@ impl Appender {
         })
     }
 
-    /// The median of `count` appends, in nanoseconds.
     fn append(&self, count: u64) -> Result<f64> {
         let word = self.memory.view().atomic_u64(0)?;
         let (pointer, request, mut room) = (self.memory.address(), self.request(), Request::ROOM);
@@ -148,7 +147,7 @@ impl Appender {
         let mut times = Vec::with_capacity(count as usize);
         for number in first..first + count {
             let mut message = DATA;
-            // Never zero, which the memory has at first.
+            // Never zero, the memory's first value.
             message[PUT - 8..].copy_from_slice(&(number + 1).to_ne_bytes());
             let begin = Instant::now();
             self.raw.send_and_see(number, header, &message);

@@ -1,14 +1,14 @@
-//! Messages through the sandbox plugin against raw UCX that does the same: a host tells one worker
-//! to send, and another receives.
+//! Messages through the sandbox plugin against the same work of raw UCX: a host asks one worker to
+//! send, and another receives.
 //!
-//! *Inline*: the bytes travel with the command. The time is that of the send, from the host's call
-//! to its answer; receives are started before. The host of raw UCX sends as many bytes to a loop in
-//! the same worker, which sends them on and answers. *Same settings* is raw UCX with the plugin's
-//! settings and its kind of shared memory.
+//! *Inline*: the bytes travel with the command. The time is from the host's send to its answer;
+//! receives are started before. Raw UCX's host sends as many bytes to a loop in the same worker,
+//! which forwards them and answers. *Same settings* is raw UCX with the plugin's settings and its
+//! kind of shared memory.
 //!
-//! *Registered*: the bytes lie in memory of the host, which both workers reach, and the time ends
-//! when both have answered. They are freshly written, as are those of raw UCX. *Asleep*: the same
-//! after a pause, when the host and both workers sleep, and so do all three ends of raw UCX.
+//! *Registered*: the fresh bytes are in memory of the host that both workers reach, and the time
+//! ends when both have answered. *Asleep*: the same after a pause, with the host, both workers and
+//! all three ends of raw UCX asleep.
 
 use std::time::Instant;
 
@@ -23,37 +23,31 @@ use super::two_workers::{Operations, TwoWorkers, await_yielding, relay, write_fr
 use crate::figure::Figure;
 use crate::launch::Launch;
 
-/// The sizes that travel inline. The budget is about the last, as are the settings.
+/// Sizes of inline messages. The budget and the settings are about the last.
 const INLINE: [usize; 6] = [8, 64, 512, 1024, 2048, 4000];
 const REGISTERED: [usize; 7] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
 
-/// The messages that are sent one after the other while their receiver need not run: UCX has room
-/// for that many between two processes.
+/// Messages sent in a row while their receiver need not run: UCX's capacity between two processes.
 const BATCH: usize = 16;
 const TAG: u64 = 9;
-/// The receiver's number in the domain.
 const RECEIVER: u64 = 1;
-/// The bytes of a sandbox command without its data, and DOCA's header.
+/// Bytes of a sandbox command without its data, with DOCA's header.
 const HEAD: usize = 72 + 24;
-/// As long as the longest message.
 static DATA: [u8; 4096] = [0x5a; 4096];
 /// The host's address of the first byte of registered memory.
 const BASE: u64 = 0x1000;
 const BOTH: Access = Access::LOCAL_READ_WRITE.union(Access::PCI_READ_WRITE);
 
-/// How messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sending {
     /// The bytes travel with the command, in batches of messages.
     Inline,
-    /// From memory of one worker to memory of the other.
     Registered,
-    /// The same after a pause.
     Asleep,
 }
 
 impl Sending {
-    /// The messages or batches that come first in a round, and the fewest that count.
+    /// Warm-up and minimum of a round, in messages or batches.
     fn counts(self) -> [usize; 2] {
         match self {
             Sending::Inline => [4, 8],
@@ -61,7 +55,6 @@ impl Sending {
         }
     }
 
-    /// The beginning of the figures' names, and the peer's name.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Sending::Inline => ("inline", "raw UCX round trip and tag send"),
@@ -75,7 +68,7 @@ struct SandboxWorkers {
     sandbox: sandbox_protocol::Client<Host>,
     // Stopped before the workers.
     _domain: Domain,
-    /// Memory for all sizes, shared with the sender and with the receiver, and their handles.
+    /// Memory for all sizes, shared with sender and receiver, and the handles.
     memories: [(Mmap, MemoryShare, u64); 2],
     two: TwoWorkers,
 }
@@ -83,8 +76,8 @@ struct SandboxWorkers {
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let party = SandboxWorkers::start(launch)?;
     let mut figures = Vec::new();
-    // Inline messages come last: the host is busy while it sends them, and a worker that found a
-    // busy process on its core sleeps for up to a second afterwards, and does not yield.
+    // Inline messages come last: the host is busy while it sends them, and a worker that finds a
+    // busy process on its core then sleeps for up to a second without yielding.
     let ways = [
         (Sending::Registered, &REGISTERED[..]),
         (Sending::Asleep, &REGISTERED[..1]),
@@ -130,11 +123,10 @@ impl SandboxWorkers {
         Ok(SandboxWorkers { sandbox, _domain: domain, memories, two })
     }
 
-    /// Kit and raw UCX in turns.
     fn measure(&self, launch: &Launch, way: Sending, size: usize) -> Result<Figure> {
         let [warm_up, least] = way.counts();
         let round = |count| Operations { warm_up, count, asleep: way == Sending::Asleep };
-        // As many messages as a round has time for, measured with the first few.
+        // The first few messages determine the number of messages in a round.
         let first = Instant::now();
         self.round(way, round(1), size)?;
         let start = Instant::now();
@@ -176,7 +168,7 @@ impl SandboxWorkers {
         })
     }
 
-    /// A batch, whose receives are started before its sends.
+    /// Sends a batch, whose receives are started before.
     fn inline(&self, size: usize, times: &mut Vec<f64>) -> Result<()> {
         let [sender, receiver] = &self.two.workers;
         let receive = |_| self.sandbox.task_tag_recv(receiver, size as u64, TAG, u64::MAX).submit();
@@ -191,7 +183,7 @@ impl SandboxWorkers {
         receives.into_iter().try_for_each(|receive| has_come(&receive.wait()?, size))
     }
 
-    /// A registered message, for which this thread sleeps if it is `asleep`.
+    /// Sends a registered message; this thread sleeps meanwhile if `asleep`.
     fn registered(&self, size: usize, number: usize, asleep: bool) -> Result<f64> {
         let [sender, receiver] = &self.two.workers;
         let [(memory, _, from), (.., to)] = &self.memories;

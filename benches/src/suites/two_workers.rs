@@ -1,5 +1,5 @@
-//! A host with two workers, where the first worker moves bytes to the second, and raw UCX that
-//! relays as many bytes between the same three processes.
+//! A host with two workers, where the first moves bytes to the second, and raw UCX that relays as
+//! many bytes between the same three processes.
 
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -14,35 +14,32 @@ use crate::launch::{Daemon, Launch, worker};
 use crate::party::{RawClient, introduce, prepare, serve};
 use crate::statistics::of_rounds;
 
-/// The time for the host and both workers to fall asleep.
+/// Time for the host and both workers to fall asleep.
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) struct TwoWorkers {
     bench: RawClient,
-    /// The sender and the receiver.
     pub(super) workers: [Worker; 2],
-    /// Raw UCX of this process that polls, and that sleeps. Both are connected to the sender first
-    /// and to the receiver second.
+    /// Polling and sleeping raw UCX of this process, each connected to the sender first.
     raw: [Peer; 2],
-    // Both after everything that they serve.
+    // Both are dropped after their users.
     pub(super) service: Service,
     _daemon: Daemon,
 }
 
-/// The operations of a round.
 #[derive(Clone, Copy)]
 pub(super) struct Operations {
-    /// The operations that come first, so that the other side's data leaves the caches. The first
-    /// of raw UCX waits for the workers to take their commands, too.
+    /// Untimed first operations, so that the other side's data leaves the caches. The first of raw
+    /// UCX also waits for the workers to take their commands.
     pub(super) warm_up: usize,
     pub(super) count: usize,
-    /// Each operation comes after a pause, when the host and both workers sleep.
+    /// Each operation follows a pause, so that the host and both workers sleep.
     pub(super) asleep: bool,
 }
 
 impl TwoWorkers {
-    /// Workers with `plugin` and the plugin of raw UCX. The calling thread is pinned to the host's
-    /// core.
+    /// Starts workers with `plugin` and the plugin of raw UCX; pins the calling thread to the
+    /// host's core.
     pub(super) fn start(
         launch: &Launch,
         daemon: Daemon,
@@ -69,13 +66,12 @@ impl TwoWorkers {
         Ok(TwoWorkers { bench, workers, raw, service, _daemon: daemon })
     }
 
-    /// Raw UCX of this process.
     pub(super) fn raw(&self, asleep: bool) -> &Peer {
         &self.raw[usize::from(asleep)]
     }
 
-    /// The median time of the operations of a round, in nanoseconds. `operation` gets the number of
-    /// the operation, and adds its times.
+    /// Returns the median time of a round's operations, in nanoseconds. `operation` gets its
+    /// number, and adds its times.
     pub(super) fn round(
         &self,
         round: Operations,
@@ -88,7 +84,7 @@ impl TwoWorkers {
                 times.clear();
             }
             if asleep {
-                // The host's library polls for less.
+                // The host's library polls for a shorter time.
                 std::thread::sleep(PAUSE);
             }
             operation(number, &mut times)?;
@@ -96,8 +92,8 @@ impl TwoWorkers {
         of_rounds(&times)
     }
 
-    /// The same of raw UCX, which has the threads of both workers for the round. Its tag messages
-    /// have `size` bytes.
+    /// The same for raw UCX, which has the threads of both workers meanwhile. Its tag messages have
+    /// `size` bytes.
     pub(super) fn raw_round(
         &self,
         round: Operations,
@@ -118,7 +114,6 @@ impl TwoWorkers {
     }
 }
 
-/// A message that raw UCX of one worker sends to the other, in nanoseconds.
 pub(super) fn relay(raw: &Peer, request: &'static [u8]) -> Result<f64> {
     let start = Instant::now();
     let counts = [raw.received(0) + 1, raw.received(1) + 1];
@@ -132,7 +127,6 @@ pub(super) fn relay(raw: &Peer, request: &'static [u8]) -> Result<f64> {
     Ok(start.elapsed().as_nanos() as f64)
 }
 
-/// Waits for messages from one of the workers, and lets the receiver have the core they share.
 pub(super) fn await_yielding(raw: &Peer, from: usize, count: u64) {
     while raw.received(from) < count {
         if !raw.progress() {
@@ -141,7 +135,6 @@ pub(super) fn await_yielding(raw: &Peer, from: usize, count: u64) {
     }
 }
 
-/// Waits, and lets the receiver have the core they share.
 pub(super) fn yielding<F: Future>(worker: &Worker, future: F) -> Result<F::Output> {
     let mut future = std::pin::pin!(future);
     let mut context = TaskContext::from_waker(Waker::noop());
@@ -157,8 +150,8 @@ pub(super) fn yielding<F: Future>(worker: &Worker, future: F) -> Result<F::Outpu
     }
 }
 
-/// Writes fresh bytes. A worker that shares this core runs meanwhile: it would take
-/// a process that keeps the core to itself for longer for a busy one.
+/// Writes fresh bytes. A worker on this core runs meanwhile: it would regard a process that keeps
+/// the core for longer as busy.
 pub(super) fn write_fresh(memory: &View<'_>, byte: usize) -> Result<()> {
     static BLOCK: [[u8; 16 << 10]; 2] = [[1; 16 << 10], [2; 16 << 10]];
     let block = &BLOCK[byte % 2];

@@ -32,7 +32,7 @@ pub(super) fn build(
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot run cargo")?;
-    let output = child.stdout.take().context("cargo has no output")?;
+    let output = child.stdout.take().context("cargo's output is missing")?;
     let mut made = None;
     for message in Message::parse_stream(BufReader::new(output)) {
         if let Message::CompilerArtifact(artifact) = message.context("reading what cargo says")?

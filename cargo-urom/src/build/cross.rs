@@ -15,7 +15,7 @@ use cargo_config2::{Config, ResolveOptions};
 use crate::elf::Machine;
 
 pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
-    let directory = env::current_dir().context("cannot tell the working directory")?;
+    let directory = env::current_dir().context("the working directory is unknown")?;
     Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?.prepare(triple)
 }
 
@@ -127,7 +127,7 @@ impl Here {
             text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
         };
         if !output.status.success() {
-            bail!("rustc does not know the target {triple}: {}", first(&output.stderr));
+            bail!("rustc does not support the target {triple}: {}", first(&output.stderr));
         }
         let is_std =
             |entry: fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"libstd-");

@@ -183,7 +183,7 @@ fn a_target_that_nobody_knows_is_refused_at_once() {
     sample.tool("rustc", "echo >&2; echo 'error: no such target' >&2; exit 1");
     assert_eq!(
         refusal("aarch64-unknown-nothing"),
-        "rustc does not know the target aarch64-unknown-nothing: error: no such target"
+        "rustc does not support the target aarch64-unknown-nothing: error: no such target"
     );
 }
 

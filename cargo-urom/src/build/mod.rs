@@ -71,7 +71,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
         cargo::build(&package, &choice::arguments(args), environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);
-    let directory = made.parent().context("cargo's file has no directory")?.join(plugins::COPIES);
+    let directory = made.parent().context("cargo's file lacks a directory")?.join(plugins::COPIES);
     let file = directory.join(format!("{name}.so"));
     let doing = if args.strip { "Stripping" } else { "Copying" };
     output::progress(doing, &format!("{} to {}", made.display(), file.display()));
@@ -124,7 +124,7 @@ fn name(bytes: &[u8]) -> Option<String> {
 
 /// Replaces a file atomically, with the mode and time of `like`. Services keep the old file.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
-    let directory = file.parent().context("the file has no directory")?;
+    let directory = file.parent().context("the file lacks a directory")?;
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {}", directory.display()))?;
     let written = || -> Result<()> {

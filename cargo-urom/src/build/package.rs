@@ -50,10 +50,10 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
         let package = package.ok_or_else(|| {
             let names = if plugins.is_empty() { "none".to_owned() } else { names() };
             let name = name.escape_debug();
-            usage(format!("the workspace has no package `{name}`; its plugins: {names}"))
+            usage(format!("the workspace lacks a package `{name}`; its plugins: {names}"))
         })?;
         return plugin(package)
-            .map_err(|reason| usage(format!("the package `{name}` is no plugin: {reason}")));
+            .map_err(|reason| usage(format!("the package `{name}` is not a plugin: {reason}")));
     }
     let around = packages
         .iter()
@@ -78,7 +78,7 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
 
 fn plugin(package: &Package) -> Result<PluginPackage, &'static str> {
     let library = package.targets.iter().find(|target| target.is_cdylib());
-    let library = library.ok_or("its library is no `cdylib` (`crate-type` in [lib])")?;
+    let library = library.ok_or("its library is not a `cdylib` (`crate-type` in [lib])")?;
     let uses_kit = package.dependencies.iter().any(|dependency| {
         dependency.name == "urom-pdk" && dependency.kind == DependencyKind::Normal
     });

@@ -30,12 +30,12 @@ fn apart(word: &str) -> Vec<&str> {
 
 fn one(words: &[&str]) -> Result<Written, String> {
     let Some((name, fields)) = words.split_first() else {
-        return Err(format!("there is no command beside a `{AND}`"));
+        return Err(format!("a command is missing beside a `{AND}`"));
     };
     let (number, command) = name.split_once(':').unwrap_or(("0", name));
     let worker = number.parse().map_err(|_| {
         let (number, command) = (number.escape_debug(), command.escape_debug());
-        format!("`{number}` is no worker's number: write WORKER:COMMAND, such as 1:{command}")
+        format!("`{number}` is not a worker's number: write WORKER:COMMAND, such as 1:{command}")
     })?;
     let field = |(index, word): (usize, &&str)| {
         let (before, behind) = (&fields[..index], fields.get(index + 1));
@@ -91,9 +91,9 @@ fn next(text: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
 }
 
 fn commands(line: &[u8]) -> Result<Vec<Written>, String> {
-    let line = str::from_utf8(line).map_err(|error| format!("it is no text in UTF-8: {error}"))?;
-    let words =
-        shlex::split(line.trim_end_matches(['\r', '\n'])).ok_or("a quotation mark has no end")?;
+    let line = str::from_utf8(line).map_err(|error| format!("it is not UTF-8 text: {error}"))?;
+    let words = shlex::split(line.trim_end_matches(['\r', '\n']))
+        .ok_or("a quotation mark is not closed")?;
     if words.is_empty() { Ok(Vec::new()) } else { read(&words) }
 }
 
@@ -129,8 +129,8 @@ mod tests {
             (&["a", "b=", "1"], "without spaces around the `=`"),
             (&["a", "b=[1,", "2"], "quote `b=[1,` with all"),
             (&["a", "b={c=1,", "d"], "quote `b={c=1,` with all"),
-            (&["x:a"], "`x` is no worker's number"),
-            (&[":a"], "`` is no worker's number"),
+            (&["x:a"], "`x` is not a worker's number"),
+            (&[":a"], "`` is not a worker's number"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains(part), "{line:?}: {error}");
@@ -162,7 +162,7 @@ mod tests {
         let parts = [
             "line 5 of FILE: a quotation mark",
             "line 6 of FILE: `x`",
-            "line 7 of FILE: it is no text in UTF-8",
+            "line 7 of FILE: it is not UTF-8 text",
         ];
         assert!(wrong.iter().zip(parts).all(|(error, part)| error.contains(part)), "{wrong:?}");
     }

@@ -38,14 +38,14 @@ impl FromStr for Asked {
         let (name, content) = named(text)
             .ok_or("expected NAME=SIZE, such as input=4K, or NAME=@FILE; a name has letters, digits and `_`")?;
         let content = match content.strip_prefix('@') {
-            Some("") => return Err("`@` names no file: write NAME=@FILE".to_owned()),
+            Some("") => return Err("`@` does not name a file: write NAME=@FILE".to_owned()),
             Some(file) => Content::File(file.into()),
             None => {
                 let len = size(content).and_then(|len| usize::try_from(len).ok());
                 let len = len.ok_or_else(|| {
                     let content = content.escape_debug();
                     format!(
-                        "`{content}` is no size: write bytes, such as 4096, 4K or 1M, or @FILE for \
+                        "`{content}` is not a size: write bytes, such as 4096, 4K or 1M, or @FILE for \
                          a file's bytes"
                     )
                 })?;
@@ -113,7 +113,7 @@ impl All {
         for Save { name, file } in &args.save {
             let Some(named) = all.iter_mut().find(|named| named.name == *name) else {
                 return Err(usage(format!(
-                    "--save: there is no memory `{name}`: --memory {name}=SIZE makes it"
+                    "--save: memory `{name}` does not exist: --memory {name}=SIZE makes it"
                 )));
             };
             if named.save.replace(file.clone()).is_some() {
@@ -232,13 +232,13 @@ mod tests {
             ("=4", "expected NAME=SIZE"),
             ("1a=4", "a name has letters"),
             ("a.b=4", "a name has letters"),
-            ("a=", "`` is no size"),
-            ("a=x", "`x` is no size: write bytes, such as 4096, 4K or 1M"),
-            ("a=-1", "is no size"),
+            ("a=", "`` is not a size"),
+            ("a=x", "`x` is not a size: write bytes, such as 4096, 4K or 1M"),
+            ("a=-1", "is not a size"),
             ("a=0", "at least one byte"),
             ("a=0K", "at least one byte"),
-            ("a=@", "names no file"),
-            ("a=99999999999G", "is no size"),
+            ("a=@", "does not name a file"),
+            ("a=99999999999G", "is not a size"),
         ] {
             let why = text.parse::<Asked>().unwrap_err();
             assert!(why.contains(part), "{text}: {why}");

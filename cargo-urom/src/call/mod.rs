@@ -105,7 +105,7 @@ fn lines(args: &CallArgs) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
     Ok(match &args.words[..] {
         [word] if word == "-" => Box::new(line::lines(io::stdin().lock(), "standard input")),
         [word] if word == "@" => {
-            return Err(usage("`@` names no file: write @FILE, or `-` for standard input"));
+            return Err(usage("`@` does not name a file: write @FILE, or `-` for standard input"));
         }
         [word] if word.starts_with('@') => {
             let file = &word[1..];
@@ -139,7 +139,7 @@ fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
             builder.load_plugins_from(plugin_path::only(&file.path)?)
         }
         (None, None) => {
-            bail!("there is no file of `{}` for a service in this process", target.name)
+            bail!("the file of `{}` is missing for a service in this process", target.name)
         }
     };
     if let Some(file) = &args.key_file {
@@ -181,11 +181,13 @@ impl Call<'_> {
             if worker >= self.args.workers.unwrap_or(1) {
                 let command = command.escape_debug();
                 let remedy = match worker {
-                    _ if self.args.worker.is_some() => ": that of --worker has number 0".to_owned(),
+                    _ if self.args.worker.is_some() => {
+                        ": the worker of --worker has number 0".to_owned()
+                    }
                     0..MOST_WORKERS => format!(": --workers {} starts it", worker + 1),
                     _ => format!(", and at most {MOST_WORKERS} can be"),
                 };
-                return Err(format!("there is no worker {worker} for {command}{remedy}"));
+                return Err(format!("worker {worker} does not exist for {command}{remedy}"));
             }
             let request = Request::described(protocol, &command, &fields, self.memories)
                 .map_err(|why| format!("plugin `{}`: {why}", self.plugin))?;

@@ -17,8 +17,8 @@ macro_rules! findings {
 }
 
 findings! {
-    not_elf(reason) => Error, "not-elf", "this is no shared object: {reason}",
-        "give a complete `.so` of 64 bits: that of `cargo urom build`, or of a C compiler with `-shared`";
+    not_elf(reason) => Error, "not-elf", "this is not a shared object: {reason}",
+        "give a complete `.so` of 64 bits, from `cargo urom build` or a C compiler with `-shared`";
     not_shared() => Error, "not-shared",
         "this is a program or an object file, and no shared object: a service cannot load it",
         "build it as `crate-type = [\"cdylib\"]`, or with `cc -shared -fPIC` for C";
@@ -41,7 +41,7 @@ findings! {
          protocol's name",
         "rename the file to {described}.so, which `cargo urom build` does";
     damaged_description(reason) => Error, "description",
-        "no service takes it, because what it says of its protocol cannot be read: {reason}",
+        "no service takes it, because its description of its protocol is malformed: {reason}",
         "build it again with the `urom-pdk` that this tool and the service come from, or use those \
          of its version";
     odd_description(reason) => Warning, "description",
@@ -63,17 +63,17 @@ findings! {
         "put `#[urom_plugin]` on an implementation of the protocol's handler in the `cdylib` \
          crate; in C, define `{declaration}` without `static` and with default visibility";
     no_function(name, declaration) => Error, "no-function",
-        "it exports `{name}`, which is no function",
+        "it exports `{name}`, which is not a function",
         "rename the variable and define the function `{declaration}`";
     two_entries(name) => Error, "two-exports",
-        "it exports `{name}` more than once, in several versions: a service finds one of them",
+        "it exports `{name}` more than once, in several versions: a service finds one version",
         "leave one version of `{name}` in the linker's version script; for the two entry functions \
          there is no need of one";
     two_exports(name) => Warning, "two-exports",
-        "it exports `{name}` more than once, in several versions: a service finds one of them",
+        "it exports `{name}` more than once, in several versions: a service finds one version",
         "leave one version of `{name}` in the linker's version script";
     other_exports(symbols, names) => Note, "other-exports",
-        "it exports {symbols} besides the two functions that a service asks for: {names}",
+        "it exports {symbols} beside the two functions that a service loads: {names}",
         "leave them if others use them; else compile C with `-fvisibility=hidden`, or make them \
          `static`; in Rust, remove `#[no_mangle]`";
 }

@@ -24,7 +24,7 @@ pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
         let is_possible = (tag.size()..=MOST).contains(len) && payloads.all(is_small);
         if !is_possible || !fields.into_iter().all(fits) {
             return Err(format!(
-                "its description of {} says what no message can be; build the plugin anew",
+                "its description of {} describes an impossible message; build the plugin anew",
                 plain(name)
             ));
         }
@@ -110,7 +110,7 @@ mod tests {
             payload(WORD, usize::MAX),
             payload(empty, usize::MAX),
         ];
-        refuses(&hostile, "Command says what no message can be");
+        refuses(&hostile, "Command describes an impossible message");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     }
     match file.missing() {
         Some(symbol) => {
-            bail!("{} is no plugin: it does not export `{symbol}`", file.path.display())
+            bail!("{} is not a plugin: it does not export `{symbol}`", file.path.display())
         }
         None => Ok(exit::DONE),
     }

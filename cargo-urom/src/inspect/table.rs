@@ -28,7 +28,7 @@ pub(super) fn file(file: &PluginFile) -> String {
         for name in SYMBOLS {
             let there = match elf.export(name) {
                 Some(_) => "exported",
-                None if elf.sectionless => "not to be seen: the file has no sections",
+                None if elf.sectionless => "not visible: the file lacks sections",
                 None => "missing: no service takes the file",
             };
             _ = writeln!(out, "symbol       {name}, {there}");

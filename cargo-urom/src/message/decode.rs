@@ -30,7 +30,7 @@ pub(crate) fn decode(
     let variant = own.or_else(|| messages.find(bytes)).ok_or_else(|| {
         let known = messages.variants.iter();
         let known = known.map(|variant| format!("{} ({})", variant.tag, variant.name));
-        format!("its tag {tag} is none of {}", known.collect::<Vec<_>>().join(", "))
+        format!("its tag {tag} is not among {}", known.collect::<Vec<_>>().join(", "))
     })?;
     let (fixed, behind) = bytes.split_at_checked(messages.len).ok_or_else(|| {
         format!("{}: {len}, but the fixed part alone takes {}", variant.name, messages.len)

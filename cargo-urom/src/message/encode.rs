@@ -90,7 +90,7 @@ impl Draft<'_> {
             let values = fields(messages, variant).filter(|field| is_value(field));
             let payloads = variant.payloads.iter().map(|payload| payload.name);
             let names = values.map(|field| field.name).chain(payloads);
-            return Err(names::unknown("there is no field", root, names));
+            return Err(names::unknown("the field does not exist", root, names));
         };
         let place = place::walk(Place::of(field), path)?;
         let out = place
@@ -224,14 +224,13 @@ impl Draft<'_> {
         is_right: impl Fn(i128) -> bool,
     ) -> Result<(), String> {
         let place = self.message.place(path);
-        let place = place.ok_or_else(|| format!("the description has no word `{path}`"))?;
+        let place = place.ok_or_else(|| format!("the description lacks the word `{path}`"))?;
         if !self.paths.contains(path) {
             let put = place.put(&mut self.message.fixed, value);
             return put.ok_or_else(|| format!("it is longer than `{path}` can say: send less"));
         }
         if !place.integer(&self.message.fixed).is_some_and(is_right) {
-            self.remarks
-                .push(format!("`{path}` goes out as it is given, though {value} would be right"));
+            self.remarks.push(format!("`{path}` is sent as given, though {value} would be right"));
         }
         Ok(())
     }

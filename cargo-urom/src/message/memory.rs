@@ -33,7 +33,7 @@ pub(super) fn range(text: &str, memories: &Memories) -> Result<Vec<u8>, String> 
 
 fn part(text: &str, part: &str, whole: MemoryRange) -> Result<MemoryRange, String> {
     let shown = text.escape_debug();
-    let wrong = || format!("`{shown}` is no part of memory: write NAME[from..to], in bytes");
+    let wrong = || format!("`{shown}` is not a part of memory: write NAME[from..to], in bytes");
     let bounds = part.strip_suffix(']').and_then(|part| part.split_once(".."));
     let (from, to) = bounds.ok_or_else(wrong)?;
     let bound = |text: &str, default| match text.trim() {
@@ -54,7 +54,7 @@ pub(super) fn unknown(name: &str, memories: &Memories) -> String {
              {shown}=@FILE"
         );
     }
-    names::unknown("there is no memory", name, memories.keys().map(String::as_str))
+    names::unknown("the memory does not exist", name, memories.keys().map(String::as_str))
 }
 
 /// Parses a size in bytes: `4096`, `0x1000`, `4K`, `1M` or `2G`.
@@ -103,7 +103,7 @@ mod tests {
     fn what_is_no_memory_says_what_is() {
         for (text, part) in [
             ("inptu", "did you mean `input`? There is `input`, `out`"),
-            ("", "there is no memory ``: there is"),
+            ("", "memory `` does not exist: there is"),
             ("out[0..17]", "`out[0..17]` does not lie within its 16 bytes"),
             ("out[9..8]", "does not lie within"),
             ("out[0..16G]", "does not lie within"),

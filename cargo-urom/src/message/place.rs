@@ -49,7 +49,7 @@ pub(super) fn root(path: &str) -> &str {
 pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, String> {
     of.fields.iter().find(|field| field.name == name).ok_or_else(|| {
         let names = of.fields.iter().map(|field| field.name);
-        names::unknown(&format!("{} has no field", of.name), name, names)
+        names::unknown(&format!("{} lacks the field", of.name), name, names)
     })
 }
 
@@ -61,7 +61,10 @@ pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
         if let Some(behind) = rest.strip_prefix('.') {
             let (name, behind) = split_name(behind);
             let Type::Struct(of) = place.ty else {
-                return Err(format!("`{path}`: a {} has no fields, so no `{name}`", place.ty));
+                return Err(format!(
+                    "`{path}`: a {} does not have fields, so no `{name}`",
+                    place.ty
+                ));
             };
             let field = member(of, name).map_err(|why| format!("`{path}`: {why}"))?;
             (ty, offset, rest) = (field.ty, field.offset, behind);
@@ -71,13 +74,13 @@ pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
                 index.ok_or_else(|| format!("`{path}` has a `[` without its `]`"))?;
             let number: usize = index
                 .parse()
-                .map_err(|_| format!("`{index}` in `{path}` is no index: write a number"))?;
+                .map_err(|_| format!("`{index}` in `{path}` is not an index: write a number"))?;
             let Type::Array { of, len } = place.ty else {
-                return Err(format!("`{path}`: a {} has no elements", place.ty));
+                return Err(format!("`{path}`: a {} does not have elements", place.ty));
             };
             if number >= len {
                 let last = len.saturating_sub(1);
-                return Err(format!("`{path}`: there is no element {number}, only 0 to {last}"));
+                return Err(format!("`{path}`: element {number} does not exist, only 0 to {last}"));
             }
             (ty, offset, rest) = (*of, of.size().saturating_mul(number), behind);
         }

@@ -57,13 +57,13 @@ fn is_words(text: &str, separator: char) -> bool {
 pub(super) fn project_name(text: &str) -> Result<String, String> {
     if !is_words(text, '-') && !is_words(text, '_') {
         return Err(format!(
-            "`{text}` is no name for a project: it begins with a letter and has small letters and \
+            "`{text}` is not a name for a project: it begins with a letter and has small letters and \
              digits, in words with `-` (or `_`) between them"
         ));
     }
     if text == "urom" {
         return Err(
-            "`urom` is no name for a project: `urom-host` is a package of the kit".to_owned()
+            "`urom` is not a name for a project: `urom-host` is a package of the kit".to_owned()
         );
     }
     Ok(text.to_owned())
@@ -87,13 +87,13 @@ pub(super) fn plugin_name(text: &str) -> Result<String, String> {
     // Rust warns of `__` in the names of libraries.
     if !is_words(text, '_') {
         return Err(format!(
-            "`{text}` is no name for a plugin: it begins with a letter, and has small letters and \
+            "`{text}` is not a name for a plugin: it begins with a letter, and has small letters and \
              digits, in words with one `_` between them"
         ));
     }
     if TAKEN.split_ascii_whitespace().any(|taken| taken == text) {
         return Err(format!(
-            "`{text}` is no name for a plugin: the library would be called that too, and in Rust \
+            "`{text}` is not a name for a plugin: the library would be called that too, and in Rust \
              it means something else"
         ));
     }
@@ -105,7 +105,7 @@ pub(super) fn license(text: &str) -> Result<String, String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".+-() ".contains(c);
     if !text.contains(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(is_part) {
         return Err(format!(
-            "`{text}` is no SPDX expression, such as `BSD-3-Clause` or `MIT OR Apache-2.0`"
+            "`{text}` is not a SPDX expression, such as `BSD-3-Clause` or `MIT OR Apache-2.0`"
         ));
     }
     Ok(text.to_owned())

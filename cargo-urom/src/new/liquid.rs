@@ -20,8 +20,7 @@ pub(super) fn render(text: &str, values: &Values) -> Result<String> {
         let is_value = tag.starts_with("{{");
         let end = if is_value { "}}" } else { "%}" };
         let words;
-        (words, rest) =
-            tag[2..].split_once(end).with_context(|| format!("`{tag}` has no {end}"))?;
+        (words, rest) = tag[2..].split_once(end).with_context(|| format!("`{tag}` lacks {end}"))?;
         let before = if words.starts_with('-') { before.trim_end() } else { before };
         if words.ends_with('-') {
             rest = rest.trim_start();
@@ -50,7 +49,8 @@ pub(super) fn render(text: &str, values: &Values) -> Result<String> {
             }
             "endif" => drop(branches.pop().context("`endif` without `if`")?),
             "raw" => {
-                let (raw, after) = rest.split_once("{% endraw %}").context("`raw` has no end")?;
+                let (raw, after) =
+                    rest.split_once("{% endraw %}").context("`raw` is not closed")?;
                 if is_shown(&branches) {
                     rendered += raw;
                 }
@@ -60,7 +60,7 @@ pub(super) fn render(text: &str, values: &Values) -> Result<String> {
             other => bail!("unknown tag `{other}`"),
         }
     }
-    ensure!(branches.is_empty(), "an `if` has no end");
+    ensure!(branches.is_empty(), "an `if` is not closed");
     Ok(rendered + rest)
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct NewArgs {
 pub(crate) fn run(args: &NewArgs) -> Result<u8> {
     let name = args.path.file_name().ok_or_else(|| {
         let path = args.path.display();
-        usage(format!("`{path}` has no name to call the project by: give the directory to make"))
+        usage(format!("`{path}` lacks a name for the project: give the directory to make"))
     })?;
     let project = answers::project_name(&name.to_string_lossy()).map_err(usage)?;
     let plugin = match &args.plugin {

@@ -142,12 +142,12 @@ fn a_broken_template_is_an_error_that_names_the_place() {
         ("a {%}", "has no %}"),
         ("{{ none }}", "no value `none`"),
         ("{% if none %}{% endif %}", "no value `none`"),
-        ("{% if kit %}", "an `if` has no end"),
+        ("{% if kit %}", "an `if` is not closed"),
         ("{% endif %}", "without `if`"),
         ("{% else %}", "without `if`"),
         ("{% if kit contains %}{% endif %}", "unknown condition"),
         ("{% for x in kit %}", "unknown tag `for`"),
-        ("{% raw %} x", "`raw` has no end"),
+        ("{% raw %} x", "`raw` is not closed"),
     ] {
         let error = liquid::render(text, &values).expect_err(text).to_string();
         assert!(error.contains(part), "{text}: {error}");

@@ -96,7 +96,7 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     }
     match service.plugins().is_empty() {
         true => output::warning(
-            "it has no plugins, and hosts will find none: there is no .so in that directory, or \
+            "it lacks plugins, and hosts will find none: there is no .so in that directory, or \
              the lines above say what is wrong with it",
         ),
         false => say("Ctrl-C ends it"),

@@ -52,7 +52,7 @@ fn blocks_name_their_language_and_what_is_not_compiled_says_why() {
             let kind = words.next().unwrap_or_default();
             assert!(
                 KINDS.contains(&kind),
-                "{place}: a block says what is in it; rustdoc takes others for Rust"
+                "{place}: a block names its language; rustdoc takes others for Rust"
             );
             if words.any(|word| word.starts_with("ignore")) {
                 assert!(

@@ -70,7 +70,7 @@ fn links_lead_to_pages_and_headings_of_the_book() {
                 let there = pages
                     .iter()
                     .find(|other| other.path == path)
-                    .expect("headings are those of pages");
+                    .expect("headings belong to pages");
                 assert!(
                     anchors(&there.text).iter().any(|name| name == heading),
                     "{place}: no such heading"

@@ -154,7 +154,7 @@ mod tests {
                 }
             }
         });
-        let error = played[1].as_ref().expect_err("nobody is there");
+        let error = played[1].as_ref().expect_err("it is empty");
         assert_eq!(error.to_string(), "the other process is lost");
         assert!(played[0].is_ok());
     }

@@ -60,7 +60,7 @@ fn mpirun_soon_ends_with_a_failure_when_one_of_the_processes_is_killed() -> Resu
     let plugins = sandbox()?;
     let mut launcher = processes(&plugins, 2, &["-i", "10000000", "-l", "50"])?;
     launcher.says("Client received PONG")?;
-    kill_process(player(launcher.pid()?)?.context("mpirun started nobody")?, Signal::KILL)?;
+    kill_process(player(launcher.pid()?)?.context("mpirun started no process")?, Signal::KILL)?;
     let ended = launcher.end(SOON)?;
     assert_ne!(ended.code, Some(0), "{}", ended.errors);
     Ok(())

@@ -82,11 +82,11 @@ pub(crate) fn ask(side: &Side, other: &Other) -> Result<String> {
     let (at, result) = (THEIRS + LEN, memory.slice(RECEIVED..RECEIVED + 8));
     let before = word(&pattern(at - 8..at, 0));
     let found = done(rdma.fetch_add(remote.at(at - 8), 5, result.clone()))?;
-    ensure!(found == before, "fetch and add found {found:#x} in place of {before:#x}");
+    ensure!(found == before, "fetch and add found {found:#x} instead of {before:#x}");
     row("fetch and add", 8, format!("found {found:#x}"));
     let now = before.wrapping_add(5);
     let found = done(rdma.compare_swap(remote.at(at - 8), now, 77, result.clone()))?;
-    ensure!(found == now, "compare and swap found {found:#x} in place of {now:#x}");
+    ensure!(found == now, "compare and swap found {found:#x} instead of {now:#x}");
     ensure!(bytes(result.view())? == now.to_le_bytes(), "the local bytes are wrong");
     row("compare and swap", 8, format!("found {found:#x}"));
 

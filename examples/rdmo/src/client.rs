@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("Client received remote data, length: {}", memory.len());
     let words = memory.as_chunks().0.iter().copied().map(u64::from_ne_bytes);
     let [rkey, queue] = words.collect::<Vec<_>>()[..] else {
-        anyhow::bail!("{} bytes are no key and pointer", memory.len());
+        anyhow::bail!("{} bytes are not a key and a pointer", memory.len());
     };
     println!("Received rkey {rkey} and queue pointer {queue:#x}");
     (initiator.rkey, initiator.queue) = (rkey, queue);

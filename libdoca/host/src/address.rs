@@ -52,7 +52,7 @@ impl Address {
         let (host, port) = split(text).ok_or_else(|| {
             failure!(
                 INVALID_VALUE,
-                "`{text}` is no address of a service: write HOST:PORT, [IPV6]:PORT, HOST or @FILE"
+                "`{text}` is not an address of a service: write HOST:PORT, [IPV6]:PORT, HOST or @FILE"
             )
         })?;
         let port = port.unwrap_or(DEFAULT_PORT);

@@ -133,7 +133,7 @@ impl Buffer {
             self.refused.set(DocaError::INVALID_VALUE);
             log!(
                 warn,
-                "doca_buf_set_data: the data begins outside of its buffer of {} bytes: begin at what doca_buf_get_data gives",
+                "doca_buf_set_data: the data begins outside of its buffer of {} bytes: begin at the result of doca_buf_get_data",
                 self.capacity.get()
             );
             return Err(DocaError::INVALID_VALUE);

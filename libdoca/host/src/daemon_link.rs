@@ -145,7 +145,7 @@ pub(super) async fn welcome(
             let cpus = cpus.parse().map_err(|error| {
                 failure!(
                     IO_FAILED,
-                    "the daemon at {daemon} named its CPUs in a way nobody reads: {error}"
+                    "the daemon at {daemon} named its CPUs in an unknown form: {error}"
                 )
             })?;
             let max_message = usize::try_from(max_message).unwrap_or(usize::MAX);

@@ -132,7 +132,7 @@ fn named(entry: &str) -> Result<DeviceInfo, String> {
     }
     let long = |pci: &str| {
         long_pci(pci).ok_or_else(|| {
-            format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0")
+            format!("`{pci}` is not a PCI address: write it as 0000:03:00.0 or 03:00.0")
         })
     };
     Ok(DeviceInfo::new(name.to_owned(), pci.map(long).transpose()?, None))
@@ -317,9 +317,9 @@ mod tests {
     fn a_named_device_that_is_wrong_is_left_out_with_the_reason() {
         let long = "x".repeat(64);
         for (entry, reason) in [
-            ("a@", "`` is no PCI address"),
-            ("a@03:00", "`03:00` is no PCI address"),
-            ("a@0000:03:00.0@1", "is no PCI address"),
+            ("a@", "`` is not a PCI address"),
+            ("a@03:00", "`03:00` is not a PCI address"),
+            ("a@0000:03:00.0@1", "is not a PCI address"),
             ("@03:00.0", "1 to 63 bytes"),
             (&long, "1 to 63 bytes"),
             ("eth0@03:00.0", "at 0000:00:00.0 already"),

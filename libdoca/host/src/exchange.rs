@@ -72,7 +72,7 @@ async fn gather(
     block: usize,
 ) -> Result<Gather, Failure> {
     let no_memory =
-        || failure!(NO_MEMORY, "there is no memory for the exchange of the domain's {round}");
+        || failure!(NO_MEMORY, "memory is exhausted for the exchange of the domain's {round}");
     let send = FixedMemory::new(block).ok_or_else(no_memory)?;
     let receive = FixedMemory::new(block.saturating_mul(oob.count)).ok_or_else(no_memory)?;
     // SAFETY: `send` is new and has `block` bytes; `own` is not longer.
@@ -116,7 +116,7 @@ impl Drop for Gather {
         }
         // SAFETY: the host's function, with its request, which is not freed.
         let code = unsafe { (self.oob.free)(self.request) };
-        log!(debug, "an all-gather of {} was given up: {code}", self.round);
+        log!(debug, "an all-gather of {} was cancelled: {code}", self.round);
         // The transport may still write to the memory, so it is leaked.
         for memory in [&mut self.send, &mut self.receive] {
             mem::replace(memory, FixedMemory::none()).keep();

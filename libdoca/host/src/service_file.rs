@@ -128,11 +128,12 @@ fn entry(line: usize, fields: &[&str]) -> Result<ServiceLine, String> {
              where uromd listens on another port than 18700"
         ));
     }
-    let pci_address = long_pci(pci)
-        .ok_or_else(|| format!("`{pci}` is no PCI address: write it as 0000:03:00.0 or 03:00.0"))?;
+    let pci_address = long_pci(pci).ok_or_else(|| {
+        format!("`{pci}` is not a PCI address: write it as 0000:03:00.0 or 03:00.0")
+    })?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
         return Err(format!(
-            "`{device}` in `{devices}` is no network device: write `name` or `name:port`"
+            "`{device}` in `{devices}` is not a network device: write `name` or `name:port`"
         ));
     }
     // Brackets around an IPv6 address are allowed here without a port.

@@ -6,12 +6,12 @@
  * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
  * its type in the order given below, without padding between them. It is exactly that long, or it
  * is refused.
- *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
- *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
- *    memory: payloads are found behind the struct.
+ *  - Set all bytes of the struct to zero first: unset bytes are zero.
+ *  - An address word is not 0 if its payload has bytes, or is optional and present; otherwise it is
+ *    0. The receiver does not use it as an address, except for words of registered memory: payloads
+ *    follow the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
- *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy values that need alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
  */
 #ifndef UROM_PLUGIN_WORKER_ALLREDUCE_H
@@ -27,12 +27,12 @@
 #define WORKER_ALLREDUCE_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 
-/** What the plugin is called: its file's name without .so. */
+/** The plugin's name: its file's name without .so. */
 #define WORKER_ALLREDUCE_PLUGIN_NAME "worker_allreduce"
-/** What its urom_plugin_get_version returns. */
+/** The return value of its urom_plugin_get_version. */
 #define WORKER_ALLREDUCE_PLUGIN_VERSION UINT64_C(1)
 
-/** What a command can be: its `type`. */
+/** The kinds of a command: its `type`. */
 enum worker_allreduce_command_type {
 	/**
 	 * Joins a group.
@@ -42,14 +42,14 @@ enum worker_allreduce_command_type {
 	WORKER_ALLREDUCE_COMMAND_JOIN = 0,
 	/**
 	 * Reduces `count` elements of all members. Every member gets the same bits. When a member
-	 * fails or leaves, the call fails at all members, and so does every later call of the group.
+	 * fails or leaves, the call and all later calls of the group fail at all members.
 	 *
 	 * Answered by WORKER_ALLREDUCE_NOTIFICATION_REDUCED.
 	 */
 	WORKER_ALLREDUCE_COMMAND_REDUCE = 1,
 };
 
-/** What a notification can be: its `type`. */
+/** The kinds of a notification: its `type`. */
 enum worker_allreduce_notification_type {
 	/** The member has joined. */
 	WORKER_ALLREDUCE_NOTIFICATION_JOINED = 0,
@@ -58,9 +58,7 @@ enum worker_allreduce_notification_type {
 };
 
 /**
- * A part of a memory map, as a command carries it: which map, and which of its bytes.
- *
- * It gives no access: the receiver looks the map up and checks the range.
+ * A part of a memory map in a command. The receiver checks it: it does not grant access.
  *
  * ```
  * use urom_abi::memory::MemoryRange;
@@ -74,9 +72,9 @@ enum worker_allreduce_notification_type {
 struct worker_allreduce_memory_range {
 	/** The number of the memory map. */
 	uint64_t memory;
-	/** Where the range begins, in bytes from the start of the map. */
+	/** Offset of the range in the map, in bytes. */
 	uint64_t offset;
-	/** How long it is, in bytes. */
+	/** Length of the range in bytes. */
 	uint64_t len;
 };
 WORKER_ALLREDUCE_ASSERT(sizeof(struct worker_allreduce_memory_range) == 24);
@@ -87,7 +85,7 @@ WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_memory_range, len) == 1
 /**
  * The type of the elements, little-endian.
  *
- * What a `Element` of 32 bits can be.
+ * The values of a `Element` of 32 bits.
  */
 enum worker_allreduce_element {
 	/** `float`, 4 bytes. */
@@ -103,22 +101,22 @@ enum worker_allreduce_element {
 };
 
 /**
- * How two elements become one.
+ * The operation that combines two elements.
  *
- * What a `Operation` of 32 bits can be.
+ * The values of a `Operation` of 32 bits.
  */
 enum worker_allreduce_operation {
 	/** Their sum. */
 	WORKER_ALLREDUCE_OPERATION_SUM = 1,
-	/** The smaller one; the other one if one is NaN. */
+	/** The smaller one; if one is NaN, the other. */
 	WORKER_ALLREDUCE_OPERATION_MIN = 2,
-	/** The larger one; the other one if one is NaN. */
+	/** The larger one; if one is NaN, the other. */
 	WORKER_ALLREDUCE_OPERATION_MAX = 3,
 };
 
-/** What belongs to WORKER_ALLREDUCE_COMMAND_JOIN. */
+/** The fields of WORKER_ALLREDUCE_COMMAND_JOIN. */
 struct worker_allreduce_command_join {
-	/** The number of the group, the same at all members. Each group of a domain needs another. */
+	/** The number of the group, the same at all members, and unique in the domain. */
 	uint64_t group;
 	/** The member's own id in the domain. */
 	uint32_t rank;
@@ -136,14 +134,14 @@ WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command_join, size) == 
 WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command_join, send) == 16);
 WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command_join, recv) == 40);
 
-/** What belongs to WORKER_ALLREDUCE_COMMAND_REDUCE. */
+/** The fields of WORKER_ALLREDUCE_COMMAND_REDUCE. */
 struct worker_allreduce_command_reduce {
-	/** The answer to `Join`. */
+	/** The handle in the answer to `Join`. */
 	uint64_t handle;
 	/** The number of elements. */
 	uint64_t count;
 	/**
-	 * Their type.
+	 * The type of the elements.
 	 *
 	 * A value of `worker_allreduce_element`.
 	 */
@@ -175,7 +173,7 @@ WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command_reduce, in_plac
 struct worker_allreduce_command {
 	/** Which command this is. */
 	uint64_t type;
-	/** What belongs to that command. */
+	/** The fields of that command. */
 	union {
 		struct worker_allreduce_command_join join;
 		struct worker_allreduce_command_reduce reduce;
@@ -186,7 +184,7 @@ WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command, type) == 0);
 WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command, join) == 8);
 WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_command, reduce) == 8);
 
-/** What belongs to WORKER_ALLREDUCE_NOTIFICATION_JOINED. */
+/** The fields of WORKER_ALLREDUCE_NOTIFICATION_JOINED. */
 struct worker_allreduce_notification_joined {
 	/** The handle for `Reduce`, until the host leaves. */
 	uint64_t handle;
@@ -202,7 +200,7 @@ WORKER_ALLREDUCE_ASSERT(offsetof(struct worker_allreduce_notification_joined, ha
 struct worker_allreduce_notification {
 	/** Which notification this is. */
 	uint64_t type;
-	/** What belongs to that notification. */
+	/** The fields of that notification. */
 	union {
 		struct worker_allreduce_notification_joined joined;
 	};

@@ -6,12 +6,12 @@
  * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
  * its type in the order given below, without padding between them. It is exactly that long, or it
  * is refused.
- *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
- *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
- *    memory: payloads are found behind the struct.
+ *  - Set all bytes of the struct to zero first: unset bytes are zero.
+ *  - An address word is not 0 if its payload has bytes, or is optional and present; otherwise it is
+ *    0. The receiver does not use it as an address, except for words of registered memory: payloads
+ *    follow the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
- *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy values that need alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
  */
 #ifndef UROM_PLUGIN_WORKER_RDMA_H
@@ -26,12 +26,12 @@
 #define WORKER_RDMA_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 
-/** What the plugin is called: its file's name without .so. */
+/** The plugin's name: its file's name without .so. */
 #define WORKER_RDMA_PLUGIN_NAME "worker_rdma"
-/** What its urom_plugin_get_version returns. */
+/** The return value of its urom_plugin_get_version. */
 #define WORKER_RDMA_PLUGIN_VERSION UINT64_C(1)
 
-/** What a command can be: its `type`. */
+/** The kinds of a command: its `type`. */
 enum worker_rdma_command_type {
 	/**
 	 * Creates an instance in the state RESET (`doca_rdma_create`).
@@ -52,14 +52,14 @@ enum worker_rdma_command_type {
 	 */
 	WORKER_RDMA_COMMAND_START = 2,
 	/**
-	 * Brings an instance to RESET (`doca_ctx_stop`). Operations that are not complete end with
-	 * `SHUTDOWN`.
+	 * Brings an instance to RESET (`doca_ctx_stop`). Pending operations end with `SHUTDOWN`.
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_STOPPED.
 	 */
 	WORKER_RDMA_COMMAND_STOP = 3,
 	/**
-	 * Gives the details by which the other end connects (`doca_rdma_export`), in the state INIT.
+	 * Returns the details with which the other end connects (`doca_rdma_export`), in the state
+	 * INIT.
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_EXPORTED.
 	 */
@@ -71,24 +71,24 @@ enum worker_rdma_command_type {
 	 * Payloads, in this order:
 	 *  1. `details`: `details_len` bytes;
 	 *     their address word is `details_addr`.
-	 *     What the other end's `Export` gave.
+	 *     The other end's answer to `Export`.
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_CONNECTED.
 	 */
 	WORKER_RDMA_COMMAND_CONNECT = 5,
 	/**
-	 * Asks for an instance's state (`doca_ctx_get_state`).
+	 * Returns an instance's state (`doca_ctx_get_state`).
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_STATE_IS.
 	 */
 	WORKER_RDMA_COMMAND_QUERY = 6,
 	/**
-	 * Waits for a message of the other end (`doca_rdma_task_receive`), in INIT and CONNECTED.
+	 * Receives a message of the other end (`doca_rdma_task_receive`), in INIT and CONNECTED.
 	 *
 	 * Payloads, in this order:
 	 *  1. `places`: `places_len` elements of `struct worker_rdma_memory_range`;
 	 *     their address word is `places_addr`.
-	 *     Where the message goes; nowhere for one without bytes.
+	 *     The destination of the message; empty for a message without bytes.
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_RECEIVED.
 	 */
@@ -105,7 +105,7 @@ enum worker_rdma_command_type {
 	 */
 	WORKER_RDMA_COMMAND_SEND = 8,
 	/**
-	 * As `Send`, with an immediate value (`doca_rdma_task_send_imm`).
+	 * Like `Send`, with an immediate value (`doca_rdma_task_send_imm`).
 	 *
 	 * Payloads, in this order:
 	 *  1. `pieces`: `pieces_len` elements of `struct worker_rdma_memory_range`;
@@ -127,7 +127,7 @@ enum worker_rdma_command_type {
 	 */
 	WORKER_RDMA_COMMAND_WRITE = 10,
 	/**
-	 * As `Write`, and then completes a receive of the other end with an immediate value
+	 * Like `Write`, and then completes a receive of the other end with an immediate value
 	 * (`doca_rdma_task_write_imm`).
 	 *
 	 * Payloads, in this order:
@@ -144,13 +144,13 @@ enum worker_rdma_command_type {
 	 * Payloads, in this order:
 	 *  1. `places`: `places_len` elements of `struct worker_rdma_memory_range`;
 	 *     their address word is `places_addr`.
-	 *     Where they go.
+	 *     The destination.
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_READ_DONE.
 	 */
 	WORKER_RDMA_COMMAND_READ = 12,
 	/**
-	 * Replaces eight bytes of the other end's memory, if they are what is expected
+	 * Replaces eight bytes of the other end's memory, if they equal `compare`
 	 * (`doca_rdma_task_atomic_cmp_swp`).
 	 *
 	 * Answered by WORKER_RDMA_NOTIFICATION_SWAPPED.
@@ -164,11 +164,11 @@ enum worker_rdma_command_type {
 	WORKER_RDMA_COMMAND_FETCH_ADD = 14,
 };
 
-/** What a notification can be: its `type`. */
+/** The kinds of a notification: its `type`. */
 enum worker_rdma_notification_type {
 	/** The instance exists. */
 	WORKER_RDMA_NOTIFICATION_CREATED = 0,
-	/** The instance is gone. */
+	/** The instance is destroyed. */
 	WORKER_RDMA_NOTIFICATION_DESTROYED = 1,
 	/** The instance is in the state INIT. */
 	WORKER_RDMA_NOTIFICATION_STARTED = 2,
@@ -180,7 +180,7 @@ enum worker_rdma_notification_type {
 	 * Payloads, in this order:
 	 *  1. `details`: `details_len` bytes;
 	 *     their address word is `details_addr`.
-	 *     For the other end. They are good until the instance stops.
+	 *     For the other end. Valid until the instance stops.
 	 */
 	WORKER_RDMA_NOTIFICATION_EXPORTED = 4,
 	/** The instance is in the state CONNECTED. */
@@ -191,7 +191,7 @@ enum worker_rdma_notification_type {
 	 * Payloads, in this order:
 	 *  1. `why`: `why_len` bytes;
 	 *     their address word is `why_addr`.
-	 *     What failed, in the state ERROR.
+	 *     The reason of the failure, in the state ERROR.
 	 */
 	WORKER_RDMA_NOTIFICATION_STATE_IS = 6,
 	/** A message has arrived. */
@@ -202,17 +202,17 @@ enum worker_rdma_notification_type {
 	WORKER_RDMA_NOTIFICATION_WRITTEN = 9,
 	/** The bytes are in the local places. */
 	WORKER_RDMA_NOTIFICATION_READ_DONE = 10,
-	/** The comparison was made. The eight bytes are in the local place, too. */
+	/** The comparison was made. The local place has the eight bytes from before, too. */
 	WORKER_RDMA_NOTIFICATION_SWAPPED = 11,
-	/** The addition was made. The eight bytes are in the local place, too. */
+	/** The addition was made. The local place has the eight bytes from before, too. */
 	WORKER_RDMA_NOTIFICATION_ADDED = 12,
 };
 
-/** A place in the memory of the other end. The memory's owner shares it with its own worker. */
+/** An address in the other end's memory. The owner shares this memory with its own worker. */
 struct worker_rdma_remote {
-	/** The number of the memory map; 0 for no memory, which an operation on no bytes may name. */
+	/** The number of the memory map; 0 for operations without bytes. */
 	uint64_t memory;
-	/** Where the bytes begin, in bytes from the start of the map. */
+	/** The offset in bytes from the start of the map. */
 	uint64_t offset;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_remote) == 16);
@@ -220,9 +220,7 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_remote, memory) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_remote, offset) == 8);
 
 /**
- * A part of a memory map, as a command carries it: which map, and which of its bytes.
- *
- * It gives no access: the receiver looks the map up and checks the range.
+ * A part of a memory map in a command. The receiver checks it: it does not grant access.
  *
  * ```
  * use urom_abi::memory::MemoryRange;
@@ -236,9 +234,9 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_remote, offset) == 8);
 struct worker_rdma_memory_range {
 	/** The number of the memory map. */
 	uint64_t memory;
-	/** Where the range begins, in bytes from the start of the map. */
+	/** Offset of the range in the map, in bytes. */
 	uint64_t offset;
-	/** How long it is, in bytes. */
+	/** Length of the range in bytes. */
 	uint64_t len;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_memory_range) == 24);
@@ -246,18 +244,18 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_memory_range, memory) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_memory_range, offset) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_memory_range, len) == 16);
 
-/** What belongs to WORKER_RDMA_COMMAND_CREATE. */
+/** The fields of WORKER_RDMA_COMMAND_CREATE. */
 struct worker_rdma_command_create {
 	/**
-	 * What the other end may do (`doca_rdma_set_permissions`): bits of
-	 * `enum doca_access_flag`. Without it, nothing.
+	 * The other end's permissions (`doca_rdma_set_permissions`): bits of `enum
+	 * doca_access_flag`. None by default.
 	 */
 	uint32_t permissions;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_create) == 4);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_create, permissions) == 0);
 
-/** What belongs to WORKER_RDMA_COMMAND_DESTROY. */
+/** The fields of WORKER_RDMA_COMMAND_DESTROY. */
 struct worker_rdma_command_destroy {
 	/** The instance. */
 	uint64_t rdma;
@@ -265,7 +263,7 @@ struct worker_rdma_command_destroy {
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_destroy) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_destroy, rdma) == 0);
 
-/** What belongs to WORKER_RDMA_COMMAND_START. */
+/** The fields of WORKER_RDMA_COMMAND_START. */
 struct worker_rdma_command_start {
 	/** The instance. */
 	uint64_t rdma;
@@ -273,7 +271,7 @@ struct worker_rdma_command_start {
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_start) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_start, rdma) == 0);
 
-/** What belongs to WORKER_RDMA_COMMAND_STOP. */
+/** The fields of WORKER_RDMA_COMMAND_STOP. */
 struct worker_rdma_command_stop {
 	/** The instance. */
 	uint64_t rdma;
@@ -281,7 +279,7 @@ struct worker_rdma_command_stop {
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_stop) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_stop, rdma) == 0);
 
-/** What belongs to WORKER_RDMA_COMMAND_EXPORT. */
+/** The fields of WORKER_RDMA_COMMAND_EXPORT. */
 struct worker_rdma_command_export {
 	/** The instance. */
 	uint64_t rdma;
@@ -289,7 +287,7 @@ struct worker_rdma_command_export {
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_export) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_export, rdma) == 0);
 
-/** What belongs to WORKER_RDMA_COMMAND_CONNECT. */
+/** The fields of WORKER_RDMA_COMMAND_CONNECT. */
 struct worker_rdma_command_connect {
 	/** The instance. */
 	uint64_t rdma;
@@ -303,7 +301,7 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_connect, rdma) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_connect, details_addr) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_connect, details_len) == 16);
 
-/** What belongs to WORKER_RDMA_COMMAND_QUERY. */
+/** The fields of WORKER_RDMA_COMMAND_QUERY. */
 struct worker_rdma_command_query {
 	/** The instance. */
 	uint64_t rdma;
@@ -311,7 +309,7 @@ struct worker_rdma_command_query {
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_query) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_query, rdma) == 0);
 
-/** What belongs to WORKER_RDMA_COMMAND_RECEIVE. */
+/** The fields of WORKER_RDMA_COMMAND_RECEIVE. */
 struct worker_rdma_command_receive {
 	/** The instance. */
 	uint64_t rdma;
@@ -325,7 +323,7 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_receive, rdma) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_receive, places_addr) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_receive, places_len) == 16);
 
-/** What belongs to WORKER_RDMA_COMMAND_SEND. */
+/** The fields of WORKER_RDMA_COMMAND_SEND. */
 struct worker_rdma_command_send {
 	/** The instance. */
 	uint64_t rdma;
@@ -339,7 +337,7 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_send, rdma) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_send, pieces_addr) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_send, pieces_len) == 16);
 
-/** What belongs to WORKER_RDMA_COMMAND_SEND_IMM. */
+/** The fields of WORKER_RDMA_COMMAND_SEND_IMM. */
 struct worker_rdma_command_send_imm {
 	/** The instance. */
 	uint64_t rdma;
@@ -356,11 +354,11 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_send_imm, immediate) == 8
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_send_imm, pieces_addr) == 16);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_send_imm, pieces_len) == 24);
 
-/** What belongs to WORKER_RDMA_COMMAND_WRITE. */
+/** The fields of WORKER_RDMA_COMMAND_WRITE. */
 struct worker_rdma_command_write {
 	/** The instance. */
 	uint64_t rdma;
-	/** Where the bytes go. */
+	/** The destination. */
 	struct worker_rdma_remote target;
 	/** The address word of payload `pieces`. */
 	uint64_t pieces_addr;
@@ -373,11 +371,11 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_write, target) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_write, pieces_addr) == 24);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_write, pieces_len) == 32);
 
-/** What belongs to WORKER_RDMA_COMMAND_WRITE_IMM. */
+/** The fields of WORKER_RDMA_COMMAND_WRITE_IMM. */
 struct worker_rdma_command_write_imm {
 	/** The instance. */
 	uint64_t rdma;
-	/** Where the bytes go. */
+	/** The destination. */
 	struct worker_rdma_remote target;
 	/** The value, big-endian. */
 	uint8_t immediate[4];
@@ -393,11 +391,11 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_write_imm, immediate) == 
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_write_imm, pieces_addr) == 32);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_write_imm, pieces_len) == 40);
 
-/** What belongs to WORKER_RDMA_COMMAND_READ. */
+/** The fields of WORKER_RDMA_COMMAND_READ. */
 struct worker_rdma_command_read {
 	/** The instance. */
 	uint64_t rdma;
-	/** Where the bytes are. */
+	/** The source. */
 	struct worker_rdma_remote source;
 	/** The address word of payload `places`. */
 	uint64_t places_addr;
@@ -410,17 +408,17 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_read, source) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_read, places_addr) == 24);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_read, places_len) == 32);
 
-/** What belongs to WORKER_RDMA_COMMAND_COMPARE_SWAP. */
+/** The fields of WORKER_RDMA_COMMAND_COMPARE_SWAP. */
 struct worker_rdma_command_compare_swap {
 	/** The instance. */
 	uint64_t rdma;
-	/** Where the eight bytes are, at an address that is a multiple of eight. */
+	/** The address of the eight bytes, a multiple of eight. */
 	struct worker_rdma_remote target;
-	/** What is expected, little-endian in memory. */
+	/** The expected value, little-endian in memory. */
 	uint64_t compare;
-	/** What replaces it. */
+	/** The new value. */
 	uint64_t swap;
-	/** Where the eight bytes from before go. */
+	/** The destination of the eight bytes before the operation. */
 	struct worker_rdma_memory_range result;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_compare_swap) == 64);
@@ -430,15 +428,15 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_compare_swap, compare) ==
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_compare_swap, swap) == 32);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_compare_swap, result) == 40);
 
-/** What belongs to WORKER_RDMA_COMMAND_FETCH_ADD. */
+/** The fields of WORKER_RDMA_COMMAND_FETCH_ADD. */
 struct worker_rdma_command_fetch_add {
 	/** The instance. */
 	uint64_t rdma;
-	/** Where the eight bytes are, at an address that is a multiple of eight. */
+	/** The address of the eight bytes, a multiple of eight. */
 	struct worker_rdma_remote target;
-	/** What is added; overflow wraps. */
+	/** The number to add; overflow wraps. */
 	uint64_t add;
-	/** Where the eight bytes from before go. */
+	/** The destination of the eight bytes before the operation. */
 	struct worker_rdma_memory_range result;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_command_fetch_add) == 56);
@@ -448,14 +446,14 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_fetch_add, add) == 24);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command_fetch_add, result) == 32);
 
 /**
- * What a host can ask of the RDMA plugin.
+ * The commands of the RDMA plugin.
  *
  * Every command begins with all of this, 72 bytes.
  */
 struct worker_rdma_command {
 	/** Which command this is. */
 	uint64_t type;
-	/** What belongs to that command. */
+	/** The fields of that command. */
 	union {
 		struct worker_rdma_command_create create;
 		struct worker_rdma_command_destroy destroy;
@@ -492,17 +490,17 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command, read) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command, compare_swap) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_command, fetch_add) == 8);
 
-/** What the plugin allows for each instance. */
+/** The plugin's limits for each instance. */
 struct worker_rdma_limits {
 	/** The longest message, in bytes (`doca_rdma_cap_get_max_message_size`). */
 	uint64_t message;
-	/** The most ranges of a list of buffers (`doca_rdma_cap_get_max_send_buf_list_len`). */
+	/** Maximum number of ranges in a list of buffers (`doca_rdma_cap_get_max_send_buf_list_len`). */
 	uint32_t list;
-	/** The most operations that are not complete, receives apart. */
+	/** Maximum number of pending operations, excluding receives. */
 	uint32_t operations;
-	/** The most receives that wait for a message (`doca_rdma_set_recv_queue_size`). */
+	/** Maximum number of receives that wait for a message (`doca_rdma_set_recv_queue_size`). */
 	uint32_t receives;
-	/** The most instances of a host. */
+	/** Maximum number of instances of a host. */
 	uint32_t instances;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_limits) == 24);
@@ -515,7 +513,7 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_limits, instances) == 20);
 /**
  * The state of an instance.
  *
- * What a `State` of 32 bits can be.
+ * The values of a `State` of 32 bits.
  */
 enum worker_rdma_state {
 	/** Created or stopped. It can be started. */
@@ -529,31 +527,31 @@ enum worker_rdma_state {
 };
 
 /**
- * Which operation of the other end completed a receive (`doca_rdma_opcode`).
+ * The operation of the other end that completed a receive (`doca_rdma_opcode`).
  *
- * What a `Opcode` of 32 bits can be.
+ * The values of a `Opcode` of 32 bits.
  */
 enum worker_rdma_opcode {
 	/** A send. */
 	WORKER_RDMA_OPCODE_SEND = 1,
 	/** A send with an immediate value. */
 	WORKER_RDMA_OPCODE_SEND_IMM = 2,
-	/** A write with an immediate value, which has written the other bytes elsewhere. */
+	/** A write with an immediate value, which has written its bytes elsewhere. */
 	WORKER_RDMA_OPCODE_WRITE_IMM = 3,
 };
 
-/** What belongs to WORKER_RDMA_NOTIFICATION_CREATED. */
+/** The fields of WORKER_RDMA_NOTIFICATION_CREATED. */
 struct worker_rdma_notification_created {
-	/** The number by which commands name it. */
+	/** The number of the instance, for commands. */
 	uint64_t rdma;
-	/** What it allows. */
+	/** The instance's limits. */
 	struct worker_rdma_limits limits;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_created) == 32);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_created, rdma) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_created, limits) == 8);
 
-/** What belongs to WORKER_RDMA_NOTIFICATION_EXPORTED. */
+/** The fields of WORKER_RDMA_NOTIFICATION_EXPORTED. */
 struct worker_rdma_notification_exported {
 	/** The address word of payload `details`. */
 	uint64_t details_addr;
@@ -564,7 +562,7 @@ WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_exported) == 16);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_exported, details_addr) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_exported, details_len) == 8);
 
-/** What belongs to WORKER_RDMA_NOTIFICATION_STATE_IS. */
+/** The fields of WORKER_RDMA_NOTIFICATION_STATE_IS. */
 struct worker_rdma_notification_state_is {
 	/**
 	 * The state.
@@ -585,17 +583,17 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_state_is, failure) =
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_state_is, why_addr) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_state_is, why_len) == 16);
 
-/** What belongs to WORKER_RDMA_NOTIFICATION_RECEIVED. */
+/** The fields of WORKER_RDMA_NOTIFICATION_RECEIVED. */
 struct worker_rdma_notification_received {
 	/**
-	 * What sent it.
+	 * The operation that sent it.
 	 *
 	 * A value of `worker_rdma_opcode`.
 	 */
 	uint32_t opcode;
 	/** The immediate value, big-endian, if the operation has one. */
 	uint8_t immediate[4];
-	/** How many bytes arrived in the places of the receive. Those of a write are elsewhere. */
+	/** Number of bytes in the places of the receive. The bytes of a write are elsewhere. */
 	uint64_t len;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_received) == 16);
@@ -603,31 +601,31 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_received, opcode) ==
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_received, immediate) == 4);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_received, len) == 8);
 
-/** What belongs to WORKER_RDMA_NOTIFICATION_SWAPPED. */
+/** The fields of WORKER_RDMA_NOTIFICATION_SWAPPED. */
 struct worker_rdma_notification_swapped {
-	/** What was there before. */
+	/** The value before the operation. */
 	uint64_t before;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_swapped) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_swapped, before) == 0);
 
-/** What belongs to WORKER_RDMA_NOTIFICATION_ADDED. */
+/** The fields of WORKER_RDMA_NOTIFICATION_ADDED. */
 struct worker_rdma_notification_added {
-	/** What was there before. */
+	/** The value before the operation. */
 	uint64_t before;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_added) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_added, before) == 0);
 
 /**
- * What the RDMA plugin answers.
+ * The answers of the RDMA plugin.
  *
  * Every notification begins with all of this, 40 bytes.
  */
 struct worker_rdma_notification {
 	/** Which notification this is. */
 	uint64_t type;
-	/** What belongs to that notification. */
+	/** The fields of that notification. */
 	union {
 		struct worker_rdma_notification_created created;
 		struct worker_rdma_notification_exported exported;

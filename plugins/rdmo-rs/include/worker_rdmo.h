@@ -6,12 +6,12 @@
  * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
  * its type in the order given below, without padding between them. It is exactly that long, or it
  * is refused.
- *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
- *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
- *    memory: payloads are found behind the struct.
+ *  - Set all bytes of the struct to zero first: unset bytes are zero.
+ *  - An address word is not 0 if its payload has bytes, or is optional and present; otherwise it is
+ *    0. The receiver does not use it as an address, except for words of registered memory: payloads
+ *    follow the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
- *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy values that need alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
  */
 #ifndef UROM_PLUGIN_WORKER_RDMO_H
@@ -26,22 +26,22 @@
 #define WORKER_RDMO_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 
-/** What the plugin is called: its file's name without .so. */
+/** The plugin's name: its file's name without .so. */
 #define WORKER_RDMO_PLUGIN_NAME "worker_rdmo"
-/** What its urom_plugin_get_version returns. */
+/** The return value of its urom_plugin_get_version. */
 #define WORKER_RDMO_PLUGIN_VERSION UINT64_C(1)
 
-/** What a command can be: its `type`. */
+/** The kinds of a command: its `type`. */
 enum worker_rdmo_command_type {
 	/**
-	 * Introduces the host as a client, one for each connection. The plugin reaches memory that is
+	 * Registers the host as a client, one for each connection. The plugin accesses memory
 	 * registered with UCX through the host's UCX worker, which the host must then progress; shared
 	 * memory needs no progress.
 	 *
 	 * Payloads, in this order:
 	 *  1. `addr`: `addr_len` bytes;
 	 *     their address word is `addr_addr`.
-	 *     The address of the host's UCX worker, as `ucp_worker_get_address` gives it.
+	 *     The address of the host's UCX worker, from `ucp_worker_get_address`.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED.
 	 */
@@ -52,13 +52,13 @@ enum worker_rdmo_command_type {
 	 * Payloads, in this order:
 	 *  1. `addr`: `addr_len` bytes;
 	 *     their address word is `addr_addr`.
-	 *     The address of the initiator's UCX worker, as `ucp_worker_get_address` gives it.
+	 *     The address of the initiator's UCX worker, from `ucp_worker_get_address`.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_RQ_CREATED.
 	 */
 	WORKER_RDMO_COMMAND_RQ_CREATE = 1,
 	/**
-	 * Ends a receive queue. Messages that came before are still carried out.
+	 * Ends a receive queue. Earlier messages are still executed.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_RQ_DESTROYED.
 	 */
@@ -69,28 +69,28 @@ enum worker_rdmo_command_type {
 	 * Payloads, in this order:
 	 *  1. `packed_rkey`: `packed_rkey_len` bytes;
 	 *     their address word is `packed_rkey_addr`.
-	 *     The packed remote key of `ucp_rkey_pack`. Ignored, and best empty, when `packed_memh` is
-	 *     an export of shared memory.
+	 *     The packed remote key of `ucp_rkey_pack`. Ignored, and preferably empty, when
+	 *     `packed_memh` is an export of shared memory.
 	 *  2. `packed_memh`: `packed_memh_len` bytes;
 	 *     their address word is `packed_memh_addr`.
-	 *     The exported memory handle, `ucp_memh_pack`'s, empty without one; or what `Mmap::export`
-	 *     gives for memory that the host shares with the worker.
+	 *     The exported memory handle of `ucp_memh_pack`; empty without one; or the result of
+	 *     `Mmap::export` for memory that the host shares with the worker.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_MR_REGISTERED.
 	 */
 	WORKER_RDMO_COMMAND_MR_REG = 3,
 	/**
-	 * Forgets a memory region, once everything written to it has arrived, pointers too.
+	 * Deregisters a memory region, after all writes to it have arrived, including pointers.
 	 *
 	 * Answered by WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED.
 	 */
 	WORKER_RDMO_COMMAND_MR_DEREG = 4,
 };
 
-/** What a notification can be: its `type`. */
+/** The kinds of a notification: its `type`. */
 enum worker_rdmo_notification_type {
 	/**
-	 * The client is known.
+	 * The client is registered.
 	 *
 	 * Payloads, in this order:
 	 *  1. `addr`: `addr_len` bytes;
@@ -98,19 +98,19 @@ enum worker_rdmo_notification_type {
 	 *     The address of the plugin's UCX worker, for initiators.
 	 */
 	WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED = 0,
-	/** The queue is there. */
+	/** The queue exists. */
 	WORKER_RDMO_NOTIFICATION_RQ_CREATED = 1,
-	/** The queue is gone. */
+	/** The queue is removed. */
 	WORKER_RDMO_NOTIFICATION_RQ_DESTROYED = 2,
 	/** The region is registered. */
 	WORKER_RDMO_NOTIFICATION_MR_REGISTERED = 3,
-	/** The region is forgotten. */
+	/** The region is deregistered. */
 	WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED = 4,
 };
 
-/** What belongs to WORKER_RDMO_COMMAND_CLIENT_INIT. */
+/** The fields of WORKER_RDMO_COMMAND_CLIENT_INIT. */
 struct worker_rdmo_command_client_init {
-	/** The client's number, which initiators' messages carry; another for each client. */
+	/** The client's unique number, which initiators' messages carry. */
 	uint64_t id;
 	/** The address word of payload `addr`. */
 	uint64_t addr_addr;
@@ -122,7 +122,7 @@ WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_client_init, id) == 0);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_client_init, addr_addr) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_client_init, addr_len) == 16);
 
-/** What belongs to WORKER_RDMO_COMMAND_RQ_CREATE. */
+/** The fields of WORKER_RDMO_COMMAND_RQ_CREATE. */
 struct worker_rdmo_command_rq_create {
 	/** The address word of payload `addr`. */
 	uint64_t addr_addr;
@@ -133,7 +133,7 @@ WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_rq_create) == 16);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_rq_create, addr_addr) == 0);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_rq_create, addr_len) == 8);
 
-/** What belongs to WORKER_RDMO_COMMAND_RQ_DESTROY. */
+/** The fields of WORKER_RDMO_COMMAND_RQ_DESTROY. */
 struct worker_rdmo_command_rq_destroy {
 	/** The queue. */
 	uint64_t rq_id;
@@ -141,11 +141,11 @@ struct worker_rdmo_command_rq_destroy {
 WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_rq_destroy) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_rq_destroy, rq_id) == 0);
 
-/** What belongs to WORKER_RDMO_COMMAND_MR_REG. */
+/** The fields of WORKER_RDMO_COMMAND_MR_REG. */
 struct worker_rdmo_command_mr_reg {
-	/** Where the region begins. */
+	/** The start address of the region. */
 	uint64_t va;
-	/** How long it is, in bytes. */
+	/** The length in bytes. */
 	uint64_t len;
 	/** The address word of payload `packed_rkey`. */
 	uint64_t packed_rkey_addr;
@@ -164,23 +164,23 @@ WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_rkey_len) 
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_memh_addr) == 32);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_reg, packed_memh_len) == 40);
 
-/** What belongs to WORKER_RDMO_COMMAND_MR_DEREG. */
+/** The fields of WORKER_RDMO_COMMAND_MR_DEREG. */
 struct worker_rdmo_command_mr_dereg {
-	/** The key that registering it gave. */
+	/** The key in the answer to its registration. */
 	uint64_t rkey;
 };
 WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_command_mr_dereg) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command_mr_dereg, rkey) == 0);
 
 /**
- * What a host can ask of the RDMO plugin.
+ * The commands of the RDMO plugin.
  *
  * Every command begins with all of this, 56 bytes.
  */
 struct worker_rdmo_command {
 	/** Which command this is. */
 	uint64_t type;
-	/** What belongs to that command. */
+	/** The fields of that command. */
 	union {
 		struct worker_rdmo_command_client_init client_init;
 		struct worker_rdmo_command_rq_create rq_create;
@@ -197,7 +197,7 @@ WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, rq_destroy) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, mr_reg) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_command, mr_dereg) == 8);
 
-/** What belongs to WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED. */
+/** The fields of WORKER_RDMO_NOTIFICATION_CLIENT_INITIALIZED. */
 struct worker_rdmo_notification_client_initialized {
 	/** The address word of payload `addr`. */
 	uint64_t addr_addr;
@@ -208,47 +208,47 @@ WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_client_initialized) ==
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_client_initialized, addr_addr) == 0);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_client_initialized, addr_len) == 8);
 
-/** What belongs to WORKER_RDMO_NOTIFICATION_RQ_CREATED. */
+/** The fields of WORKER_RDMO_NOTIFICATION_RQ_CREATED. */
 struct worker_rdmo_notification_rq_created {
-	/** Its number: 0, 1, 2, and so on for each client. */
+	/** The queue's number: 0, 1, 2, and so on for each client. */
 	uint64_t rq_id;
 };
 WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_rq_created) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_rq_created, rq_id) == 0);
 
-/** What belongs to WORKER_RDMO_NOTIFICATION_RQ_DESTROYED. */
+/** The fields of WORKER_RDMO_NOTIFICATION_RQ_DESTROYED. */
 struct worker_rdmo_notification_rq_destroyed {
-	/** Its number. */
+	/** The queue's number. */
 	uint64_t rq_id;
 };
 WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_rq_destroyed) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_rq_destroyed, rq_id) == 0);
 
-/** What belongs to WORKER_RDMO_NOTIFICATION_MR_REGISTERED. */
+/** The fields of WORKER_RDMO_NOTIFICATION_MR_REGISTERED. */
 struct worker_rdmo_notification_mr_registered {
-	/** The key by which active messages name it. */
+	/** The key of the region in active messages. */
 	uint64_t rkey;
 };
 WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_mr_registered) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_mr_registered, rkey) == 0);
 
-/** What belongs to WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED. */
+/** The fields of WORKER_RDMO_NOTIFICATION_MR_DEREGISTERED. */
 struct worker_rdmo_notification_mr_deregistered {
-	/** Its key. */
+	/** The region's key. */
 	uint64_t rkey;
 };
 WORKER_RDMO_ASSERT(sizeof(struct worker_rdmo_notification_mr_deregistered) == 8);
 WORKER_RDMO_ASSERT(offsetof(struct worker_rdmo_notification_mr_deregistered, rkey) == 0);
 
 /**
- * What the RDMO plugin answers.
+ * The answers of the RDMO plugin.
  *
  * Every notification begins with all of this, 24 bytes.
  */
 struct worker_rdmo_notification {
 	/** Which notification this is. */
 	uint64_t type;
-	/** What belongs to that notification. */
+	/** The fields of that notification. */
 	union {
 		struct worker_rdmo_notification_client_initialized client_initialized;
 		struct worker_rdmo_notification_rq_created rq_created;

@@ -6,12 +6,12 @@
  * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
  * its type in the order given below, without padding between them. It is exactly that long, or it
  * is refused.
- *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
- *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
- *    memory: payloads are found behind the struct.
+ *  - Set all bytes of the struct to zero first: unset bytes are zero.
+ *  - An address word is not 0 if its payload has bytes, or is optional and present; otherwise it is
+ *    0. The receiver does not use it as an address, except for words of registered memory: payloads
+ *    follow the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
- *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy values that need alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
  */
 #ifndef UROM_PLUGIN_WORKER_SANDBOX_H
@@ -26,12 +26,12 @@
 #define WORKER_SANDBOX_ASSERT(condition) _Static_assert(condition, #condition)
 #endif
 
-/** What the plugin is called: its file's name without .so. */
+/** The plugin's name: its file's name without .so. */
 #define WORKER_SANDBOX_PLUGIN_NAME "worker_sandbox"
-/** What its urom_plugin_get_version returns. */
+/** The return value of its urom_plugin_get_version. */
 #define WORKER_SANDBOX_PLUGIN_VERSION UINT64_C(1)
 
-/** What a command can be: its `type`. */
+/** The kinds of a command: its `type`. */
 enum worker_sandbox_command_type {
 	/**
 	 * Registers memory for later sends and receives of this host, until it leaves.
@@ -40,7 +40,7 @@ enum worker_sandbox_command_type {
 	 *  1. `exported_memh`: `exported_memh_len` bytes;
 	 *     their address word is `map_params.exported_memh_buffer`.
 	 *     The exported handle of the host's memory; empty for memory that the plugin allocates.
-	 *     The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.
+	 *     The Rust plugin also accepts the result of `Mmap::export` of `urom_host`.
 	 *
 	 * Answered by WORKER_SANDBOX_NOTIFICATION_MEM_MAPPED.
 	 */
@@ -51,8 +51,8 @@ enum worker_sandbox_command_type {
 	 * Payloads, in this order:
 	 *  1. `data`: `data_len` bytes if `memh_id` is 0;
 	 *     else none here, and `data_addr` is where they lie in registered memory.
-	 *     Travels with the command, or lies in registered memory; nothing unless set. Any number
-	 *     of sends may share registered bytes.
+	 *     Inline or in registered memory; empty by default. Any number of sends may share
+	 *     registered bytes.
 	 *
 	 * Answered by WORKER_SANDBOX_NOTIFICATION_TAG_SENT.
 	 */
@@ -65,35 +65,34 @@ enum worker_sandbox_command_type {
 	WORKER_SANDBOX_COMMAND_TAG_RECV = 2,
 };
 
-/** What a notification can be: its `type`. */
+/** The kinds of a notification: its `type`. */
 enum worker_sandbox_notification_type {
 	/**
-	 * The memory is registered. C's plugin sends the tag of the next one.
+	 * The memory is registered. C's plugin sends the tag of the next variant.
 	 *
 	 * A host takes 1 for it too when it is the answer that is due.
 	 */
 	WORKER_SANDBOX_NOTIFICATION_MEM_MAPPED = 0,
-	/** The data may be changed again; it need not have been received. */
+	/** The data may be reused; it may not have been received yet. */
 	WORKER_SANDBOX_NOTIFICATION_TAG_SENT = 1,
 	/**
-	 * A message came.
+	 * A message was received.
 	 *
 	 * Payloads, in this order:
 	 *  1. `data`: `data_len` bytes if `data_addr` is not 0;
 	 *     else none here, they lie in the command's registered memory.
-	 *     The message, or how much of it is now in registered memory. Nothing when there was an
-	 *     error.
+	 *     The message, or its length in registered memory. Empty on an error.
 	 */
 	WORKER_SANDBOX_NOTIFICATION_TAG_RECEIVED = 2,
 };
 
-/** Which memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes. */
+/** The memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes. */
 struct worker_sandbox_map_params {
-	/** Which of the other fields count: a bit each, in UCX's order, `ADDRESS` first. */
+	/** The other fields that are set: a bit for each, in UCX's order, `ADDRESS` first. */
 	uint64_t field_mask;
-	/** Where the memory begins, in the addresses that later commands use for it. */
+	/** The start address that later commands use for the memory. */
 	uint64_t address;
-	/** How long it is, in bytes. */
+	/** The length in bytes. */
 	uint64_t length;
 	/** 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates. */
 	uint32_t flags;
@@ -103,7 +102,7 @@ struct worker_sandbox_map_params {
 	uint32_t memory_type;
 	/** C's padding. */
 	uint32_t pad;
-	/** C has the address of the exported handle here. */
+	/** The address of the exported handle, in C. */
 	uint64_t exported_memh_buffer;
 };
 WORKER_SANDBOX_ASSERT(sizeof(struct worker_sandbox_map_params) == 48);
@@ -116,7 +115,7 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_map_params, memory_type) ==
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_map_params, pad) == 36);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_map_params, exported_memh_buffer) == 40);
 
-/** What belongs to WORKER_SANDBOX_COMMAND_MEM_MAP. */
+/** The fields of WORKER_SANDBOX_COMMAND_MEM_MAP. */
 struct worker_sandbox_command_mem_map {
 	/**
 	 * Any value; the answer repeats it.
@@ -124,7 +123,7 @@ struct worker_sandbox_command_mem_map {
 	 * The answer repeats it.
 	 */
 	uint64_t context;
-	/** Which memory. */
+	/** The memory. */
 	struct worker_sandbox_map_params map_params;
 	/** The length of payload `exported_memh`. */
 	uint64_t exported_memh_len;
@@ -134,7 +133,7 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_mem_map, context) =
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_mem_map, map_params) == 8);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_mem_map, exported_memh_len) == 56);
 
-/** What belongs to WORKER_SANDBOX_COMMAND_TAG_SEND. */
+/** The fields of WORKER_SANDBOX_COMMAND_TAG_SEND. */
 struct worker_sandbox_command_tag_send {
 	/**
 	 * Any value; the answer repeats it.
@@ -151,7 +150,7 @@ struct worker_sandbox_command_tag_send {
 	/** The tag to send with. */
 	uint64_t tag;
 	/**
-	 * Which registered memory; 0 for data that travels with the command.
+	 * The handle of the registered memory; 0 for inline data.
 	 *
 	 * 0 when payload `data` is inline, else the registered memory that it lies in.
 	 */
@@ -165,7 +164,7 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_tag_send, data_len)
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_tag_send, tag) == 32);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_tag_send, memh_id) == 40);
 
-/** What belongs to WORKER_SANDBOX_COMMAND_TAG_RECV. */
+/** The fields of WORKER_SANDBOX_COMMAND_TAG_RECV. */
 struct worker_sandbox_command_tag_recv {
 	/**
 	 * Any value; the answer repeats it.
@@ -173,17 +172,17 @@ struct worker_sandbox_command_tag_recv {
 	 * The answer repeats it.
 	 */
 	uint64_t context;
-	/** Where to receive in registered memory; not used without `memh_id`. */
+	/** The destination in registered memory; not used without `memh_id`. */
 	uint64_t buffer;
-	/** How many bytes fit. */
+	/** The size of the destination in bytes. */
 	uint64_t count;
 	/** The tag to match. */
 	uint64_t tag;
-	/** Which bits of the tag must match. */
+	/** The bits of the tag that must match. */
 	uint64_t tag_mask;
 	/**
-	 * Which registered memory to receive into, where no other command may have these bytes
-	 * (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
+	 * The handle of the registered memory to receive into, if no other command uses these
+	 * bytes (`UCS_ERR_BUSY`); 0, the default, receives into the answer.
 	 */
 	uint64_t memh_id;
 };
@@ -196,14 +195,14 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_tag_recv, tag_mask)
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command_tag_recv, memh_id) == 40);
 
 /**
- * What a host can ask of the sandbox plugin.
+ * The commands of the sandbox plugin.
  *
  * Every command begins with all of this, 72 bytes.
  */
 struct worker_sandbox_command {
 	/** Which command this is. */
 	uint64_t type;
-	/** What belongs to that command. */
+	/** The fields of that command. */
 	union {
 		struct worker_sandbox_command_mem_map mem_map;
 		struct worker_sandbox_command_tag_send tag_send;
@@ -216,10 +215,10 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command, mem_map) == 8);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command, tag_send) == 8);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_command, tag_recv) == 8);
 
-/** What belongs to WORKER_SANDBOX_NOTIFICATION_MEM_MAPPED. */
+/** The fields of WORKER_SANDBOX_NOTIFICATION_MEM_MAPPED. */
 struct worker_sandbox_notification_mem_mapped {
 	/**
-	 * The command's.
+	 * The command's value.
 	 *
 	 * Repeats the command's.
 	 */
@@ -231,25 +230,25 @@ WORKER_SANDBOX_ASSERT(sizeof(struct worker_sandbox_notification_mem_mapped) == 1
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_mem_mapped, context) == 0);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_mem_mapped, memh_id) == 8);
 
-/** What belongs to WORKER_SANDBOX_NOTIFICATION_TAG_SENT. */
+/** The fields of WORKER_SANDBOX_NOTIFICATION_TAG_SENT. */
 struct worker_sandbox_notification_tag_sent {
 	/**
-	 * The command's.
+	 * The command's value.
 	 *
 	 * Repeats the command's.
 	 */
 	uint64_t context;
-	/** How the send ended. */
+	/** The result of the send. */
 	int8_t status;
 };
 WORKER_SANDBOX_ASSERT(sizeof(struct worker_sandbox_notification_tag_sent) == 16);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_tag_sent, context) == 0);
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_tag_sent, status) == 8);
 
-/** What belongs to WORKER_SANDBOX_NOTIFICATION_TAG_RECEIVED. */
+/** The fields of WORKER_SANDBOX_NOTIFICATION_TAG_RECEIVED. */
 struct worker_sandbox_notification_tag_received {
 	/**
-	 * The command's.
+	 * The command's value.
 	 *
 	 * Repeats the command's.
 	 */
@@ -258,10 +257,10 @@ struct worker_sandbox_notification_tag_received {
 	uint64_t data_addr;
 	/** The length of payload `data`. */
 	uint64_t data_len;
-	/** The sender's tag; 0 when there was an error. */
+	/** The sender's tag; 0 on an error. */
 	uint64_t sender_tag;
 	/**
-	 * How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+	 * The result of the receive; `UCS_ERR_MESSAGE_TRUNCATED` if the message was too long and
 	 * was dropped.
 	 */
 	int8_t status;
@@ -274,15 +273,15 @@ WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_tag_received, 
 WORKER_SANDBOX_ASSERT(offsetof(struct worker_sandbox_notification_tag_received, status) == 32);
 
 /**
- * What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
- * negative otherwise.
+ * The answers of the sandbox plugin. A `status` is UCX's (`ucs_status_t`): 0 on success, negative
+ * otherwise.
  *
  * Every notification begins with all of this, 48 bytes.
  */
 struct worker_sandbox_notification {
 	/** Which notification this is. */
 	uint64_t type;
-	/** What belongs to that notification. */
+	/** The fields of that notification. */
 	union {
 		struct worker_sandbox_notification_mem_mapped mem_mapped;
 		struct worker_sandbox_notification_tag_sent tag_sent;

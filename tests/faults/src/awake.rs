@@ -41,7 +41,6 @@ impl Awake {
         Ok(awake)
     }
 
-    /// Ends the threads; returns the longest oversleep.
     pub(crate) fn end(mut self) -> Duration {
         self.join();
         Duration::from_nanos(self.shared.late.load(Ordering::Relaxed))

@@ -78,7 +78,6 @@ pub(crate) fn usual_pace(bystander: &mut HostProcess, worker: u64) -> Result<Pac
     pace_until(bystander, worker, Instant::now() + USUAL)
 }
 
-/// Gets answers until a moment; returns the pace since the previous request.
 pub(crate) fn pace_until(bystander: &mut HostProcess, worker: u64, end: Instant) -> Result<Pace> {
     while Instant::now() < end {
         bystander.pass_within(LIMIT, worker, A_FEW)?;
@@ -133,13 +132,13 @@ mod tests {
         let passes = |beside| Paces { before, beside }.check(5).is_ok();
         assert!(passes(before) && passes(pace(20_000, 500, 1_000_000)));
         assert!(!passes(pace(20_000, 501, 5000)), "each answer is late");
-        assert!(!passes(pace(19_999, 50, 5000)), "some time there are none");
+        assert!(!passes(pace(19_999, 50, 5000)), "later none remain");
         assert!(!passes(pace(100_000, 50, 1_000_001)), "one is kept back");
         let before = pace(100_000, 2, 5000);
         let passes = |beside| Paces { before, beside }.check(5).is_ok();
         assert!(
             passes(pace(20_000, 300, 5000)) && !passes(pace(20_000, 301, 5000)),
-            "one that sleeps now"
+            "a sleeping host"
         );
     }
 }

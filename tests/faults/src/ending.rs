@@ -52,7 +52,6 @@ fn is_dying(pid: Pid) -> Result<bool> {
     Ok(true)
 }
 
-/// Maps a missing process or thread to `None`.
 fn if_there<T>(said: ProcResult<T>) -> Result<Option<T>> {
     match said {
         Err(ProcError::NotFound(_)) => Ok(None),

@@ -20,7 +20,7 @@ const IN_FLIGHT: u32 = 64;
 
 const MARK_LIMIT: Duration = Duration::from_secs(300);
 
-/// Hundredths of the run in which first-use allocations happen.
+/// Length of the warm-up, with all first-use allocations, in hundredths of the run.
 const WARM_UP: usize = 10;
 
 /// Allowed growth above the peak of the warm-up, in KiB. A leak of one byte a command would add 90
@@ -91,7 +91,6 @@ impl Watched {
         Ok(())
     }
 
-    /// Growth above the peak of the warm-up, in KiB.
     fn growth(&self) -> u64 {
         let (warm_up, later) = self.samples.split_at(WARM_UP.min(self.samples.len()));
         let most = |samples: &[u64]| samples.iter().copied().max().unwrap_or_default();

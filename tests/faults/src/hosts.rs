@@ -22,7 +22,6 @@ use crate::vitals::{Vitals, peak, returns, unsent, vitals, watch_peak};
 
 const WORKER: u64 = 1;
 
-/// Worker that the other host starts meanwhile.
 const ANOTHER: u64 = 2;
 
 const STARTS: Duration = Duration::from_secs(3);
@@ -92,7 +91,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let note =
         "times a host that sent without reading could send no more, and was not thrown out before";
     figures.push(Figure::new("hosts/stuck", "", stuck.into(), note));
-    let note = "KiB that a worker was larger for two hosts of which each may leave 2048 KiB unread";
+    let note = "KiB that a worker was larger for two hosts which may each leave 2048 KiB unread";
     figures.push(Figure::new("hosts/unread", "KiB", grew as f64, note));
     figures.push(repeats.figure("hosts"));
     Ok(Outcome::Passed { done: format!("{played} rude hosts, {repeats}"), figures })
@@ -155,7 +154,6 @@ struct Scene {
     service: Service,
     transports: Transports,
     logs: Logs,
-    /// Resources of worker and daemon before any misbehaviour.
     before: Vec<Vitals>,
     /// Number of rude hosts that stalled before they could be disconnected.
     stuck: u32,
@@ -258,7 +256,7 @@ impl Scene {
         }
         if verdict(manner).is_none() {
             let said: Option<Outcry> = rude.0.hear(Duration::ZERO)?;
-            ensure!(said.is_none(), "that is no offence, and yet it says {said:?}");
+            ensure!(said.is_none(), "that is allowed, and yet it reports {said:?}");
         }
         for ((name, pid), before) in victims.into_iter().zip(resident) {
             let most = peak(pid)?;
@@ -298,10 +296,9 @@ impl Rude {
 
     fn hear(&mut self, limit: Duration) -> Result<Outcry> {
         let heard = self.0.hear(limit).context("the rude host")?;
-        heard.with_context(|| format!("the rude host says nothing within {limit:?}"))
+        heard.with_context(|| format!("the rude host reports nothing within {limit:?}"))
     }
 
-    /// Returns the reason of the disconnect, or `None` if the host is stuck.
     fn thrown_out(&mut self, limit: Duration) -> Result<Option<String>> {
         match self.hear(limit)? {
             Outcry::ThrownOut(why) => Ok(Some(why)),

@@ -48,7 +48,7 @@ impl Program {
         let mut child = set(command.envs(transports.variables()))
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
-        let output = BufReader::new(child.stdout.take().context("it has no output")?);
+        let output = BufReader::new(child.stdout.take().context("it lacks output")?);
         let (say, lines) = mpsc::channel();
         std::thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| say.send(line)).ok();
@@ -117,7 +117,7 @@ impl HostProcess {
     ) -> Result<HostProcess> {
         let mut program =
             Program::start(launcher, transports, log, |command| set(command.arg("host")))?;
-        let orders = program.child.stdin.take().context("a host has no input")?;
+        let orders = program.child.stdin.take().context("a host lacks input")?;
         Ok(HostProcess { name: name.to_owned(), program, orders, said: Vec::new() })
     }
 
@@ -199,7 +199,6 @@ impl HostProcess {
         self.try_start_with(worker, &[], &[])
     }
 
-    /// Like `try_start`, with additional plugins and variables.
     pub(crate) fn try_start_with(
         &mut self,
         worker: u64,
@@ -227,7 +226,7 @@ impl HostProcess {
             _ => None,
         })?;
         process
-            .map(|pid| Pid::from_raw(pid).context("a worker has no process"))
+            .map(|pid| Pid::from_raw(pid).context("a worker lacks a process"))
             .map_or_else(|trouble| Ok(Err(trouble)), |pid| Ok(Ok(pid?)))
     }
 
@@ -273,7 +272,6 @@ impl HostProcess {
         })
     }
 
-    /// Returns the response times of a load since the last request.
     pub(crate) fn pace(&mut self, worker: u64) -> Result<Pace> {
         self.tell(&Order::Pace { worker })?;
         self.hear_of(worker, PATIENCE, "pace", |said| match said {

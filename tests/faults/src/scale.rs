@@ -37,7 +37,7 @@ pub(crate) const HOSTS: u64 = 4;
 
 const ROUNDS: usize = 10;
 
-/// Rounds in which one-time allocations happen.
+/// Length of the warm-up, with all one-time allocations, in rounds.
 const SETTLED: usize = 3;
 
 /// Allowed growth of the daemon in later rounds, in KiB: holes in the heap.
@@ -73,7 +73,6 @@ fn host(name: &str, service: &Service) -> Result<HostProcess> {
     Ok(host)
 }
 
-/// Runs rounds of `count` workers of one daemon, shared among some hosts.
 fn workers(count: u64, logs: &Logs) -> Result<[Figure; 2]> {
     let service = Service::start(Transports::All, logs)?;
     let mut hosts = (0..HOSTS)
@@ -276,7 +275,6 @@ fn one_worker(count: usize, together: usize, logs: &Logs) -> Result<Vec<Figure>>
     Ok(figures)
 }
 
-/// Returns the response times of hosts that send at the same time.
 fn pace(hosts: &mut [HostProcess], worker: u64, commands: u64) -> Result<Vec<Pace>> {
     for (seed, host) in (0..).zip(hosts.iter_mut()) {
         host.load(worker, Kind::Busy, 1, seed)?;

@@ -14,7 +14,6 @@ use urom_tests::{PluginDirectory, Uromd};
 use crate::process::HostProcess;
 use crate::transports::{Transports, set_up_daemon};
 
-/// The plugin of every worker.
 pub(crate) const FAULTY: &str = "worker_faulty";
 
 pub(crate) struct Service {
@@ -29,7 +28,6 @@ impl Service {
         Service::with(PluginDirectory::with(&[FAULTY])?, transports, logs, |command| command)
     }
 
-    /// Like `start`, after `set` has added arguments and variables.
     pub(crate) fn start_with(
         logs: &Logs,
         set: impl FnOnce(&mut Command) -> &mut Command,
@@ -54,7 +52,6 @@ impl Service {
         self.host_with(name, |command| command)
     }
 
-    /// Like `host`, after `set` has added variables.
     pub(crate) fn host_with(
         &self,
         name: &str,
@@ -90,7 +87,6 @@ pub(crate) fn key_file(directory: &TempDir) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Directory for the logs of a suite's processes.
 #[derive(Debug, Clone)]
 pub(crate) struct Logs {
     directory: Arc<TempDir>,
@@ -122,7 +118,7 @@ impl Logs {
             let turn = line.split_once("the longest turn of the loop took ")?.1;
             turn.strip_suffix(" us")?.parse().ok()
         });
-        let longest = told.with_context(|| format!("the log of {name} has no line about turns"))?;
+        let longest = told.with_context(|| format!("the log of {name} lacks a line about turns"))?;
         Ok(Duration::from_micros(longest))
     }
 

@@ -44,7 +44,6 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Selects one of two values, by length.
     pub(crate) fn pick<T>(&self, short: T, full: T) -> T {
         match self.length {
             Length::Short => short,
@@ -117,7 +116,6 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Creates a figure without a budget.
     pub(crate) fn new(
         name: impl Into<String>,
         unit: &'static str,
@@ -127,7 +125,6 @@ impl Figure {
         Figure { name: name.into(), unit, value, note: note.into(), budget: None }
     }
 
-    /// Sets the budget.
     pub(crate) fn at_most(self, budget: f64) -> Figure {
         Figure { budget: Some(budget), ..self }
     }
@@ -161,7 +158,7 @@ pub fn seed_from(given: Option<u64>) -> Result<u64> {
     let seed = match (given, std::env::var(SEED_VARIABLE)) {
         (Some(seed), _) => seed,
         (None, Ok(text)) => {
-            text.parse().with_context(|| format!("{SEED_VARIABLE}={text} is no number"))?
+            text.parse().with_context(|| format!("{SEED_VARIABLE}={text} is not a number"))?
         }
         (None, Err(_)) => fastrand::u64(..),
     };

@@ -65,7 +65,7 @@ pub const SUITES: &[Suite] = &[
     ),
     suite(
         "stalls",
-        "slow files, a log that nobody reads, crowds, hang-ups, and pauses of everybody",
+        "slow files, a log that is not read, crowds, hang-ups, and pauses of all processes",
         stalls::run,
     ),
     suite(
@@ -80,7 +80,7 @@ pub const SUITES: &[Suite] = &[
     ),
     suite(
         "throng",
-        "a thousand hosts that come to one daemon at once, beside hosts at work, and what each costs",
+        "a thousand hosts that come to one daemon at once, beside hosts at work, and the cost of each",
         throng::run,
     ),
     suite(

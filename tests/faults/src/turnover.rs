@@ -20,7 +20,7 @@ const IN_FLIGHT: u32 = 32;
 
 const A_FEW: u64 = 500;
 
-/// Losses in which one-time allocations happen.
+/// Length of the warm-up, with all one-time allocations, in losses.
 const WARM_UP: u64 = 16;
 
 /// Number of hosts that die over each transport, in the short and the full form.
@@ -196,7 +196,6 @@ impl Grown {
 mod tests {
     use super::*;
 
-    /// Number of hosts after which a leak of `keeps` KiB each is detected.
     fn found_out(keeps: u64) -> Option<u32> {
         let mut grown = Grown::new("worker", "hosts", EACH, rustix::process::getpid());
         (1..=HOSTS[1]).find(|host| grown.sees(1000 + keeps * u64::from(*host)).is_err())

@@ -89,7 +89,6 @@ pub(crate) fn orphaned(pid: Pid, living: &[Pid]) -> Result<Vec<u64>> {
     Ok(own.into_iter().collect())
 }
 
-/// Lists the open files; skips files that are closed meanwhile.
 fn open(pid: Pid) -> Result<impl Iterator<Item = FDTarget>> {
     Ok(process(pid)?.fd()?.filter_map(|fd| Some(fd.ok()?.target)))
 }

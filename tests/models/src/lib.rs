@@ -1,3 +1,2 @@
-//! Hand-offs between threads that are not simply a mutex or a channel, tried in every order in
-//! which their steps can happen. The models are this crate's tests; CONTRIBUTING.md lists all
-//! hand-offs.
+//! Hand-offs between threads beyond a plain mutex or channel, tested in every order of their steps.
+//! The models are this crate's tests; CONTRIBUTING.md lists all hand-offs.

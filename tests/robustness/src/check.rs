@@ -1,16 +1,15 @@
-//! What any bytes are, by a protocol's description, and whether the generated code agrees.
+//! Checks the generated code against a protocol's description, for arbitrary bytes.
 //!
-//! The description says which words there are and what they mean, so this is a second, slow decoder
-//! that knows nothing of the first: it says of most messages whether they are well formed, and of
-//! all what writing them again must give.
+//! The description defines the words and their meaning, so this is a second, slow and independent
+//! decoder. It decides for most messages whether they are well formed, and for all messages what a
+//! rewrite must give.
 
 use urom_abi::describe::{Count, Field, FieldKind, Messages, Presence, Type, Variant};
 
 use crate::exact;
 use crate::subject::Subject;
 
-/// Arbitrary bytes as a command: the enum and the structures agree with each other and with the
-/// description, and the refusal is the one that belongs to them.
+/// Arbitrary bytes as a command: enum, structures and description agree, and the refusal is right.
 pub fn command(subject: &Subject, bytes: &[u8]) {
     let bytes = &*exact(bytes);
     let messages = &subject.description.commands;
@@ -77,8 +76,8 @@ pub fn notification(subject: &Subject, bytes: &[u8]) {
     }
 }
 
-/// The answer to a command that cannot be served, by the description: zeros, but for the tag and
-/// those echoed fields that the command has.
+/// The refusal of a command, by the description: zeros, except the tag and the command's echoed
+/// fields.
 pub fn refusal(subject: &Subject, command: &[u8]) -> Vec<u8> {
     let (commands, notifications) =
         (&subject.description.commands, &subject.description.notifications);
@@ -98,7 +97,7 @@ pub fn refusal(subject: &Subject, command: &[u8]) -> Vec<u8> {
     want
 }
 
-/// `answer` is of the kind that answers `command`, which is well formed, and repeats what it must.
+/// Checks that `answer` has the kind and the echoed fields for `command`, which is well formed.
 pub fn answers(subject: &Subject, command: &[u8], answer: &[u8]) {
     (subject.notification)(answer).expect("a plugin's own notifications can be read");
     let (_, asked) =
@@ -111,7 +110,6 @@ pub fn answers(subject: &Subject, command: &[u8], answer: &[u8]) {
     }
 }
 
-/// The fields that `reply` echoes, each with the command's of the same name.
 fn echoes(
     subject: &Subject,
     asked: &'static Variant,
@@ -131,20 +129,19 @@ fn echoed(
     messages.header.iter().chain(variant.fields).filter(|field| field.kind == FieldKind::Echo)
 }
 
-/// The variant whose own tag these bytes begin with, and its place.
+/// Finds the variant whose own tag these bytes begin with, and its index.
 fn by_tag(messages: &Messages, bytes: &[u8]) -> Option<(usize, &'static Variant)> {
     let tag = number(bytes, 0, messages.tag.size())?;
     messages.variants.iter().enumerate().find(|(_, variant)| variant.tag == tag)
 }
 
-/// The unsigned number of `size` bytes at `offset`.
 fn number(bytes: &[u8], offset: usize, size: usize) -> Option<u64> {
     let mut word = [0; 8];
     word.get_mut(..size)?.copy_from_slice(bytes.get(offset..offset + size)?);
     Some(u64::from_le_bytes(word))
 }
 
-/// Whether the bytes are well formed; `None` when the description cannot tell.
+/// Whether the bytes are well formed; `None` if the description does not decide that.
 fn verdict(messages: &Messages, bytes: &[u8], shape: Option<&Shape>) -> Option<bool> {
     match shape {
         None | Some(Shape { has_values: false, .. }) => Some(false),
@@ -155,28 +152,26 @@ fn verdict(messages: &Messages, bytes: &[u8], shape: Option<&Shape>) -> Option<b
     }
 }
 
-/// What a byte becomes when a message that was read is written again.
+/// Expected value of a byte after a rewrite.
 #[derive(Clone, Copy, PartialEq)]
 enum Byte {
-    /// Nobody's: zero.
+    /// Padding: zero.
     Zero,
-    /// Part of a value.
     Same,
     /// The first byte of an address word: 1 or 0.
     Mark(Option<bool>),
 }
 
-/// A message by its description.
 struct Shape {
     fixed: Vec<Byte>,
     /// Whether every field has a value of its type.
     has_values: bool,
-    /// How many bytes the payloads take; `None` when a Rust expression says that.
+    /// Number of payload bytes; `None` if a Rust expression determines it.
     behind: Option<u128>,
 }
 
 impl Shape {
-    /// The shape of `bytes`, when there is a whole fixed part.
+    /// Returns the shape of `bytes` if they have a whole fixed part.
     fn of(messages: &Messages, variant: &Variant, bytes: &[u8], is_command: bool) -> Option<Shape> {
         let mut shape =
             Shape { fixed: vec![Byte::Zero; messages.len], has_values: true, behind: Some(0) };
@@ -196,7 +191,7 @@ impl Shape {
             let selector =
                 own(FieldKind::Selector { of: payload.name }).map(|field| word(field.name).2);
             let address = payload.address.map(word);
-            // Whether the payload lies behind the fixed part, and whether its address says so.
+            // Whether the payload follows the fixed part, and whether its address determines that.
             let by_address = payload.presence == Presence::Registered && !is_command;
             let inline =
                 selector.unwrap_or(0) == 0 && !(by_address && address.is_some_and(|at| at.2 == 0));
@@ -222,7 +217,6 @@ impl Shape {
         self.fixed[offset..offset + size].fill(what);
     }
 
-    /// `again` is what reading and writing makes of `bytes`.
     fn compare(&self, bytes: &[u8], again: &[u8]) {
         assert_eq!(again.len(), bytes.len(), "{bytes:02x?}");
         for (at, (byte, (was, is))) in self.fixed.iter().zip(bytes.iter().zip(again)).enumerate() {
@@ -242,7 +236,6 @@ impl Shape {
     }
 }
 
-/// Whether bytes begin with a value of a type.
 fn is_value(ty: &Type, bytes: &[u8]) -> bool {
     match ty {
         Type::Int { .. } | Type::Float { .. } | Type::Opaque { .. } | Type::Utf8 => true,
@@ -262,7 +255,7 @@ fn is_value(ty: &Type, bytes: &[u8]) -> bool {
     }
 }
 
-/// Place and size of a field, or of a member of one: `params.len`.
+/// Offset and size of a field, or of a member of a field: `params.len`.
 fn member(variant: &Variant, path: &str) -> Option<(usize, usize)> {
     let mut names = path.split('.');
     let field = names.next()?;

@@ -8,16 +8,15 @@ use urom_abi::describe::section::{self, Build, FORMAT, MAGIC, Panic};
 use crate::exact;
 use crate::subject::Subject;
 
-/// How a plugin of this workspace might be built.
 const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
 
-/// How many bytes of descriptions one process reads: what is read stays, twenty times as large, and
-/// a fuzzer finds a great deal that can be. From then on it is only checked.
+/// Limit of description bytes that one process reads: read descriptions are never freed and are
+/// twenty times as large, and a fuzzer finds many. Further descriptions are only checked.
 const ROOM: usize = 1 << 22;
 
-/// Bytes behind the header of a description's section, which is made for them: a fuzzer need not
-/// find out their length. What can be read can be written again, byte by byte, and has a C header;
-/// what cannot is refused with a reason.
+/// Reads the body of a description's section, with a generated header: a fuzzer need not find the
+/// length. A readable description can be rewritten byte by byte and has a C header; the others are
+/// refused with a reason.
 pub fn read(body: &[u8]) {
     static TAKEN: AtomicUsize = AtomicUsize::new(0);
     let len = u32::try_from(body.len()).expect("a fuzzer's input is short").to_le_bytes();
@@ -33,7 +32,6 @@ pub fn read(body: &[u8]) {
     }
 }
 
-/// The description of a subject, behind the header.
 pub fn of(subject: &Subject) -> Vec<u8> {
     section::bytes(subject.description, &BUILD, true).split_off(MAGIC.len() + 8)
 }

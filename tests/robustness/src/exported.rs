@@ -1,4 +1,4 @@
-//! Exported memory maps, as a plugin reads them, and sync events, as a host does.
+//! Exported memory maps, read as by a plugin, and sync events, imported as by a host.
 
 use std::sync::LazyLock;
 
@@ -6,8 +6,8 @@ use urom_memory::SyncEvent;
 use urom_pdk::DocaError;
 use urom_pdk::memory::Exported;
 
-/// Reads an exported map, with the right sum behind it or whatever is there. What is read has a
-/// range that can be, may be read by others, and is the same when it is written and read again.
+/// Reads an exported map, whose checksum is first corrected if `with_sum`. A readable map has a
+/// valid range, allows reads by others, and survives a rewrite.
 pub fn read(with_sum: bool, bytes: &[u8]) {
     let mut bytes = crate::exact(bytes);
     if with_sum {
@@ -26,12 +26,10 @@ pub fn read(with_sum: bool, bytes: &[u8]) {
     }
 }
 
-/// Reads an exported event of this process with changes; cut to their length, or whole; with the
-/// right sum behind it, or whatever is there. What is read is that event, unless the counter was
-/// said to be elsewhere.
+/// Imports an event of this process with changed bytes, truncated if `is_cut`, with a right
+/// checksum if `with_sum`. The import is the same event, unless the counter's offset was changed.
 pub fn read_event(is_cut: bool, with_sum: bool, changes: &[u8]) {
     const OFFSET: std::ops::Range<usize> = 40..48;
-    /// The event and its bytes.
     static EVENT: LazyLock<(SyncEvent, Vec<u8>)> = LazyLock::new(|| {
         let event = SyncEvent::new().expect("an event");
         event.set(4711).expect("it may be set");

@@ -1,10 +1,10 @@
-//! What initiators send to the RDMO plugin: headers and scatters.
+//! Messages of initiators to the RDMO plugin: headers and scatters.
 
 use rdmo_protocol::data::{Malformed, Part, Request};
 
 use crate::exact;
 
-/// The header's length, the header, and a scatter's data.
+/// Input: the header's length, the header, and a scatter's data.
 pub fn message(input: &[u8]) {
     let Some((&len, rest)) = input.split_first() else { return };
     let (header, data) = rest.split_at(rest.len().min(len.into()));
@@ -14,7 +14,6 @@ pub fn message(input: &[u8]) {
             let mut room = Request::ROOM;
             let written = request.header(&mut room);
             let mut read = header[..written.len()].to_vec();
-            // Flags that are not known are not kept.
             read[12] &= 1;
             read[13..16].fill(0);
             assert_eq!(written, read);
@@ -33,7 +32,7 @@ pub fn message(input: &[u8]) {
             parts.iter().for_each(|part| part.write(&mut written).expect("it was read"));
             assert_eq!(Part::read_all(count, &written), Ok(parts));
         }
-        // Those before it are there.
+        // The parts before it are readable.
         Err(Malformed::Part { part, count: of }) => {
             assert!(of == count && part < count);
             if count <= (data.len() / 24) as u64 {

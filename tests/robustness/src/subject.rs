@@ -1,4 +1,4 @@
-//! The five protocols as values: what [`check`](crate::check) asks of generated code.
+//! The five protocols as values, for [`check`](crate::check).
 
 use std::fmt::Debug;
 
@@ -9,39 +9,34 @@ use urom_abi::wire::{DecodeError, EncodeError};
 
 use crate::incoming::{self, Arrived};
 
-/// What reading gives: the bytes that writing it again makes.
 pub type Again = Result<Vec<u8>, DecodeError>;
 
 pub struct Subject {
     pub description: &'static describe::Protocol,
     pub command: fn(&[u8]) -> Again,
-    /// Reads a command of one kind, in the description's order.
+    /// Readers of one kind of command, in the description's order.
     pub commands: &'static [fn(&[u8]) -> Again],
     pub notification: fn(&[u8]) -> Again,
-    /// Reads one kind of notification, as the answer to a command whose echoed field is this.
+    /// Readers of one kind of notification, as the answer to a command with this echoed field.
     pub replies: &'static [fn(&[u8], u64) -> Again],
     pub refusal: fn(&[u8]) -> Vec<u8>,
 }
 
-/// All protocols of this workspace.
 pub static SUBJECTS: [&Subject; 5] = [&GRAPH, &SANDBOX, &RDMO, &UCC, &RDMA];
 
-/// A command as a structure of its own, and how it is read.
 pub trait Sent: Request {
     const SUBJECT: &'static Subject;
-    /// `bytes` are read as this very value, by itself and as one of its protocol's commands.
+    /// Checks that `bytes` are read as this value, by its structure and by the protocol's enum.
     fn is_read_from(&self, bytes: &[u8]);
 }
 
-/// A notification as a structure of its own. Every echoed field is one number.
+/// A notification structure. Every echoed field is one number.
 pub trait Answered: Reply + Clone + Debug + PartialEq {
     const SUBJECT: &'static Subject;
     fn echo(value: u64) -> Self::Echo;
 }
 
-/// What a message writes into the room it takes, after it was seen to leave less room alone.
-///
-/// `encode` and `len` are the message's own.
+/// Writes a message with its own `encode` and `len`; checks that too small buffers stay unchanged.
 pub fn written(
     len: Option<usize>,
     encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>,
@@ -62,7 +57,6 @@ pub fn written(
     out
 }
 
-/// The same notification, by copy and in its place, and as a descriptor.
 fn answered<R: Answered>(bytes: &[u8], echo: u64) -> Again {
     let echo = R::echo(echo);
     let copied = R::decode(bytes, &echo);
@@ -80,7 +74,7 @@ fn refused<P: Protocol>(bytes: &[u8]) -> Vec<u8> {
     P::refusal(bytes).as_ref().map(NotificationDesc::payload).expect("the C heap has room").to_vec()
 }
 
-/// Every message of every protocol, for a macro.
+/// Passes every message of every protocol to a macro.
 #[macro_export]
 macro_rules! every_message {
     ($with:ident) => {

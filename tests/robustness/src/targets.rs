@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets, by name.
+//! The bodies of the fuzz targets.
 
 use counting_allocator::within;
 
@@ -9,8 +9,8 @@ use crate::initiator;
 use crate::plugin;
 use crate::subject::{SUBJECTS, Subject};
 
-/// The most memory that an input may take, and each of its bytes besides. What is on the C heap, as
-/// descriptors are, does not count; whole plugins have most of theirs there.
+/// Memory limit for an input, and for each of its bytes. The C heap, with the descriptors, does not
+/// count; whole plugins allocate mostly there.
 const MEMORY: usize = 64 << 10;
 const GROWTH: usize = 64;
 
@@ -26,20 +26,18 @@ pub const ALL: [(&str, Body); 7] = [
     ("worker_cmd", worker_cmd),
 ];
 
-/// The first byte chooses a protocol, the others are a command.
 pub fn command_decode(input: &[u8]) {
     if let Some((subject, bytes)) = subject(input) {
         within(MEMORY + GROWTH * bytes.len(), || check::command(subject, bytes));
     }
 }
 
-/// What stands behind the header of a description's section: see [`description::read`].
 pub fn description_read(input: &[u8]) {
     within(MEMORY + GROWTH * input.len(), || description::read(input));
 }
 
-/// The first byte says whether the sum is right, and whether the bytes are cut; the others change
-/// an exported sync event.
+/// The first byte selects a right checksum and a truncation; the others change an exported sync
+/// event.
 pub fn exported_event(input: &[u8]) {
     if let Some((choice, changes)) = input.split_first() {
         let (with_sum, is_cut) = (choice % 2 > 0, choice & 2 > 0);
@@ -47,26 +45,24 @@ pub fn exported_event(input: &[u8]) {
     }
 }
 
-/// The first byte says whether the sum behind the others is right; they are an exported memory map.
+/// The first byte selects a right checksum; the others are an exported memory map.
 pub fn exported_map(input: &[u8]) {
     if let Some((choice, bytes)) = input.split_first() {
         within(MEMORY + GROWTH * bytes.len(), || exported::read(choice % 2 > 0, bytes));
     }
 }
 
-/// The first byte chooses a protocol, the others are a notification.
 pub fn notification_decode(input: &[u8]) {
     if let Some((subject, bytes)) = subject(input) {
         within(MEMORY + GROWTH * bytes.len(), || check::notification(subject, bytes));
     }
 }
 
-/// An active message of an initiator to the RDMO plugin: see [`initiator::message`].
 pub fn rdmo_message(input: &[u8]) {
     within(MEMORY + GROWTH * input.len(), || initiator::message(input));
 }
 
-/// The first byte chooses a plugin, the others are what a worker does with it: see [`plugin::run`].
+/// The first byte chooses a plugin; the others are its program: see [`plugin::run`].
 pub fn worker_cmd(input: &[u8]) {
     plugin::run(input);
 }

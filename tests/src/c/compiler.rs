@@ -26,6 +26,6 @@ pub fn asan_library() -> Result<PathBuf> {
     let name = run(Command::new("cc").arg("-print-file-name=libasan.so"))?;
     // The compiler prints the name of a missing file unchanged.
     let file = Path::new(name.trim());
-    ensure!(file.is_absolute(), "cc has no libasan.so; Debian's gcc brings it along");
+    ensure!(file.is_absolute(), "cc lacks libasan.so; Debian's gcc brings it along");
     Ok(file.canonicalize()?)
 }

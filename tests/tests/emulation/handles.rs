@@ -18,7 +18,7 @@ fn passes(test: &str) -> Result<String> {
 #[test]
 fn what_others_export_is_at_the_same_address_until_it_is_unmapped() -> Result<()> {
     let log = passes("import")?;
-    assert_eq!(count(&log, EMULATED), 5, "each process says so once: {log}");
+    assert_eq!(count(&log, EMULATED), 5, "each process logs it once: {log}");
     assert_eq!(log.lines().count(), 5, "{log}");
     Ok(())
 }

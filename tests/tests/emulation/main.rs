@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use urom_tests::PluginDirectory;
 use urom_tests::c::{Host, Output, Service, Source, prefix};
 
-const EMULATED: &str = "there is no RDMA device: UCX's exported memory handles are emulated";
+const EMULATED: &str = "without an RDMA device, UCX's exported memory handles are emulated";
 
 fn preloaded(source: &Source, arguments: &[&str]) -> Result<Host> {
     let host = Host::new(source.program()?).env("LD_PRELOAD", prefix()?.emulation());

@@ -60,7 +60,7 @@ fn limits_make_the_arena_smaller_and_end_nothing() -> Result<()> {
         assert_eq!(output.status.code(), Some(42), "{limit}: {}", output.stderr);
     }
     let output = run(&preloaded(&source(), &["limit", "no-files"])?)?;
-    assert_eq!(output.status.code(), Some(0), "there is no arena: {}", output.stderr);
+    assert_eq!(output.status.code(), Some(0), "the arena is missing: {}", output.stderr);
     Ok(())
 }
 

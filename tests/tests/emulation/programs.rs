@@ -52,7 +52,7 @@ fn rdmo_appends_and_scatters_with_a_daemon() -> Result<()> {
     })?;
     rdmo(&service)?;
     let log = fs::read_to_string(log)?;
-    assert_eq!(count(&log, EMULATED), 1, "its worker says so: {log}");
+    assert_eq!(count(&log, EMULATED), 1, "its worker logs it: {log}");
     assert_eq!(count(&log, "no memory is imported"), 0, "{log}");
     Ok(())
 }

@@ -45,7 +45,7 @@ fn no_function_is_left_out() -> Result<()> {
         .run(&service)?
         .success()?;
     let (_, names) =
-        output.stdout.split_once("names:\n").context("the program names no functions")?;
+        output.stdout.split_once("names:\n").context("the program does not name functions")?;
     let called: BTreeSet<String> = names.lines().map(str::to_owned).collect();
     let exported = exported()?;
     ensure!(exported.len() > 100, "nm lists {} symbols only", exported.len());
@@ -99,9 +99,7 @@ fn threads_of_the_library_leave_signals_to_the_program() -> Result<()> {
 #[test]
 fn a_host_may_leave_without_cleaning_up() -> Result<()> {
     for how in ["", "exit", "stopping", "starting"] {
-        everywhere("walk_away.c", |host, service| {
-            host.arg(how).leaving_memory().run(service)
-        })?;
+        everywhere("walk_away.c", |host, service| host.arg(how).leaving_memory().run(service))?;
     }
     Ok(())
 }

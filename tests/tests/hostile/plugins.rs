@@ -64,7 +64,7 @@ trouble! {
     a_plugin_without_address_ends_the_start_with_its_code:
         everywhere, ["ADDR_FAILS"], ["no-start", "gave no address"];
     an_address_that_cannot_be_ends_the_start:
-        everywhere, ["ADDR_HUGE"], ["no-start", "says its address has"];
+        everywhere, ["ADDR_HUGE"], ["no-start", "returned an address of"];
     an_address_that_grows_between_two_calls_is_cut: everywhere, ["ADDR_GROWS"], ["never"];
     commands_without_an_answer_end_when_the_worker_is_stopped: everywhere, [], ["never"];
     second_and_forged_answers_reach_nobody: everywhere, [], ["forged"];

@@ -71,7 +71,7 @@ impl Image {
                 }
                 ("EXPOSE", ["18700"]) => {}
                 ("ENTRYPOINT", _) => image.entrypoint = serde_json::from_str(rest)?,
-                _ => bail!("the test does not know what this does: {line}"),
+                _ => bail!("unknown instruction: {line}"),
             }
         }
         // Adds uromd's C library, which a base image has. The prefix contains UCX.

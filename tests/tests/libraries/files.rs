@@ -138,7 +138,7 @@ fn a_file_that_is_only_linked_with_the_library_is_refused_with_the_library_s_nam
 #[test]
 fn a_file_that_is_not_there_is_not_found() -> Result<()> {
     for path in ["/nonexistent/libdoca_urom.so", "libdoca_urom.so.2", "/dev/null/x"] {
-        let error = load(path).expect_err("there is none");
+        let error = load(path).expect_err("it is missing");
         assert!(matches!(error.code(), DocaError::NOT_FOUND | DocaError::IO_FAILED), "{error}");
         assert!(
             error.to_string().contains(path) && error.to_string().contains("DOCA 2.7"),
@@ -240,7 +240,7 @@ fn what_only_this_project_s_library_can_is_refused_by_others_with_the_way_out() 
         Service::builder().library(plain).address("127.0.0.1:1"),
         Service::builder().library(plain).load_plugins_from(Path::new("/nonexistent")),
     ] {
-        let error = builder.connect().map(drop).expect_err("it has no function for that");
+        let error = builder.connect().map(drop).expect_err("it lacks a function for that");
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
         assert!(error.to_string().contains("DOCA_UROM_SERVICE_FILE"), "{error}");
     }

@@ -16,7 +16,7 @@ fn a_release_before_2_7_is_refused_with_what_was_found() -> Result<()> {
         (Some("\"1.5\""), "it is of DOCA 1.5"),
         (Some("\"\""), "says \"\""),
         (Some("\"sunny\\n\""), "says \"sunny\\n\""),
-        (Some("\"\\377\\376\""), "which is no release"),
+        (Some("\"\\377\\376\""), "which is not a release"),
         (Some("(char *)0"), "gives NULL"),
         (None, "no function doca_version_runtime"),
     ] {

@@ -149,7 +149,7 @@ fn a_directory_without_plugins_is_served_with_a_warning() -> Result<()> {
     command.arg(directory.path()).stderr(Stdio::piped());
     let mut running = Running::start(&mut command)?;
     let said = lines_of(running.child.stderr.take().context("it has an error output")?);
-    while !said.recv_timeout(DEADLINE).context("no warning")?.contains("it has no plugins") {}
+    while !said.recv_timeout(DEADLINE).context("no warning")?.contains("it lacks plugins") {}
     assert_eq!(running.end(Signal::INT)?.0, Some(0));
     Ok(())
 }

@@ -231,14 +231,12 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     let text = error.to_string();
     assert!(
-        text.contains(
-            "no task is free: 4 tasks allocated, 3 of them for commands that were given up"
-        ),
+        text.contains("no task is free: 4 tasks allocated, 3 of them for cancelled commands"),
         "{text}"
     );
     last.cancel();
     let error = worker.task(&client, &[]).submit().unwrap_err();
-    assert!(error.to_string().contains("4 of them for commands that were given up"), "{error}");
+    assert!(error.to_string().contains("4 of them for cancelled commands"), "{error}");
     // Another host makes the handlers answer, which frees the tasks.
     let stranger = provider.connect()?;
     let theirs = faulty(&stranger)?;

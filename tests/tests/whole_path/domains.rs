@@ -22,7 +22,7 @@ pub(crate) fn a_wait_for_other_participants_does_not_spin(provider: &Provider) -
     let mut group = InProcess::group(2);
     let start = service.domain().worker(0, &worker).gather(group.remove(0)).start();
     let (wait, before) = (Duration::from_millis(500), clock_gettime(ClockId::ThreadCPUTime));
-    let error = block_on_for(wait, start).err().context("nobody else is there")?;
+    let error = block_on_for(wait, start).err().context("no other host is there")?;
     let used = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime) - before)?;
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(used < wait / 2, "{used:?} of computing in {wait:?} of waiting");
@@ -50,7 +50,7 @@ pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
     let alone = InProcess::group(1).remove(0);
     let next = service.domain().worker(4, &worker).gather(alone).start();
     for start in [starting, next] {
-        let error = block_on_for(LIMIT, start)?.err().context("the worker is gone")?;
+        let error = block_on_for(LIMIT, start)?.err().context("the worker has ended")?;
         assert!(error.to_string().contains("worker"), "{error}");
     }
     // All participants of a failed start get the reason.

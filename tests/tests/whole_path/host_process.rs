@@ -48,7 +48,7 @@ impl HostProcess {
             let output = self.output.get_ref();
             let limit = Timespec::try_from(LIMIT)?;
             let has_said = poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit))? > 0;
-            ensure!(has_said, "the host said nothing for {LIMIT:?}");
+            ensure!(has_said, "the host reported nothing for {LIMIT:?}");
         }
         self.output.read_line(&mut line)?;
         Ok(line.trim_end().to_owned())

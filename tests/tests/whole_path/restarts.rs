@@ -108,7 +108,7 @@ pub(crate) fn a_worker_that_another_host_has_started_again_is_joined(
         assert_eq!(
             variable(&first, &a, mark)?.as_deref(),
             Some("other"),
-            "the environment is that of who came first"
+            "the environment is the first host's"
         );
         assert_eq!(second.task_echo(&b, round).submit()?.wait()?.data, round);
         // The same in the next round, independently of the environment of `a`.

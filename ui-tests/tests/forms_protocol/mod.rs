@@ -28,7 +28,7 @@ pub(crate) mod color {
         match wire {
             0x0b => Ok(Color::Black),
             0x0e => Ok(Color::White),
-            _ => Err("is no color"),
+            _ => Err("is not a color"),
         }
     }
 }

@@ -66,17 +66,22 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = self.found;
         match self.place().1 {
-            Type::Bool => write!(f, "{found} is no `bool`: expected 0 or 1"),
+            Type::Bool => write!(f, "{found} is not a value of `bool`: expected 0 or 1"),
             Type::Char => write!(
                 f,
-                "{found:#x} is no `char`: expected at most 0x10ffff, and none of 0xd800 to 0xdfff"
+                "{found:#x} is not a value of `char`: expected at most 0x10ffff, outside of 0xd800 to 0xdfff"
             ),
             Type::Enum(of) => {
                 let values = listed(of.values.iter().map(|value| (value.name, value.value)));
-                write!(f, "{} is no `{}`: expected {values}", signed(found, of), of.name)
+                write!(
+                    f,
+                    "{} is not a value of `{}`: expected {values}",
+                    signed(found, of),
+                    of.name
+                )
             }
-            Type::Opaque { name, .. } => write!(f, "{found:#x} is no `{name}`"),
-            of => write!(f, "these bytes are no `{of}`"),
+            Type::Opaque { name, .. } => write!(f, "{found:#x} is not a value of `{name}`"),
+            of => write!(f, "these bytes are not a value of `{of}`"),
         }
     }
 }
@@ -166,9 +171,12 @@ mod tests {
     fn the_first_wrong_place_is_named_with_what_is_allowed() {
         assert_eq!(wrong(&STEP, &[3, 0, 0xff, 0xff, 1, 9, 9, 9]), None);
         let text = wrong(&STEP, &[3, 0, 0xfe, 0xff, 1, 0, 0, 0]);
-        assert_eq!(text.as_deref(), Some(".ops[1]: -2 is no `Op`: expected -1 (Undo), 3 (Do)"));
+        assert_eq!(
+            text.as_deref(),
+            Some(".ops[1]: -2 is not a value of `Op`: expected -1 (Undo), 3 (Do)")
+        );
         let text = wrong(&STEP, &[3, 0, 3, 0, 2, 0, 0, 0]);
-        assert_eq!(text.as_deref(), Some(".last: 2 is no `bool`: expected 0 or 1"));
+        assert_eq!(text.as_deref(), Some(".last: 2 is not a value of `bool`: expected 0 or 1"));
     }
 
     #[test]
@@ -176,7 +184,11 @@ mod tests {
         for (code, fits) in [(0xd7ff, true), (0x10_ffff, true), (0xd800, false), (0x11_0000, false)]
         {
             let text = wrong(&char::TYPE, &u32::to_le_bytes(code)).unwrap_or_default();
-            assert_eq!((text.contains("is no `char`"), text.is_empty()), (!fits, fits), "{text}");
+            assert_eq!(
+                (text.contains("is not a value of `char`"), text.is_empty()),
+                (!fits, fits),
+                "{text}"
+            );
         }
     }
 
@@ -196,19 +208,25 @@ mod tests {
         let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
         const ONE: Type =
             Type::Struct(&structure(&[member("a", 0, Type::Bool), member("u", 1, UND)]));
-        assert_eq!(found(&ONE, &[1, 9, 1, 1]), text(".u", "0x9 is no `Und`"));
-        assert_eq!(found(&ONE, &[7, 9, 1, 1]), text(".a", "7 is no `bool`: expected 0 or 1"));
+        assert_eq!(found(&ONE, &[1, 9, 1, 1]), text(".u", "0x9 is not a value of `Und`"));
+        assert_eq!(
+            found(&ONE, &[7, 9, 1, 1]),
+            text(".a", "7 is not a value of `bool`: expected 0 or 1")
+        );
         const TWO: Type = Type::Struct(&structure(&[
             member("a", 0, Type::Bool),
             member("u", 1, UND),
             member("v", 2, UND),
         ]));
-        assert_eq!(found(&TWO, &[1, 9, 1, 1]), text("", "these bytes are no `M`"));
+        assert_eq!(found(&TWO, &[1, 9, 1, 1]), text("", "these bytes are not a value of `M`"));
         const MANY: Type = Type::Array { of: &UND, len: 1 << 20 };
-        assert_eq!(found(&MANY, &[1, 9]), text("", "these bytes are no `[Und; 1048576]`"));
+        assert_eq!(
+            found(&MANY, &[1, 9]),
+            text("", "these bytes are not a value of `[Und; 1048576]`")
+        );
         const IN_ARRAY: Type = Type::Array { of: &ONE, len: 1 };
-        assert_eq!(found(&IN_ARRAY, &[1, 9, 1, 1]), text("[0].u", "0x9 is no `Und`"));
+        assert_eq!(found(&IN_ARRAY, &[1, 9, 1, 1]), text("[0].u", "0x9 is not a value of `Und`"));
         const NONE: Type = Type::Struct(&structure(&[member("a", 0, Type::Bool)]));
-        assert_eq!(found(&NONE, &[1, 9, 1, 1]), text("", "these bytes are no `M`"));
+        assert_eq!(found(&NONE, &[1, 9, 1, 1]), text("", "these bytes are not a value of `M`"));
     }
 }

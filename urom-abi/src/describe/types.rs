@@ -155,7 +155,7 @@ pub struct StructField {
 
 /// A type with a description: numbers, `bool`, `char`, arrays, and types that derive it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no description",
+    message = "`{Self}` lacks a description",
     note = "derive `urom_abi::Described` for it; a message's field does without, its bytes are opaque then"
 )]
 pub trait Described {

@@ -37,7 +37,7 @@ pub enum DecodeProblem {
         expected: usize,
     },
     /// The tag is unknown.
-    #[error("{found} is none of {}", listed(known.iter().copied()))]
+    #[error("{found} is not among {}", listed(known.iter().copied()))]
     UnknownTag {
         /// The tag.
         found: u64,
@@ -150,7 +150,7 @@ mod tests {
                 known: &[("MemMap", 0), ("TagSend", 1)],
             },
         };
-        assert_eq!(unknown.to_string(), "Command: tag: 9 is none of 0 (MemMap), 1 (TagSend)");
+        assert_eq!(unknown.to_string(), "Command: tag: 9 is not among 0 (MemMap), 1 (TagSend)");
         let short = DecodeError {
             message: "Loopback",
             field: "length",

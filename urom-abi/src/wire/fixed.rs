@@ -236,7 +236,7 @@ mod tests {
         const TYPE: Type = <[bool; 2]>::TYPE;
         assert_eq!(FLAGS.checked(&[9, 0, 1, 9], "M", "flags", &TYPE), Ok([false, true]));
         let error = FLAGS.checked(&[9, 0, 7, 9], "M", "flags", &TYPE).unwrap_err();
-        assert_eq!(error.to_string(), "M: flags[1]: 7 is no `bool`: expected 0 or 1");
+        assert_eq!(error.to_string(), "M: flags[1]: 7 is not a value of `bool`: expected 0 or 1");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub trait Notifications {
 ///
 /// Generated code always names the answer through it, so that rustc reports a wrong type only once.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no notification of this protocol, so it cannot answer a command",
+    message = "`{Self}` is not a notification of this protocol, so it cannot answer a command",
     label = "no variant of `{Of}`"
 )]
 pub trait ReplyOf<Of> {

@@ -35,11 +35,7 @@ where
 /// Not an `async` block, which would move the awaited future for each command.
 enum Answering<C: Request, F, P> {
     Unread(Option<DecodeError>),
-    Begun {
-        answer: F,
-        echo: <C::Reply as Reply>::Echo,
-        place: P,
-    },
+    Begun { answer: F, echo: <C::Reply as Reply>::Echo, place: P },
 }
 
 impl<'a, C, F, P, E> Future for Answering<C, F, P>

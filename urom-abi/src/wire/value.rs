@@ -24,7 +24,7 @@ pub const fn assert_element<T: Plain>(name: &str) {
     if size_of::<T>() == 0 {
         let text = Sentence::new().text("`").text(name);
         let text = text.text(
-            "` has no bytes, so nothing could count such elements: use a type with at least one",
+            "` lacks bytes, so nothing could count such elements: use a type with at least one",
         );
         panic!("{}", text.as_str());
     }

@@ -91,7 +91,7 @@ pub fn agrees_when<P: Optional>(
     there: bool,
 ) -> Result<(), EncodeError> {
     let what = match (payload.shown().there, there) {
-        (true, false) => "is there although the fields before it say that it is not: pass `None`",
+        (true, false) => "is present although the fields before it exclude it: pass `None`",
         (false, true) => "is not there although the fields before it call for it: pass `Some`",
         _ => return Ok(()),
     };

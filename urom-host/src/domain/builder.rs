@@ -86,7 +86,7 @@ impl DomainBuilder {
         let gather = self.gather.ok_or_else(|| {
             let hint = "give it one with DomainBuilder::gather; gather::InProcess::alone() will \
                 do for one process";
-            invalid("it has no all-gather", hint)
+            invalid("it lacks an all-gather", hint)
         })?;
         let exchange = Exchange::new(gather);
         let Exchange { index, participants, .. } = exchange;
@@ -96,7 +96,7 @@ impl DomainBuilder {
         }
         check_workers(&self.workers, self.library)?;
         let (_, first) = self.workers.first().ok_or_else(|| {
-            invalid("it has no worker", "name at least one with DomainBuilder::worker")
+            invalid("it lacks a worker", "name at least one with DomainBuilder::worker")
         })?;
         let engine = first.engine.clone();
         let workers = self.workers.into_iter().map(|(id, worker)| (id, Member::new(worker)));

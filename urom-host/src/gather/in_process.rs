@@ -85,7 +85,7 @@ impl AllGather for InProcess {
                 }
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => {
-                    let text = format!("participant {index} is gone");
+                    let text = format!("participant {index} has left");
                     return Err(Error::new(DocaError::CONNECTION_RESET, text).into());
                 }
             }

@@ -228,7 +228,7 @@ impl Drop for Mpi {
     fn drop(&mut self) {
         if let Some(exchange) = self.exchange.take().filter(|exchange| exchange.request.is_some()) {
             // MPI may still write to it, and cannot be stopped.
-            tracing::warn!("an exchange over MPI was given up; its memory stays behind");
+            tracing::warn!("an exchange over MPI was cancelled; its memory stays behind");
             std::mem::forget(exchange);
         }
         if usable().is_ok() {

@@ -88,7 +88,7 @@ impl Surroundings {
             (true, _) => {
                 "the address or embedded service that was asked for is beyond DOCA's own".to_owned()
             }
-            (false, true) => format!("there is no {}", places.join(", no ")),
+            (false, true) => format!("{} does not exist", places.join(", no ")),
             (false, false) => {
                 format!("{SERVICE_FILE} is not set, so DOCA's install place was not looked into")
             }
@@ -153,7 +153,7 @@ mod tests {
             ..host(installed)
         };
         for (surroundings, extensions, part) in [
-            (without(true, &[MISSING]), false, "there is no /nonexistent/libdoca_urom.so"),
+            (without(true, &[MISSING]), false, "/nonexistent/libdoca_urom.so does not exist"),
             (without(false, &[HERE]), false, "DOCA_UROM_SERVICE_FILE is not set"),
             (without(true, &[HERE]), true, "beyond DOCA's own"),
             (without(true, &[HERE]), true, "a libdoca_urom.so of this kit,"),

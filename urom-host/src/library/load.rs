@@ -173,7 +173,9 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
             .hint("a UROM host needs libdoca_urom.so of DOCA 2.7 or newer")
     };
     let function = symbol(handle, c"doca_version_runtime").ok_or_else(|| {
-        refused("it has no function doca_version_runtime, which tells DOCA's release".to_owned())
+        refused(
+            "it lacks the function doca_version_runtime, which returns DOCA's release".to_owned(),
+        )
     })?;
     // SAFETY: DOCA's function of this name has this type.
     let function: unsafe extern "C" fn() -> *const c_char =

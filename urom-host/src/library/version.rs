@@ -7,7 +7,9 @@ const NEWEST_MAJOR: u32 = 3;
 /// why it cannot be used.
 pub(super) fn judge(text: &str) -> Result<bool, String> {
     match parse(text) {
-        None => Err(format!("its doca_version_runtime says {text:?}, which is no release of DOCA")),
+        None => Err(format!(
+            "its doca_version_runtime returns {text:?}, which is not a release of DOCA"
+        )),
         Some(release) if release < OLDEST => Err(format!("it is of DOCA {}", text.escape_debug())),
         Some((major, _)) => Ok(major > NEWEST_MAJOR),
     }
@@ -39,9 +41,10 @@ mod tests {
     #[test]
     fn older_releases_and_what_is_no_release_are_not() {
         let none = " 2 2. .7 2.x two.seven -2.7 +2.7 2.+7 2.7rc1 v2.7.0 99999999999.1";
-        for (why, texts) in
-            [("it is of DOCA", "2.6.9 2.0.2 1.99.0 0.0.0 2.5.0108"), ("which is no release", none)]
-        {
+        for (why, texts) in [
+            ("it is of DOCA", "2.6.9 2.0.2 1.99.0 0.0.0 2.5.0108"),
+            ("which is not a release", none),
+        ] {
             for text in texts.split(' ') {
                 assert!(judge(text).unwrap_err().contains(why), "{text:?}");
             }

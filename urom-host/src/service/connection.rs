@@ -81,7 +81,7 @@ impl Connection {
             let set = self.needed(
                 self.extensions().urom_service_set_key_file,
                 settings,
-                "this libdoca_urom takes no key file",
+                "this libdoca_urom does not support a key file",
                 "leave the key file out",
             )?;
             // SAFETY: the service is live and idle; the string outlives the call, which copies it.

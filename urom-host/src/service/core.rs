@@ -175,7 +175,7 @@ fn serve(
         connection.watch_state(cx.waker());
         if !connection.is_running() {
             failure.get_or_init(|| match connection.failure() {
-                why if why.is_empty() => "the service is gone".to_owned(),
+                why if why.is_empty() => "the service has ended".to_owned(),
                 why => why,
             });
         }

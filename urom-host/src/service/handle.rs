@@ -104,7 +104,7 @@ impl ServiceHandle {
         let why =
             difference.unwrap_or_else(|| "host and plugin lay out messages differently".to_owned());
         Err(refused(why)
-            .hint("rebuild host and plugin from one definition, or raise `version` in the one that changed"))
+            .hint("rebuild host and plugin from one definition, or raise `version` in the changed definition"))
     }
 
     /// The CPUs that workers may use (`doca_urom_service_get_cpuset`).

@@ -98,7 +98,7 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
                 ),
                 (0, late) => error
                     .why(format!(
-                        "{all}, {late} of them for commands that were given up and that the \
+                        "{all}, {late} of them for cancelled commands and that the \
                          worker has not answered yet"
                     ))
                     .hint(
@@ -224,6 +224,6 @@ fn unanswered(context: &Context, what: String, code: DocaError, words: String) -
             error.why("the answer exceeds the message limit").hint(ASK_FOR_LESS)
         }
         (_, Ok(CtxState::RUNNING)) => error.hint("the worker still runs; its log says more"),
-        _ => error.hint("see the worker's state; one that is gone must be started anew"),
+        _ => error.hint("see the worker's state; start an ended worker again"),
     }
 }

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_package_that_does_not_exist_is_named() {
-        let error = plugin("no-such-package").expect_err("there is none").to_string();
+        let error = plugin("no-such-package").expect_err("it is missing").to_string();
         assert!(
             error.starts_with("building the plugin of package `no-such-package` failed")
                 && error.contains("did not match"),

@@ -148,7 +148,7 @@ async fn ended(mut panic: watch::Receiver<Option<String>>) -> String {
 }
 
 fn message(payload: &(dyn Any + Send)) -> String {
-    panics::text(payload).unwrap_or("a payload that is no text").to_owned()
+    panics::text(payload).unwrap_or("a payload that is not text").to_owned()
 }
 
 /// Runs a future to its end, or drops it once the receiver of `answer` is dropped.

@@ -183,7 +183,7 @@ impl WorkerBuilder {
     fn mask(&self) -> Result<u64> {
         if self.settings.plugins.is_empty() {
             let hint = "name at least one with WorkerBuilder::plugin";
-            return Err(invalid("it has no plugin").hint(hint));
+            return Err(invalid("it lacks a plugin").hint(hint));
         }
         let mut mask = 0;
         for plugin in &self.settings.plugins {
@@ -199,8 +199,7 @@ impl WorkerBuilder {
 
     fn environment(&self) -> Result<Vec<CString>> {
         let variable = |(name, value): &(String, String)| {
-            let hint =
-                "a name is not empty and holds no `=`, and neither name nor value holds a NUL";
+            let hint = "a name is not empty and does not contain `=`, and neither name nor value holds a NUL";
             let is_name = !name.is_empty() && !name.contains('=');
             let variable = is_name.then(|| CString::new(format!("{name}={value}")).ok());
             variable.flatten().ok_or_else(|| {

@@ -60,6 +60,6 @@ fn a_participant_that_is_gone_fails_the_exchange_unless_its_block_is_in() {
     assert_eq!(exchange(&mut group[0], b"a").unwrap(), b"abc");
     assert_eq!(finish(&mut group[1], 1).unwrap(), b"abc");
     let error = exchange(&mut group[0], b"a").unwrap_err();
-    assert_eq!(error.to_string(), "participant 2 is gone");
+    assert_eq!(error.to_string(), "participant 2 has left");
     assert_eq!(code(&error), DocaError::CONNECTION_RESET);
 }

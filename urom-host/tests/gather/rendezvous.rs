@@ -58,7 +58,7 @@ fn a_participant_that_dies_before_its_block_is_named_to_all() {
     let mut hub = participants.pop().unwrap();
     last.begin(b"b").unwrap();
     let error = exchange(&mut hub, b"a").unwrap_err();
-    assert_eq!(error.to_string(), "participant 2 is gone: it closed the connection");
+    assert_eq!(error.to_string(), "participant 2 has left: it closed the connection");
     assert_eq!(code(&error), DocaError::CONNECTION_RESET);
     let error = finish(&mut last, 1).unwrap_err();
     assert!(error.to_string().contains("participant 0"), "{error}");
@@ -80,7 +80,7 @@ fn a_participant_that_dies_half_way_through_its_block_is_noticed() {
     assert!(!other.test(&mut vec![0; 2 * big]).unwrap());
     drop(other);
     let error = exchange(&mut hub, &vec![0; big]).unwrap_err();
-    assert!(error.to_string().starts_with("participant 1 is gone"), "{error}");
+    assert!(error.to_string().starts_with("participant 1 has left"), "{error}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn without_participant_0_there_is_no_exchange() {
     let mut participants = group(2);
     drop(participants.remove(0));
     let error = exchange(&mut participants[0], b"a").unwrap_err();
-    assert!(error.to_string().starts_with("participant 0 is gone"), "{error}");
+    assert!(error.to_string().starts_with("participant 0 has left"), "{error}");
     assert_eq!(code(&error), DocaError::CONNECTION_RESET);
 }
 
@@ -102,7 +102,7 @@ fn participant_0_that_dies_half_way_through_the_answer_is_noticed() {
     stream.write_all(&frame(b"data", 1, b"ab")[..17]).unwrap();
     drop(stream);
     let error = finish(&mut other, 1).unwrap_err();
-    assert!(error.to_string().starts_with("participant 0 is gone"), "{error}");
+    assert!(error.to_string().starts_with("participant 0 has left"), "{error}");
 }
 
 #[test]
@@ -174,7 +174,10 @@ fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
     stream.read_exact(&mut answer).unwrap();
     stream.write_all(&[0xff; 64]).unwrap();
     let error = exchange(&mut hub.join().unwrap(), b"a").unwrap_err();
-    assert!(error.to_string().contains("participant 1 sent what is no part"), "{error}");
+    assert!(
+        error.to_string().contains("participant 1 sent a message of another exchange"),
+        "{error}"
+    );
 }
 
 fn joined() -> (TcpStream, Rendezvous) {

@@ -87,10 +87,10 @@ fn a_wrong_number_of_participants_ends_the_meeting_for_all() {
     let bad = thread::spawn(move || Rendezvous::join(address, 2, 4, LIMIT));
     let error = Rendezvous::host(listener, 3, LIMIT).unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    assert_eq!(error.to_string(), "participant 2 was told of 4 participants, participant 0 of 3");
+    assert_eq!(error.to_string(), "participant 2 expects 4 participants, participant 0 expects 3");
     let error = bad.join().unwrap().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
-    assert!(error.to_string().contains("participant 2 was told of 4"), "{error}");
+    assert!(error.to_string().contains("participant 2 expects 4"), "{error}");
     // The good one received the error, or arrived after the listener was closed.
     good.join().unwrap().unwrap_err();
 }
@@ -125,10 +125,10 @@ fn indices_that_cannot_be_end_the_meeting() {
         assert!(error.to_string().contains(text), "{error}");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        assert!(String::from_utf8_lossy(&answer).contains(text), "the cause hears of it");
+        assert!(String::from_utf8_lossy(&answer).contains(text), "the cause gets the error");
     }
     let error = Rendezvous::join("127.0.0.1:1", 2, 2, LIMIT).unwrap_err();
-    assert_eq!(error.to_string(), "there is no participant 2 in a group of 2");
+    assert_eq!(error.to_string(), "participant 2 is not in a group of 2");
     let (listener, _) = meet();
     assert_eq!(Rendezvous::host(listener, 0, LIMIT).unwrap_err().code(), DocaError::INVALID_VALUE);
 }
@@ -159,9 +159,9 @@ fn strangers_are_told_of_when_the_group_stays_incomplete() {
     let error = Rendezvous::host(listener, 2, SHORT).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
-        error.to_string().ends_with(&format!(
-            "1 connection from no participant came, too, the last from {from}"
-        ))
+        error
+            .to_string()
+            .ends_with(&format!("1 connection came from other programs, the last from {from}"))
     );
 }
 

@@ -128,7 +128,7 @@ fn a_start_that_is_dropped_is_taken_back() {
     fails(
         domain(&service, &worker).gather(group.remove(0)).start().wait(),
         DocaError::NOT_FOUND,
-        &["participant 0 is gone"],
+        &["participant 0 has left"],
     );
 }
 

@@ -101,7 +101,7 @@ fn the_answer_to_a_question_that_was_dropped_is_counted_apart() {
     let query = waiting(&service, group::WAITS);
     let handle = query.handle();
     assert_eq!(block_on_for(SHORT, query).unwrap_err().code(), DocaError::TIME_OUT);
-    assert!(!handle.cancel(), "nobody waits for it");
+    assert!(!handle.cancel(), "it was cancelled");
     // Answered or not: it was cancelled first.
     let query = waiting(&service, group::WAITS);
     assert!(query.cancel());

@@ -16,7 +16,7 @@ fn it_connects_where_the_environment_says_and_nowhere_else() {
     let (graph, worker) = start(&service, 0);
     assert_eq!(send(&graph, &worker, 7).wait().unwrap().data, 7);
     assert_eq!(service.failure(), None);
-    assert_eq!(worker.health(), Health::Unknown, "nobody can be asked");
+    assert_eq!(worker.health(), Health::Unknown, "no service can be asked");
     for builder in
         [builder().address("fake:1"), builder().embedded(), builder().load_plugins_from("/nowhere")]
     {
@@ -32,7 +32,7 @@ fn a_worker_that_does_not_start_is_an_error_with_its_id() {
     let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::INITIALIZATION);
     assert!(error.to_string().contains(&format!("worker {}", fake::id::FAILS)), "{error}");
-    assert!(!error.to_string().contains(fake::FAILURE), "nobody could know that: {error}");
+    assert!(!error.to_string().contains(fake::FAILURE), "this is unknown: {error}");
 }
 
 #[test]

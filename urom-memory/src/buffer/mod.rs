@@ -208,7 +208,7 @@ impl Buffer {
         }
         match left {
             0 => Ok(()),
-            _ => Err(Error::new(DocaError::TOO_BIG, format!("{left} bytes have no room"))),
+            _ => Err(Error::new(DocaError::TOO_BIG, format!("{left} bytes do not fit"))),
         }
     }
 

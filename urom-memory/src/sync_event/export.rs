@@ -108,7 +108,7 @@ impl SyncEvent {
         let access = Access::from_bits(bytes.access).filter(|access| access.others_read());
         let Some(access) = access else {
             return Err(Error::not_permitted(
-                "the exported sync event has no permission for others",
+                "the exported sync event lacks a permission for others",
             ));
         };
         if bytes.fd < 0 {
@@ -120,7 +120,7 @@ impl SyncEvent {
         }
         if !bytes.offset.is_multiple_of(8) {
             return Err(Error::invalid(format!(
-                "the exported sync event is not aligned: {} is no multiple of 8",
+                "the exported sync event is not aligned: {} is not a multiple of 8",
                 bytes.offset
             )));
         }
@@ -162,7 +162,7 @@ fn open_of(bytes: &EventBytes, is_writable: bool) -> Result<OwnedFd> {
     if !is_file || (status.st_dev, status.st_ino) != (device, inode) {
         return Err(Error::new(
             DocaError::NOT_FOUND,
-            format!("{} is gone: something else is there now", what()),
+            format!("{} has ended: its number names another process", what()),
         ));
     }
     let access = if is_writable { OFlags::RDWR } else { OFlags::RDONLY };

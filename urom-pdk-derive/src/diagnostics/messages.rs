@@ -32,11 +32,11 @@ messages! {
     mistyped_key(key, meant, known): "unknown key `{key}`: did you mean `{meant}`? There is {known}";
     duplicate_key(key): "key `{key}` is given twice: keep one";
     missing_key(key, example): "key `{key}` is missing: add `{example}`";
-    flag_with_value(key): "key `{key}` takes no value: write just `{key}`";
+    flag_with_value(key): "key `{key}` does not take a value: write just `{key}`";
     key_without_value(key, example): "key `{key}` needs a value: write it like `{example}`";
     bad_value(key, example): "key `{key}` cannot have this value: write it like `{example}`";
-    not_a_key(): "this is no key: keys are names, alone or as `name = value`, with commas between them";
-    attribute_without_keys(): "this attribute has no list of keys: write `#[urom(key = value)]`, or remove it";
+    not_a_key(): "this is not a key: keys are names, alone or as `name = value`, with commas between them";
+    attribute_without_keys(): "this attribute lacks a list of keys: write `#[urom(key = value)]`, or remove it";
     misplaced_key(key, place): "key `{key}` is for {place}: remove it here";
     attribute_on_enum(attribute): "`#[urom(...)]` is for variants and fields: write the enum's keys as `#[{attribute}(...)]`";
 
@@ -51,15 +51,15 @@ messages! {
     static_payload(): "a command's payload borrows from the message: use the enum's lifetime instead of `'static`";
     generic_plugin(parameter): "a plugin cannot be generic, because its exported functions have one handler type: remove `{parameter}` and name the type";
 
-    no_variants(name): "`{name}` has no variants: a protocol has at least one command and one notification";
+    no_variants(name): "`{name}` lacks variants: a protocol has at least one command and one notification";
     unnamed_fields(variant): "`{variant}` has unnamed fields: name them, because their names become arguments";
     conditional(): "a message cannot depend on `cfg`, because both sides must agree on its bytes: remove the condition";
-    no_reply(variant): "`{variant}` does not say what answers it: add `#[urom(reply = ...)]` with a variant of the notification enum";
+    no_reply(variant): "`{variant}` lacks an answer: add `#[urom(reply = ...)]` with a variant of the notification enum";
     tag_taken(tag, variant): "tag {tag} is the tag of `{variant}` already: give each variant its own";
     tag_as_discriminant(): "a tag is a key of its variant: write `#[urom(tag = ...)]` instead of a discriminant";
     tag_not_a_literal(most): "a tag is an integer literal between 0 and {most}: write the number itself";
     no_tag_left(most): "no tag is left behind {most}: state a `tag` for this variant";
-    not_a_tag_type(): "this is no type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";
+    not_a_tag_type(): "this is not a type for a tag: expected one of `u8`, `u16`, `u32`, `u64`";
     also_is_tag(tag): "{tag} is the variant's own tag: remove `also`, or name the other tag that it is read with";
     reply_is_command(variant): "`{variant}` cannot be the answer, because it is a command of this protocol: give the notification another name, such as `{variant}Done`";
     reply_is_variant(found, structure): "`{found}` is a variant of the enum, and the answer is the structure of that name: write `{structure}`";
@@ -87,9 +87,9 @@ messages! {
     word_type(found): "a word is an unsigned integer, not `{found}`: expected one of `u8`, `u16`, `u32`, `u64`";
     word_unnamed(word): "no payload fills the word `{word}`: name it in the `len`, `addr` or `unless` of one, or remove `word`";
     word_taken(word, payload): "the word `{word}` is filled by `{payload}` already: give each payload words of its own";
-    not_a_field(variant, name): "`{variant}` has no field `{name}`: name one that it has";
+    not_a_field(variant, name): "`{variant}` does not have the field `{name}`: name one of its fields";
     not_a_word(name): "`{name}` has a value of its own, and a payload would fill it: mark it `#[urom(word)]`";
-    not_a_plain_root(name): "a payload cannot fill a member of `{name}`, which is no plain field of its own: name a plain structure that is neither `echo` nor `header`, or put a `len` that only reads the member in parentheses";
+    not_a_plain_root(name): "a payload cannot fill a member of `{name}`, which is not a plain field of its own: name a plain structure that is neither `echo` nor `header`, or put a `len` that only reads the member in parentheses";
     length_of_array(): "an array has its length in its type: remove `len`";
     when_without_option(found): "a payload with a condition can be absent: make its type `Option<{found}>`";
     option_without_address(): "nothing says whether this payload is there: add `when = ...`, or remove `addr = none`";
@@ -107,8 +107,8 @@ messages! {
     not_described(found): "`Described` cannot be derived for {found}: derive it for a structure of plain fields, or for an enum without fields";
     enum_with_fields(variant): "`{variant}` has fields, and an enum travels as one number: remove them, or send them as fields or payloads of the message";
     enum_without_repr(name): "nothing says how many bytes `{name}` has: add `#[repr(u8)]`, or another of `u8` to `u64` and `i8` to `i64`";
-    generic_described(parameter): "a description is that of one type: remove `{parameter}` and name the types";
-    described_field_key(): "a field has no keys for its description: remove this attribute";
+    generic_described(parameter): "a description is for one type: remove `{parameter}` and name the types";
+    described_field_key(): "a field cannot have keys for its description: remove this attribute";
 
     name_length(found): "a plugin's name has 1 to 47 bytes, because it names a file in a 48-byte field: this one has {found}";
     name_byte(found): "a plugin's name cannot hold {found}, because it is the name of a file: remove it";

@@ -48,7 +48,7 @@ mod tests {
                 !text.starts_with(|first: char| first.is_ascii_uppercase()),
                 "{name}: lower case"
             );
-            assert!(text.contains(": "), "{name}: says what to do behind a colon");
+            assert!(text.contains(": "), "{name}: a remedy follows a colon");
         }
     }
 }

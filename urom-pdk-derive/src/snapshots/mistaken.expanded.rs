@@ -36,17 +36,18 @@ trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether it
-    /// moved. Called again and again; in every second turn only, while answers are
-    /// ready and no command is pending.
+    /// Advances the plugin's own work, such as a UCX worker; returns whether it did
+    /// anything. Called repeatedly; only in every second turn while answers are ready
+    /// and no command is pending.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
-    /// which have all ended. Only this kit's worker calls it, and not at close.
+    /// Frees the data of a host that has left, by the `dest_id` of its commands, which
+    /// have all ended. Only this kit's worker calls it, and not at close.
     fn host_left(&self, __connection: ::core::primitive::u64) {}
-    /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
-    /// calls it, right before it sleeps; without it, it polls at a falling rate.
+    /// Arms the event that ends the worker's sleep, such as a UCX worker's. Only this
+    /// kit's worker calls it, right before it sleeps; without it, the worker polls with
+    /// backoff.
     fn arm(&self) -> ::urom_abi::protocol::Armed<'_> {
         ::urom_abi::protocol::Armed::Polled
     }
@@ -118,8 +119,8 @@ const _: () = {
     impl Command {
         /// The size in bytes of every message without its inline payloads.
         const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and
-        /// why; for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error contains the invalid field and the
+        /// reason; for an unknown tag it lists the known ones.
         #[inline]
         fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {

@@ -1,14 +1,14 @@
 use bytemuck::{Pod, Zeroable};
 use urom_abi::{Data, Received, urom_command, urom_notification};
-/// Which memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes.
+/// The memory to map: `ucp_mem_map_params_t` of UCX 1.16 and newer, 48 bytes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable, urom_abi::Described)]
 pub struct MapParams {
-    /// Which of the other fields count: a bit each, in UCX's order, `ADDRESS` first.
+    /// The other fields that are set: a bit for each, in UCX's order, `ADDRESS` first.
     pub field_mask: u64,
-    /// Where the memory begins, in the addresses that later commands use for it.
+    /// The start address that later commands use for the memory.
     pub address: u64,
-    /// How long it is, in bytes.
+    /// The length in bytes.
     pub length: u64,
     /// 2 (`UCP_MEM_MAP_ALLOCATE`) for memory that the plugin allocates.
     pub flags: u32,
@@ -18,23 +18,23 @@ pub struct MapParams {
     pub memory_type: u32,
     /// C's padding.
     pub pad: u32,
-    /// C has the address of the exported handle here.
+    /// The address of the exported handle, in C.
     pub exported_memh_buffer: u64,
 }
 impl MapParams {
-    /// Bit of [`field_mask`](Self::field_mask): the address counts
+    /// Bit of [`field_mask`](Self::field_mask): the address is set
     /// (`UCP_MEM_MAP_PARAM_FIELD_ADDRESS`).
     pub const FIELD_ADDRESS: u64 = 1;
-    /// Bit of [`field_mask`](Self::field_mask): the length counts.
+    /// Bit of [`field_mask`](Self::field_mask): the length is set.
     pub const FIELD_LENGTH: u64 = 2;
-    /// Bit of [`field_mask`](Self::field_mask): the flags count.
+    /// Bit of [`field_mask`](Self::field_mask): the flags are set.
     pub const FIELD_FLAGS: u64 = 4;
-    /// Bit of [`field_mask`](Self::field_mask): there is an exported handle.
+    /// Bit of [`field_mask`](Self::field_mask): the exported handle is set.
     pub const FIELD_EXPORTED: u64 = 0x20;
     /// Bit of [`flags`](Self::flags): the plugin allocates the memory (`UCP_MEM_MAP_ALLOCATE`).
     pub const ALLOCATE: u32 = 2;
-    /// Memory that the plugin allocates, `length` bytes; later commands call its first byte
-    /// `address`.
+    /// Returns parameters for `length` bytes that the plugin allocates, which later commands find
+    /// at `address`.
     pub fn allocate(address: u64, length: u64) -> MapParams {
         let field_mask = Self::FIELD_ADDRESS | Self::FIELD_LENGTH | Self::FIELD_FLAGS;
         MapParams {
@@ -45,8 +45,8 @@ impl MapParams {
             ..Self::zeroed()
         }
     }
-    /// The host's own memory, whose exported handle goes with the command; later commands call its
-    /// first byte `address`.
+    /// Returns parameters for host memory with an exported handle, which later commands find at
+    /// `address`.
     pub fn exported(address: u64) -> MapParams {
         MapParams {
             field_mask: Self::FIELD_ADDRESS | Self::FIELD_EXPORTED,
@@ -55,17 +55,17 @@ impl MapParams {
         }
     }
 }
-/// What a host can ask of the sandbox plugin.
+/// The commands of the sandbox plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
     /// Registers memory for later sends and receives of this host, until it leaves.
     MemMap {
         /// Any value; the answer repeats it.
         context: u64,
-        /// Which memory.
+        /// The memory.
         map_params: MapParams,
         /// The exported handle of the host's memory; empty for memory that the plugin allocates.
-        /// The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.
+        /// The Rust plugin also accepts the result of `Mmap::export` of `urom_host`.
         exported_memh: &'a [u8],
     },
     /// Sends `data` to worker `dest` of the domain.
@@ -74,8 +74,8 @@ pub enum Command<'a> {
         context: u64,
         /// The receiver's id in the domain.
         dest: u64,
-        /// Travels with the command, or lies in registered memory; nothing unless set. Any number
-        /// of sends may share registered bytes.
+        /// Inline or in registered memory; empty by default. Any number of sends may share
+        /// registered bytes.
         data: Data<'a>,
         /// The tag to send with.
         tag: u64,
@@ -84,16 +84,16 @@ pub enum Command<'a> {
     TagRecv {
         /// Any value; the answer repeats it.
         context: u64,
-        /// Where to receive in registered memory; not used without `memh_id`.
+        /// The destination in registered memory; not used without `memh_id`.
         buffer: u64,
-        /// How many bytes fit.
+        /// The size of the destination in bytes.
         count: u64,
         /// The tag to match.
         tag: u64,
-        /// Which bits of the tag must match.
+        /// The bits of the tag that must match.
         tag_mask: u64,
-        /// Which registered memory to receive into, where no other command may have these bytes
-        /// (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.
+        /// The handle of the registered memory to receive into, if no other command uses these
+        /// bytes (`UCS_ERR_BUSY`); 0, the default, receives into the answer.
         memh_id: u64,
     },
 }
@@ -102,10 +102,10 @@ pub enum Command<'a> {
 pub struct MemMap<'a> {
     /// Any value; the answer repeats it.
     pub context: u64,
-    /// Which memory.
+    /// The memory.
     pub map_params: MapParams,
     /** The exported handle of the host's memory; empty for memory that the plugin allocates.
- The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.*/
+ The Rust plugin also accepts the result of `Mmap::export` of `urom_host`.*/
     pub exported_memh: &'a [u8],
 }
 /// Sends `data` to worker `dest` of the domain.
@@ -115,8 +115,8 @@ pub struct TagSend<'a> {
     pub context: u64,
     /// The receiver's id in the domain.
     pub dest: u64,
-    /** Travels with the command, or lies in registered memory; nothing unless set. Any number
- of sends may share registered bytes.*/
+    /** Inline or in registered memory; empty by default. Any number of sends may share
+ registered bytes.*/
     pub data: Data<'a>,
     /// The tag to send with.
     pub tag: u64,
@@ -126,16 +126,16 @@ pub struct TagSend<'a> {
 pub struct TagRecv {
     /// Any value; the answer repeats it.
     pub context: u64,
-    /// Where to receive in registered memory; not used without `memh_id`.
+    /// The destination in registered memory; not used without `memh_id`.
     pub buffer: u64,
-    /// How many bytes fit.
+    /// The size of the destination in bytes.
     pub count: u64,
     /// The tag to match.
     pub tag: u64,
-    /// Which bits of the tag must match.
+    /// The bits of the tag that must match.
     pub tag_mask: u64,
-    /** Which registered memory to receive into, where no other command may have these bytes
- (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
+    /** The handle of the registered memory to receive into, if no other command uses these
+ bytes (`UCS_ERR_BUSY`); 0, the default, receives into the answer.*/
     pub memh_id: u64,
 }
 /// The protocol of the plugin `worker_sandbox`: its commands and notifications.
@@ -162,17 +162,18 @@ pub trait Handler<
     > {
         ::core::result::Result::Ok(::urom_abi::__private::Vec::new())
     }
-    /// Advances work of the plugin's own, such as a UCX worker; returns whether it
-    /// moved. Called again and again; in every second turn only, while answers are
-    /// ready and no command is pending.
+    /// Advances the plugin's own work, such as a UCX worker; returns whether it did
+    /// anything. Called repeatedly; only in every second turn while answers are ready
+    /// and no command is pending.
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Frees what is kept for a host that has left, by the `dest_id` of its commands,
-    /// which have all ended. Only this kit's worker calls it, and not at close.
+    /// Frees the data of a host that has left, by the `dest_id` of its commands, which
+    /// have all ended. Only this kit's worker calls it, and not at close.
     fn host_left(&self, __connection: ::core::primitive::u64) {}
-    /// Arms what ends the worker's sleep, such as a UCX worker. Only this kit's worker
-    /// calls it, right before it sleeps; without it, it polls at a falling rate.
+    /// Arms the event that ends the worker's sleep, such as a UCX worker's. Only this
+    /// kit's worker calls it, right before it sleeps; without it, the worker polls with
+    /// backoff.
     fn arm(&self) -> ::urom_abi::protocol::Armed<'_> {
         ::urom_abi::protocol::Armed::Polled
     }
@@ -277,7 +278,7 @@ const _: () = {
     const __AT_TagRecv_memh_id: __At<u64, { __OF_TagRecv[5] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Command",
-        docs: " What a host can ask of the sandbox plugin.",
+        docs: " The commands of the sandbox plugin.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
         union_at: __LAYOUT.union_at,
@@ -291,12 +292,12 @@ const _: () = {
                 fields: &__p::placed(
                     __FIELDS_MemMap,
                     __OF_MemMap,
-                    [" Any value; the answer repeats it.", " Which memory.", ""],
+                    [" Any value; the answer repeats it.", " The memory.", ""],
                 ),
                 payloads: &[
                     __p::PayloadItem {
                         name: "exported_memh",
-                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates.\n The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.",
+                        docs: " The exported handle of the host's memory; empty for memory that the plugin allocates.\n The Rust plugin also accepts the result of `Mmap::export` of `urom_host`.",
                         ty: __p::ty(<__p::Probe<u8>>::FOUND, "u8"),
                         count: __p::PayloadCount::Word("exported_memh_len"),
                         address: __p::Some("map_params.exported_memh_buffer"),
@@ -320,13 +321,13 @@ const _: () = {
                         "",
                         "",
                         " The tag to send with.",
-                        " Which registered memory; 0 for data that travels with the command.",
+                        " The handle of the registered memory; 0 for inline data.",
                     ],
                 ),
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " Travels with the command, or lies in registered memory; nothing unless set. Any number\n of sends may share registered bytes.",
+                        docs: " Inline or in registered memory; empty by default. Any number of sends may share\n registered bytes.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -346,11 +347,11 @@ const _: () = {
                     __OF_TagRecv,
                     [
                         " Any value; the answer repeats it.",
-                        " Where to receive in registered memory; not used without `memh_id`.",
-                        " How many bytes fit.",
+                        " The destination in registered memory; not used without `memh_id`.",
+                        " The size of the destination in bytes.",
                         " The tag to match.",
-                        " Which bits of the tag must match.",
-                        " Which registered memory to receive into, where no other command may have these bytes\n (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.",
+                        " The bits of the tag that must match.",
+                        " The handle of the registered memory to receive into, if no other command uses these\n bytes (`UCS_ERR_BUSY`); 0, the default, receives into the answer.",
                     ],
                 ),
                 ..__p::Variant::NONE
@@ -365,8 +366,8 @@ const _: () = {
     impl<'a> Command<'a> {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and
-        /// why; for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error contains the invalid field and the
+        /// reason; for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(__bytes: &'a [__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Command", __bytes)? {
@@ -843,7 +844,7 @@ const _: () = {
                 self
             }
             /** The exported handle of the host's memory; empty for memory that the plugin allocates.
- The Rust plugin takes what `Mmap::export` of `urom_host` makes, too.*/
+ The Rust plugin also accepts the result of `Mmap::export` of `urom_host`.*/
             pub fn exported_memh(mut self, exported_memh: &'task [u8]) -> Self {
                 self.0.command.exported_memh = exported_memh;
                 self
@@ -874,8 +875,8 @@ const _: () = {
                 self.0.command.context = context;
                 self
             }
-            /** Travels with the command, or lies in registered memory; nothing unless set. Any number
- of sends may share registered bytes.*/
+            /** Inline or in registered memory; empty by default. Any number of sends may share
+ registered bytes.*/
             pub fn data(mut self, data: impl __p::Into<Data<'task>>) -> Self {
                 self.0.command.data = __p::Into::into(data);
                 self
@@ -906,13 +907,13 @@ const _: () = {
                 self.0.command.context = context;
                 self
             }
-            /// Where to receive in registered memory; not used without `memh_id`.
+            /// The destination in registered memory; not used without `memh_id`.
             pub fn buffer(mut self, buffer: u64) -> Self {
                 self.0.command.buffer = buffer;
                 self
             }
-            /** Which registered memory to receive into, where no other command may have these bytes
- (`UCS_ERR_BUSY`); 0 (unless set) receives into the answer.*/
+            /** The handle of the registered memory to receive into, if no other command uses these
+ bytes (`UCS_ERR_BUSY`); 0, the default, receives into the answer.*/
             pub fn memh_id(mut self, memh_id: u64) -> Self {
                 self.0.command.memh_id = memh_id;
                 self
@@ -939,39 +940,38 @@ const _: () = {
         }
     };
 };
-/// What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,
-/// negative otherwise.
+/// The answers of the sandbox plugin. A `status` is UCX's (`ucs_status_t`): 0 on success, negative
+/// otherwise.
 #[derive(Debug, PartialEq)]
 pub enum Notification {
-    /// The memory is registered. C's plugin sends the tag of the next one.
+    /// The memory is registered. C's plugin sends the tag of the next variant.
     MemMapped {
-        /// The command's.
+        /// The command's value.
         context: u64,
         /// The handle for later commands, never 0.
         memh_id: u64,
     },
-    /// The data may be changed again; it need not have been received.
+    /// The data may be reused; it may not have been received yet.
     TagSent {
-        /// The command's.
+        /// The command's value.
         context: u64,
-        /// How the send ended.
+        /// The result of the send.
         status: i8,
     },
-    /// A message came.
+    /// A message was received.
     TagReceived {
-        /// The command's.
+        /// The command's value.
         context: u64,
-        /// The message, or how much of it is now in registered memory. Nothing when there was an
-        /// error.
+        /// The message, or its length in registered memory. Empty on an error.
         data: Received,
-        /// The sender's tag; 0 when there was an error.
+        /// The sender's tag; 0 on an error.
         sender_tag: u64,
-        /// How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+        /// The result of the receive; `UCS_ERR_MESSAGE_TRUNCATED` if the message was too long and
         /// was dropped.
         status: i8,
     },
 }
-/// The memory is registered. C's plugin sends the tag of the next one.
+/// The memory is registered. C's plugin sends the tag of the next variant.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 pub struct MemMapped {
     /// The handle for later commands, never 0.
@@ -982,10 +982,10 @@ pub struct MemMapped {
 pub struct MemMappedEcho {
     pub context: u64,
 }
-/// The data may be changed again; it need not have been received.
+/// The data may be reused; it may not have been received yet.
 #[derive(Debug, PartialEq, ::core::clone::Clone, ::core::marker::Copy)]
 pub struct TagSent {
-    /// How the send ended.
+    /// The result of the send.
     pub status: i8,
 }
 #[doc(hidden)]
@@ -993,15 +993,14 @@ pub struct TagSent {
 pub struct TagSentEcho {
     pub context: u64,
 }
-/// A message came.
+/// A message was received.
 #[derive(Debug, PartialEq, ::core::clone::Clone)]
 pub struct TagReceived {
-    /** The message, or how much of it is now in registered memory. Nothing when there was an
- error.*/
+    /// The message, or its length in registered memory. Empty on an error.
     pub data: Received,
-    /// The sender's tag; 0 when there was an error.
+    /// The sender's tag; 0 on an error.
     pub sender_tag: u64,
-    /** How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and
+    /** The result of the receive; `UCS_ERR_MESSAGE_TRUNCATED` if the message was too long and
  was dropped.*/
     pub status: i8,
 }
@@ -1058,7 +1057,7 @@ const _: () = {
     const __AT_TagReceived_status: __At<i8, { __OF_TagReceived[4] }> = __p::field();
     const __DESCRIPTION: __p::Messages = __p::Messages {
         name: "Notification",
-        docs: " What the sandbox plugin answers. A `status` is UCX's (`ucs_status_t`): 0 when all went well,\n negative otherwise.",
+        docs: " The answers of the sandbox plugin. A `status` is UCX's (`ucs_status_t`): 0 on success, negative\n otherwise.",
         tag: <__p::u64 as __p::Described>::TYPE,
         len: __LEN,
         union_at: __LAYOUT.union_at,
@@ -1066,46 +1065,46 @@ const _: () = {
         variants: &[
             __p::Variant {
                 name: "MemMapped",
-                docs: " The memory is registered. C's plugin sends the tag of the next one.",
+                docs: " The memory is registered. C's plugin sends the tag of the next variant.",
                 tag: 0,
                 also: __p::Some(1u64),
                 fields: &__p::placed(
                     __FIELDS_MemMapped,
                     __OF_MemMapped,
-                    [" The command's.", " The handle for later commands, never 0."],
+                    [" The command's value.", " The handle for later commands, never 0."],
                 ),
                 ..__p::Variant::NONE
             },
             __p::Variant {
                 name: "TagSent",
-                docs: " The data may be changed again; it need not have been received.",
+                docs: " The data may be reused; it may not have been received yet.",
                 tag: 1,
                 fields: &__p::placed(
                     __FIELDS_TagSent,
                     __OF_TagSent,
-                    [" The command's.", " How the send ended."],
+                    [" The command's value.", " The result of the send."],
                 ),
                 ..__p::Variant::NONE
             },
             __p::Variant {
                 name: "TagReceived",
-                docs: " A message came.",
+                docs: " A message was received.",
                 tag: 2,
                 fields: &__p::placed(
                     __FIELDS_TagReceived,
                     __OF_TagReceived,
                     [
-                        " The command's.",
+                        " The command's value.",
                         "",
                         "",
-                        " The sender's tag; 0 when there was an error.",
-                        " How the receive ended; `UCS_ERR_MESSAGE_TRUNCATED` when the message was too long, and\n was dropped.",
+                        " The sender's tag; 0 on an error.",
+                        " The result of the receive; `UCS_ERR_MESSAGE_TRUNCATED` if the message was too long and\n was dropped.",
                     ],
                 ),
                 payloads: &[
                     __p::PayloadItem {
                         name: "data",
-                        docs: " The message, or how much of it is now in registered memory. Nothing when there was an\n error.",
+                        docs: " The message, or its length in registered memory. Empty on an error.",
                         presence: __p::Presence::Registered,
                         count: __p::PayloadCount::Word("data_len"),
                         address: __p::Some("data_addr"),
@@ -1122,8 +1121,8 @@ const _: () = {
     impl Notification {
         /// The size in bytes of every message without its inline payloads.
         pub const FIXED_LEN: __p::usize = __LEN;
-        /// Reads a message of any variant. The error names the field that is wrong, and
-        /// why; for an unknown tag it lists the known ones.
+        /// Reads a message of any variant. The error contains the invalid field and the
+        /// reason; for an unknown tag it lists the known ones.
         #[inline]
         pub fn decode(__bytes: &[__p::u8]) -> __p::Result<Self, __p::DecodeError> {
             match __p::tag::<__p::u64, __LEN>("Notification", __bytes)? {

@@ -9,11 +9,11 @@ use crate::{names, tokens};
 
 /// Keys that exclude each other, and why. The second one should be removed.
 const CLASHES: [(&str, &str, &str); 11] = [
-    ("word", "echo", "a word has no value of its own"),
+    ("word", "echo", "a word lacks a value of its own"),
     ("word", "header", "a word stands among its payload's fields"),
-    ("word", "optional", "a word has no value of its own"),
-    ("word", "with", "a word has no value of its own"),
-    ("word", "inline", "a word has no value of its own"),
+    ("word", "optional", "a word lacks a value of its own"),
+    ("word", "with", "a word lacks a value of its own"),
+    ("word", "inline", "a word lacks a value of its own"),
     ("inline", "echo", "a payload is too large to be repeated"),
     ("inline", "header", "a payload lies behind the fixed part"),
     ("inline", "with", "a payload travels as its own bytes"),

@@ -88,9 +88,9 @@ fn list_of(element: &Type, is_command: bool) -> String {
 /// Returns why a field type cannot be an element: not all bytes are valid values.
 pub(crate) fn unsafe_element(ty: &Type) -> Option<Unsafe<'_>> {
     let (why, instead) = match last_segment(plainly(ty))?.ident.to_string().as_str() {
-        "bool" => ("most bytes are no `bool` and elements are not checked", "`u8`"),
+        "bool" => ("most bytes are not a `bool` and elements are not checked", "`u8`"),
         "char" => (
-            "most numbers are no `char` and elements are not checked",
+            "most numbers are not a `char` and elements are not checked",
             "`u32`, or `&'a str` for text",
         ),
         _ => return None,

@@ -154,7 +154,7 @@ impl Entered<'_> {
 
 fn missing(what: &str) -> Error {
     let text =
-        format!("this worker has no look-up of {what}: domains need a worker that has all four");
+        format!("this worker lacks the look-up of {what}: domains need a worker with all four");
     Error::new(DocaError::NOT_SUPPORTED, text)
 }
 

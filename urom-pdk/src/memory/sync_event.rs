@@ -46,7 +46,7 @@ impl SyncEvent {
         range: MemoryRange,
     ) -> Result<SyncEvent> {
         let refused = |why: &str| {
-            Err(Error::new(DocaError::INVALID_VALUE, format!("{range} is no sync event: {why}")))
+            Err(Error::new(DocaError::INVALID_VALUE, format!("{range} is not a sync event: {why}")))
         };
         if range.len != 8 {
             return refused("it has 8 bytes");

@@ -95,7 +95,7 @@ impl fmt::Display for Fault {
                 write!(f, "packing the notification of {command}: {what}")
             }
             Fault::Pack(None, what) => {
-                write!(f, "packing a stray notification: {what}")
+                write!(f, "packing an unknown notification: {what}")
             }
             Fault::Call(command, what) => write!(f, "calling it with {command}: {what}"),
             Fault::Progress(code) => write!(f, "progress gave {code}: it must be SUCCESS or EMPTY"),

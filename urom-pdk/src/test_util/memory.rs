@@ -163,7 +163,7 @@ impl PlayedMemories {
         let in_flight = Rc::clone(&self.in_flight);
         let path = PlayedPath { memory: Rc::clone(&memory), in_flight };
         let shared = self.shares.share(connection, offered, || Ok((Box::new(path), Box::new(()))));
-        shared.expect("the test's memory is one that a host can share");
+        shared.expect("a host can share the test's memory");
         memory
     }
 

@@ -32,7 +32,7 @@ pub(super) fn notification(
         std::mem::forget(notification);
         return failed(
             DocaError::UNEXPECTED,
-            format!("its header says that it has {} bytes", header.len),
+            format!("its header has the length {} bytes", header.len),
         );
     };
     let mut room = vec![FILL; whole.max(limit) + GUARD];

@@ -57,7 +57,7 @@ impl<P: Protocol> Worker<P> {
         assert!(!bytes.is_empty(), "memory has at least one byte");
         assert!(
             access.others_read(),
-            "{access:?} lets nobody but the host read: add PCI_READ_ONLY or PCI_READ_WRITE"
+            "{access:?} allows only the host to read: add PCI_READ_ONLY or PCI_READ_WRITE"
         );
         assert!(
             !self.instance.has_left(connection),

@@ -335,7 +335,7 @@ impl<P: Protocol> Worker<P> {
         if !self.instance.is_open() {
             return format!("{command} gets no notification any more: the plugin is closed");
         }
-        let mut text = format!("{command} got no notification within {patience:?}");
+        let mut text = format!("{command} did not get a notification within {patience:?}");
         if let Some(next) = clock::until_next() {
             text += &format!(
                 "; something sleeps for another {next:?}, and the clock moves by `advance` alone"

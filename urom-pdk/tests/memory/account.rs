@@ -50,7 +50,7 @@ fn memory_without_bytes_cannot_be_shared() {
 }
 
 #[test]
-#[should_panic(expected = "lets nobody but the host read: add PCI_READ_ONLY or PCI_READ_WRITE")]
+#[should_panic(expected = "allows only the host to read: add PCI_READ_ONLY or PCI_READ_WRITE")]
 fn memory_that_is_its_owner_s_alone_cannot_be_shared() {
     let worker = Worker::<Protocol>::open::<Plugin>();
     let _ = worker.share([1], Access::LOCAL_READ_WRITE, MemoryPath::MAPPED);

@@ -64,7 +64,7 @@ fn copies_by_the_kernel_end_in_the_call() {
 fn operations_fail_as_the_test_says_and_later_ones_go_on() {
     let texts = [
         (DocaError::IO_FAILED, "the host has unmapped it"),
-        (DocaError::CONNECTION_RESET, "the host is gone, or its answer was lost"),
+        (DocaError::CONNECTION_RESET, "the host has left, or its answer was lost"),
         (DocaError::NOT_SUPPORTED, "it cannot be done on this path: UCX does not reach the host"),
         (DocaError::DRIVER, "the worker could not do it"),
     ];
@@ -198,7 +198,7 @@ fn an_operation_ends_with_its_host_even_in_a_pause() {
     worker.leave(CONNECTION);
     worker.progress();
     let why = worker.failure(&sent).unwrap();
-    assert!(why.ends_with("(network): the host is gone, or its answer was lost"), "{why}");
+    assert!(why.ends_with("(network): the host has left, or its answer was lost"), "{why}");
     assert_eq!(worker.wait(sent), Err(DocaError::CONNECTION_RESET));
 }
 

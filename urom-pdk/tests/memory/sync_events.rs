@@ -113,7 +113,7 @@ fn what_is_no_aligned_word_is_refused() {
         };
         for range in [0..0, 0..4, 0..7, 0..9, 0..16, 0..64] {
             let result = done(&worker, memory.slice(range), open);
-            failed(result, DocaError::INVALID_VALUE, "is no sync event: it has 8 bytes");
+            failed(result, DocaError::INVALID_VALUE, "is not a sync event: it has 8 bytes");
         }
         for start in [1, 4, 7, 55] {
             let result = done(&worker, memory.slice(start..start + 8), open);

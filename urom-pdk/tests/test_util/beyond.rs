@@ -129,7 +129,7 @@ fn a_command_is_cancelled_and_no_other() {
     assert_eq!(worker.progress(), 1);
     assert_eq!(
         worker.failure(&second).as_deref(),
-        Some("nobody waits for it: the host gave the command up")
+        Some("it was cancelled: the host gave the command up")
     );
     assert_eq!(worker.answer(&second), Some(Err(DocaError::SKIPPED)));
     // A cancel after the answer does nothing.

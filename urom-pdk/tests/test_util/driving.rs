@@ -112,7 +112,7 @@ fn waiting_ends_with_the_name_of_what_was_waited_for() {
     worker.set_patience(Duration::ZERO);
     let text = panic_of(|| _ = worker.call(Turns { cookie: 1, turns: u64::MAX }));
     assert!(text.starts_with("command 1 (Turns, "), "{text}");
-    assert!(text.contains("got no notification within 0ns"), "{text}");
+    assert!(text.contains("did not get a notification within 0ns"), "{text}");
     worker.close();
 }
 

@@ -52,7 +52,7 @@ fn a_full_c_heap_delays_the_answer_and_makes_it_a_failure() {
     // For the value, the refusal, and the next attempt.
     worker.fill_c_heap(3);
     let sent = worker.send(Echo { cookie: 7, value: 8 });
-    assert_eq!((worker.progress(), worker.in_flight()), (0, 1), "there is no memory yet");
+    assert_eq!((worker.progress(), worker.in_flight()), (0, 1), "memory does not exist yet");
     assert_eq!(worker.progress(), 1);
     assert_eq!(worker.answer(&sent), Some(Err(DocaError::NO_MEMORY)));
     assert_eq!(worker.call(Echo { cookie: 7, value: 8 }), Ok(Value { value: 8 }));

@@ -125,7 +125,7 @@ fn take_in(
         }
         None => {
             return Err(format!(
-                "all {MAX_PLUGINS} plugin ids are taken; a restart of the service frees those of plugins that are gone"
+                "all {MAX_PLUGINS} plugin ids are taken; a restart of the service frees the ids of removed plugins"
             ));
         }
     };

@@ -62,12 +62,13 @@ impl Roster {
 
 fn describe(plugins: &[Found], plugin: u64) -> Result<Arc<[u8]>, Failure> {
     let found = plugins.iter().find(|found| found.entry.id == plugin).ok_or_else(|| {
-        let text = format!("{plugin:#x} is no plugin's id: take one from the plugin list");
+        let text = format!("{plugin:#x} is not a plugin's id: take an id of the plugin list");
         Failure::new(DocaError::INVALID_VALUE, text)
     })?;
     let name = &found.entry.name;
     let bytes = found.description.clone().ok_or_else(|| {
-        let text = format!("the plugin `{name}` has no description: it is not built with this kit");
+        let text =
+            format!("the plugin `{name}` lacks a description: it is not built with this kit");
         Failure::new(DocaError::NOT_FOUND, text)
     })?;
     if bytes.len() > LONGEST_DESCRIPTION {

@@ -228,7 +228,7 @@ mod tests {
         assert!(granted("MY_LEVEL=2", &[], &[], &["OTHER", "MY_*"]));
         assert!(granted("OTHER=2", &[], &[], &["OTHER", "MY_*"]));
         assert!(!granted("OTHERS=2", &[], &[], &["OTHER", "MY_*"]));
-        assert!(granted("UROM_KEY_FILE=x", &[], &[], &["UROM_KEY_FILE"]), "it was said so");
+        assert!(granted("UROM_KEY_FILE=x", &[], &[], &["UROM_KEY_FILE"]), "it was announced");
         assert!(is_granted((&[], &["*".to_owned()]), &[], "LD_PRELOAD", "x"), "all");
     }
 

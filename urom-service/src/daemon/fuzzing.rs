@@ -150,14 +150,14 @@ impl Daemon {
                 }
                 Action::ToWorker(serial, DaemonToWorker::Expect { ticket }) => {
                     let process = self.running.get_mut(&serial);
-                    process.expect("a worker that is told of a host runs").tickets.push(ticket);
+                    process.expect("a worker with a host runs").tickets.push(ticket);
                 }
                 Action::ToWorker(..) | Action::Expire(..) => {}
                 Action::Abandon(serial) => drop(self.running.remove(&serial)),
                 Action::ToHost(host, DaemonToHost::Started { request, ticket, .. }) => {
                     assert!(
                         self.running.values().any(|process| process.tickets.contains(&ticket)),
-                        "a worker knows the ticket of its host"
+                        "a worker has the ticket of its host"
                     );
                     self.answered(host, request);
                 }
@@ -177,7 +177,7 @@ impl Daemon {
                         "a worker of group {gid} that can be joined"
                     );
                 }
-                Action::ToHost(_, other) => panic!("nobody asked for that: {other:?}"),
+                Action::ToHost(_, other) => panic!("that was not requested: {other:?}"),
             }
         }
     }

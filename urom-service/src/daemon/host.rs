@@ -80,7 +80,7 @@ pub(crate) async fn serve(
             }
         },
     };
-    debug!("host {peer} connected, and is told of {}", Quantity(plugins.len(), "plugin"));
+    debug!("host {peer} connected, and gets {}", Quantity(plugins.len(), "plugin"));
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),

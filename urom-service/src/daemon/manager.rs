@@ -37,7 +37,7 @@ impl Manager {
             Ok(socket) => socket,
             Err(problem) => {
                 warn!(
-                    "the service manager is told nothing: {SOCKET}={}: {problem}",
+                    "the service manager gets no messages: {SOCKET}={}: {problem}",
                     name.display()
                 );
                 return Manager::default();

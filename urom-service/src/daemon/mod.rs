@@ -94,7 +94,7 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
             // New hosts find no file, rather than a daemon that refuses them.
             drop(address_file);
         };
-        let reaper = Reaper::start().context("there is no thread for taking back workers")?;
+        let reaper = Reaper::start().context("the thread for taking back workers is missing")?;
         ready(address);
         let config = Arc::new(config);
         let launcher = Launcher::Process { config: Arc::clone(&config), reaper };

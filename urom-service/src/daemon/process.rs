@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(quick.ended().await.unwrap().code(), Some(3));
         let directory = directory(&quick);
         drop(quick);
-        assert_eq!(state(&directory), Some('Z'), "the thread was to be at the slow one");
+        assert_eq!(state(&directory), Some('Z'), "the thread should be at the slow plugin");
         slow.kill();
         wait_until_taken_back(&directory);
     }

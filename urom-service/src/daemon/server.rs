@@ -181,7 +181,7 @@ impl Server {
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
         match self.workers.remove(&serial) {
-            Some(link) => warn!("worker {} is gone: {cause}; it ran {}", link.id, link.plugins),
+            Some(link) => warn!("worker {} has ended: {cause}; it ran {}", link.id, link.plugins),
             None => debug!("a worker that no host used any more ended: {cause}"),
         }
         let text = format!(

@@ -9,7 +9,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
     let mut bytes = [0; 16];
     fill_random(&mut bytes).map_err(|error| {
         let text = format!(
-            "the daemon can send no host to a worker, because its system has no random numbers: {error}"
+            "the daemon can send no host to a worker, because its system does not provide random numbers: {error}"
         );
         Failure::new(DocaError::OPERATING_SYSTEM, text)
     })?;

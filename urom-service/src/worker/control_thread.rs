@@ -216,7 +216,7 @@ impl Control {
         let id = self.config.id;
         warn!("worker {id} ends: it lost the connection to the daemon: {error}");
         let text = format!(
-            "worker {id} was stopped because its daemon is gone: {error}; connect again when the service runs"
+            "worker {id} was stopped because its daemon has ended: {error}; connect again when the service runs"
         );
         self.send_all_away(&Failure::new(DocaError::SHUTDOWN, text));
     }
@@ -420,7 +420,7 @@ impl Control {
 
     fn tell_if_empty(&mut self) {
         if self.expected.is_empty() && !self.links.values().any(Link::is_admitted) {
-            debug!("worker {} has no hosts any more", self.config.id);
+            debug!("worker {} does not have hosts any more", self.config.id);
             self.tell_daemon(WorkerToDaemon::Empty);
         }
     }

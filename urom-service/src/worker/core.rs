@@ -180,7 +180,7 @@ impl Core {
             }
             None => {
                 host.free(token.slot);
-                let (status, why) = (DocaError::NO_MEMORY, "there is no memory for it");
+                let (status, why) = (DocaError::NO_MEMORY, "memory for it is exhausted");
                 self.hosts.refuse(host, &mut self.draft, token.slot, status, why);
             }
         }
@@ -372,7 +372,7 @@ fn give_up(hosts: &Hosts, draft: &mut Draft, plugin: &mut Instance, place: usize
 fn unasked(hosts: &Hosts, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
     if hosts.departed.borrow_mut().end(context, dest_id, place) {
         plugin.answered();
-        debug!("dropped a notification of plugin `{}`: its host is gone", plugin.name);
+        debug!("dropped a notification of plugin `{}`: its host has left", plugin.name);
     } else {
         limited!(
             warn,

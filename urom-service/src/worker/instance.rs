@@ -142,7 +142,7 @@ impl Instance {
         }
         if len > LONGEST_ADDRESS {
             let text = format!(
-                "plugin `{}` says its address has {len} bytes; {LONGEST_ADDRESS} is the most",
+                "plugin `{}` returned an address of {len} bytes, above the limit {LONGEST_ADDRESS}",
                 self.name
             );
             return Err(Failure::new(DocaError::TOO_BIG, text));

@@ -281,7 +281,7 @@ mod tests {
         scene.sends(&blob(2));
         assert!(
             scene.told.is_empty() && scene.domains.count(None) == 0,
-            "nobody waits for a table"
+            "no request waits for a table"
         );
         scene.works();
         let started =

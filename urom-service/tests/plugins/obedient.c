@@ -24,8 +24,8 @@ enum op {
 	HANG,              /* never return */
 	PACKS_TOO_LITTLE,  /* answer, and say that 8 bytes were packed */
 	RELEASE_LATE,      /* answer what is held 1000 calls of progress later */
-	WRONG_CONTEXT,     /* answer with a context that is no command's */
-	WRONG_DESTINATION, /* answer with a destination that is no host's */
+	WRONG_CONTEXT,     /* answer with a context that is not a command's */
+	WRONG_DESTINATION, /* answer with a destination that is not a host's */
 	POLLS,             /* answer with how often progress was called */
 	FAULT,             /* do what sanitizers report, each its own */
 	FORK,              /* answer with the id of a process that stays, but not for ever */

@@ -243,7 +243,7 @@ fn an_answer_with_a_wrong_context_or_destination_is_told_from_one_to_a_host_that
     uromd.logged(&["worker 5", "has ended"]);
     host.ask(2, op::RELEASE, 0);
     assert_eq!(host.note(), ok(2, &words(op::RELEASE, 0)));
-    uromd.logged(&["DBG", "obedient", "its host is gone"]);
+    uromd.logged(&["DBG", "obedient", "its host has left"]);
     assert_eq!(uromd.lines_with("copy both"), warnings);
 }
 
@@ -316,7 +316,7 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
     let started = client.start(same()).unwrap();
     let refusal = Connection::attach(started, 1).err().unwrap();
     assert_eq!(refusal.code(), DocaError::FULL, "{refusal}");
-    assert!(refusal.text.contains("262144 commands of hosts that are gone"), "{refusal}");
+    assert!(refusal.text.contains("262144 commands of hosts that have left"), "{refusal}");
     assert_alive(&keeper);
 }
 

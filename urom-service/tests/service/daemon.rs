@@ -113,7 +113,8 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
     uromd.signal(Signal::KILL);
     let failure = host.refusal();
     assert_eq!(failure.code(), DocaError::SHUTDOWN);
-    let why = "was stopped because its daemon is gone: the connection was closed by the other side";
+    let why =
+        "was stopped because its daemon has ended: the connection was closed by the other side";
     assert!(failure.text.contains(why), "{failure}");
     wait_gone(pid);
     wait_gone(slow);
@@ -230,7 +231,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
         // Each stream ends, even an incomplete one.
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    uromd.logged(&["greeting of a host"]);
+    uromd.logged(&["host's handshake"]);
     uromd.logged(&["lost the connection to host", "no message"]);
 }
 

@@ -54,7 +54,7 @@ fn each_file_that_is_no_plugin_is_named_with_its_reason_and_the_rest_is_served()
     let (longest, too_long) = ("x".repeat(47), "y".repeat(48));
     fs::copy(path.join("a_fine.so"), path.join(format!("{longest}.so"))).unwrap();
     fs::copy(path.join("a_fine.so"), path.join(format!("{too_long}.so"))).unwrap();
-    fs::write(path.join("README"), "no plugin, and nobody minds").unwrap();
+    fs::write(path.join("README"), "no plugin, without an error").unwrap();
     let second = Plugins::new();
     second.add_source("a_fine", &source("*version = 9; return 0;", "return 0;"));
     second.add_source("z_last", &source(fine, "return 0;"));

@@ -27,7 +27,7 @@ fn it_serves_in_this_process() {
     let plugins = Plugins::obedient();
     let service = start(&plugins);
     let mut client = Client::connect_with(service.address(), Some(service.key())).unwrap();
-    let env = Some(vec!["UROM_WHO=nobody".to_owned()]);
+    let env = Some(vec!["UROM_WHO=unset".to_owned()]);
     let one = client.attach(StartWorker { id: 1, gid: 4, env, ..any() }, 2);
     let two = client.attach(StartWorker { id: 2, gid: 4, ..any() }, 2);
     assert_eq!(client.group(4), [1, 2]);

@@ -163,7 +163,7 @@ fn a_host_with_another_key_or_none_is_turned_away_and_both_are_told() {
         key_error(Client::connect_with(uromd.address, None)),
         KeyError::Missing(Role::Daemon)
     );
-    uromd.logged(&["refused host", "it has no key", "UROM_KEY_FILE"]);
+    uromd.logged(&["refused host", "it lacks a key", "UROM_KEY_FILE"]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_host_with_a_key_does_not_talk_to_a_daemon_without() {
         key_error(Client::connect_with(uromd.address, Some(&key))),
         KeyError::NotAsked(Role::Daemon)
     );
-    uromd.logged(&["refused host", "this service has none", "--key-file"]);
+    uromd.logged(&["refused host", "this service does not", "--key-file"]);
 }
 
 /// Sends bytes without a key, and returns the answer until the end of the stream.
@@ -263,7 +263,7 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
         }
         uromd.logged_times(lines, said);
         assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
-        assert_eq!(host.waiting(), 0, "nobody answers a stranger's command");
+        assert_eq!(host.waiting(), 0, "an unknown sender's command gets no answer");
     }
 }
 

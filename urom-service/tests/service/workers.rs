@@ -227,7 +227,7 @@ fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
     kill(host.pid(), Signal::KILL);
     let end = host.link.until_closed().1;
     assert!(matches!(end, StreamError::Closed | StreamError::Io(_)), "{end}");
-    uromd.logged(&["worker 8 is gone", "SIGKILL"]);
+    uromd.logged(&["worker 8 has ended", "SIGKILL"]);
     assert_eq!(other.call(op::ECHO, 1).status, DocaError::SUCCESS);
     assert_eq!(
         client.attach(StartWorker { id: 8, ..any() }, 1).call(op::ECHO, 1).status,
@@ -243,7 +243,7 @@ fn the_end_of_a_worker_counts_though_a_process_that_its_plugin_started_goes_on()
     let forked = host.call(op::FORK, 0).payload.unwrap();
     kill(pid, Signal::KILL);
     // Based on the stream alone, it would be silent until the daemon's timeout.
-    uromd.logged(&["worker 8 is gone", "SIGKILL"]);
+    uromd.logged(&["worker 8 has ended", "SIGKILL"]);
     assert_eq!(uromd.lines_with("silent"), 0);
     kill(u64::from_le_bytes(forked.try_into().unwrap()), Signal::KILL);
 }
@@ -254,7 +254,7 @@ fn a_worker_that_is_stopped_is_given_up_and_killed() {
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
     let pid = host.pid();
     kill(pid, Signal::STOP);
-    uromd.logged(&["worker 8 is gone", "silent"]);
+    uromd.logged(&["worker 8 has ended", "silent"]);
     wait_gone(pid);
 }
 

@@ -38,7 +38,7 @@ fn every_input_holds(targets: &[(&str, Body)]) {
                 std::panic::resume_unwind(panic);
             }
         }
-        assert!(count > 0, "{target} has no input");
+        assert!(count > 0, "{target} lacks input");
     }
 }
 
@@ -48,12 +48,12 @@ fn replay(targets: &[(&str, Body)]) {
     let Some(directory) = std::env::var_os("UROM_REPLAY").map(PathBuf::from) else { return };
     let target =
         directory.parent().and_then(|parent| parent.file_name()).expect("the target's directory");
-    assert!(corpus(&target.to_string_lossy()).is_dir(), "{target:?} is no target");
+    assert!(corpus(&target.to_string_lossy()).is_dir(), "{target:?} is not a target");
     let Some((_, body)) = targets.iter().find(|(name, _)| *name == target) else { return };
     let files = fs::read_dir(&directory).expect("a directory").map(|file| file.unwrap().path());
     let mut files: Vec<_> = files.filter(|file| file.extension().is_none()).collect();
     files.sort();
-    assert!(!files.is_empty(), "{} has no inputs", directory.display());
+    assert!(!files.is_empty(), "{} lacks inputs", directory.display());
     for file in files {
         eprintln!("{}", file.display());
         body(&fs::read(&file).unwrap());

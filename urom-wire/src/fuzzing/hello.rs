@@ -57,7 +57,7 @@ pub fn hello(input: &[u8]) {
             let is_host = me == Role::Host;
             assert!(
                 said == HELLO_LEN + OPENING_LEN || is_host,
-                "a service proves nothing to a stranger"
+                "a service sends an unknown host no proof"
             );
             assert!(!error.to_string().is_empty());
         }

@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     for (folder, protocol) in PLUGINS {
         files.put(&header_path(root, folder, protocol), &c_header(protocol))?;
     }
-    files.finish("the protocols as they are", "headers")
+    files.finish("the unchanged protocols", "headers")
 }
 
 fn header_path(root: &Path, folder: &str, protocol: &describe::Protocol) -> PathBuf {

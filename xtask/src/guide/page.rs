@@ -72,7 +72,7 @@ pub(super) fn instructions(page: &str) -> Result<Vec<Instruction>> {
         }
         before = "";
     }
-    ensure!(!steps.is_empty(), "the page has no commands");
+    ensure!(!steps.is_empty(), "the page lacks commands");
     Ok(steps)
 }
 
@@ -142,7 +142,7 @@ mod tests {
                 assert!(put("c").is_err(), "there is no such line");
                 put("a\nb {\nb {\n").expect("there is such a line")
             }
-            other => panic!("{other:?} is no file"),
+            other => panic!("{other:?} is not a file"),
         });
         assert_eq!(results.collect::<Vec<_>>(), ["a\nb {\nnew\nb {\n", "a\nnew\nb {\nb {\n"]);
     }

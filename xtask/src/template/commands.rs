@@ -6,7 +6,7 @@ use super::tree::Tree;
 
 /// Returns README lines indented by four spaces, and CI steps, without `cargo install`.
 pub(super) fn promised(files: &Tree) -> Result<Vec<String>> {
-    let text = |path: &str| files.get(path).with_context(|| format!("the workspace has no {path}"));
+    let text = |path: &str| files.get(path).with_context(|| format!("the workspace lacks {path}"));
     let readme = text("README.md")?.lines().filter_map(|line| line.strip_prefix("    "));
     let ci = text(".github/workflows/ci.yml")?.lines();
     let steps = ci.filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix("run: "));

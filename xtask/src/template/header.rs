@@ -58,7 +58,7 @@ mod tests {
     fn identifiers_and_the_name_itself_get_different_placeholders() {
         let header = "#ifndef WORKER_SAMPLE_H\n#define WORKER_SAMPLE_NAME \"worker_sample\"\nstruct worker_sample_command;\n";
         let made = with_placeholders(header);
-        let made = made.strip_prefix(ASSIGN).expect("it begins with what it needs");
+        let made = made.strip_prefix(ASSIGN).expect("it begins with its includes");
         let expected = "#ifndef {{PREFIX}}_H\n#define {{PREFIX}}_NAME \"{{plugin_name}}\"\nstruct {{prefix}}_command;\n";
         assert_eq!(made, expected);
     }

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_placeholder_is_found_in_names_and_in_texts() {
-        without_placeholders(&tree(&[("a.rs", "let x = { 1 };")])).expect("there is none");
+        without_placeholders(&tree(&[("a.rs", "let x = { 1 };")])).expect("it is missing");
         for bad in [("{{plugin_name}}.h", ""), ("a", "x{{ y }}"), ("a", "{% if"), ("a.liquid", "")]
         {
             without_placeholders(&tree(&[bad])).expect_err("there is one");

@@ -1,4 +1,4 @@
-//! Counting the instructions of this program's own loops.
+//! Counts the instructions of this program's own loops.
 
 use std::process::Command;
 
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use super::Counted;
 use crate::process::Process;
 
-/// Calls `round` so many times. Has a name that callgrind can be told: the instructions of this
-/// function count, with all that it calls.
+/// Calls `round` `count` times. callgrind gets this unmangled name, and counts the function with
+/// all its calls.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub(super) fn codec_counted_rounds(
@@ -18,9 +18,8 @@ pub(super) fn codec_counted_rounds(
     (0..count).try_for_each(|_| round())
 }
 
-/// The instructions of one round.
 pub(super) fn per_round(what: &Counted, count: usize) -> Result<f64> {
-    // Side by side: instructions do not depend on what else runs.
+    // In parallel: other load does not change instruction counts.
     let (once, twice) = std::thread::scope(|scope| {
         let once = scope.spawn(|| collected(what, count));
         let twice = collected(what, 2 * count);
@@ -40,9 +39,9 @@ fn collected(what: &Counted, count: usize) -> Result<u64> {
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.arg("--toggle-collect=codec_counted_rounds");
     command.arg(own.get_program()).args(own.get_args());
-    // The sandbox plugins in Rust and in C both use shared memory alone. With `self` as well, that
-    // in C would use it to reach itself; that in Rust cannot, because it asks to be told of lost
-    // peers. UCX's hooks on memory do not work under valgrind.
+    // The sandbox plugins in Rust and in C then both use shared memory alone. With `self`, the C
+    // plugin would use it to reach itself; the Rust plugin cannot, because it requires the handling
+    // of lost peers. UCX's memory hooks do not work under valgrind.
     command.env("UCX_TLS", "shm").env("UCX_MEM_EVENTS", "n");
     let output =
         command.output().context("cannot start valgrind: `cargo xtask setup` installs it")?;

@@ -13,10 +13,9 @@ use urom_abi::{Data, Registered};
 
 use super::callgrind::codec_counted_rounds;
 
-/// What a loop does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MessageWork {
-    /// Calls a function of C that does nothing.
+    /// Calls an empty function of C.
     Nothing,
     Encode,
     Decode,
@@ -24,7 +23,6 @@ pub(crate) enum MessageWork {
     DecodeInC,
 }
 
-/// All commands of both protocols, with and without payloads.
 pub(super) const NAMES: [&str; 7] = [
     "loopback",
     "mem-map",
@@ -35,8 +33,8 @@ pub(super) const NAMES: [&str; 7] = [
     "tag-recv",
 ];
 
-/// `int f(message, bytes, length)`: `length` is the room or the number of bytes, and then the
-/// number of bytes written. 0 is success.
+/// `int f(message, bytes, length)`: `length` is the capacity or the number of bytes on entry, and
+/// the bytes written on return. 0 is success.
 type Function = unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize) -> c_int;
 
 macro_rules! in_c {
@@ -93,17 +91,17 @@ fn rounds<T: Request>(
     let length = value.encode(&mut room)?;
     let written = room[..length].to_vec().leak();
     let bytes: &'static [u8] = written.to_vec().leak();
-    // Room for any structure of C, aligned for all.
+    // Large enough for any structure of C, aligned for all.
     let mut message = [0u128; 16];
     let message = (&raw mut message).cast();
     let in_c = |function: Function, bytes: *mut u8, length: usize| {
-        // SAFETY: the function reads or writes a structure that fits there, and at most so many
-        // bytes, which are there.
+        // SAFETY: the function reads or writes a structure that fits `message`, and at most
+        // `length` bytes at `bytes`, which are valid.
         let code = unsafe { function(black_box(message), black_box(bytes), &mut { length }) };
         ensure!(black_box(code) == 0, "C refused the message");
         Ok(())
     };
-    // C's own message is the structure that travels, with the address of its payload.
+    // C's own message is the wire structure, with the address of its payload.
     let (payload, out) = (written.as_mut_ptr(), room.as_mut_ptr());
     in_c(unpack, payload, length)?;
     match work {
@@ -135,13 +133,12 @@ fn rounds<T: Request>(
 
 const REFUSED: &str = "Rust refused the message";
 
-/// A call, as that of C is one.
+/// Not inlined, so that it is a call, as in C.
 #[inline(never)]
 fn encode<T: Request>(value: &T, room: &mut [u8]) -> Result<usize, EncodeError> {
     value.encode(room)
 }
 
-/// As [`encode`].
 #[inline(never)]
 fn decode<T>(
     decoded: impl Fn(&'static [u8]) -> Result<T, DecodeError>,
@@ -154,7 +151,7 @@ fn decode<T>(
 mod tests {
     use super::*;
 
-    /// What they cost is `cargo xtask bench codec`'s to say.
+    /// `cargo xtask bench codec` measures the costs.
     #[test]
     fn both_sides_write_and_read_the_same_bytes() {
         for name in NAMES {

@@ -1,8 +1,7 @@
 //! Instructions of messages and plugins, against the same in C.
 //!
-//! Instruction counts do not depend on what else the machine does, so one run is enough. They are
-//! taken with callgrind, of the loop alone, twice: of N and of 2N rounds, so that what happens once
-//! cancels out.
+//! Instruction counts do not depend on the machine's load, so one run is enough. callgrind counts
+//! the loop alone, once for N and once for 2N rounds, so that one-time work cancels out.
 
 mod callgrind;
 mod message;
@@ -20,16 +19,12 @@ use crate::launch::Launch;
 
 const COUNT: usize = 10_000;
 
-/// What is counted: one round of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Counted {
-    /// Writes or reads a message.
     Message { name: String, work: message::MessageWork },
-    /// A turn of a plugin, which is driven as a worker does.
     Turn { file: PathBuf, work: turns::TurnWork, way: turns::HandOver, commands: usize },
 }
 
-/// The process that callgrind watches.
 pub(crate) fn run(counted: Counted, rounds: usize) -> Result<()> {
     match counted {
         Counted::Message { name, work } => message::run(&name, work, rounds),
@@ -56,7 +51,7 @@ fn messages() -> Result<Vec<Figure>> {
         callgrind::per_round(&Counted::Message { name: name.to_owned(), work }, COUNT)
     };
     let mut figures = Vec::new();
-    // The loop and the call are the same for all.
+    // The loop and the call cost the same for all messages.
     let nothing = of("loopback", MessageWork::Nothing)?;
     for name in message::NAMES {
         let mut sums = [0.0, 0.0];
@@ -75,11 +70,11 @@ fn messages() -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// A command's instructions in a plugin, the worker's part of the descriptors included.
+/// Counts a command's instructions in a plugin, with the worker's part of the descriptors.
 fn plugins() -> Result<Vec<Figure>> {
     use turns::{HandOver, TurnWork};
     let mut figures = Vec::new();
-    // The turns of one command each: with an exchange, enough for UCX's polling to average out.
+    // Turns of one command each: enough for UCX's polling in an exchange to average out.
     for (name, what, work, numbers, turns) in [
         ("graph", "loopback", TurnWork::Loopback, [1, 32], 4096),
         ("sandbox", "exchange", TurnWork::Exchange, [2, 32], 8192),

@@ -11,21 +11,18 @@ use urom_abi::protocol::Request;
 use super::callgrind;
 use crate::driven::{Plugin, ROOM};
 
-/// The commands of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TurnWork {
-    /// Of the graph plugin.
     Loopback,
     /// Of the sandbox plugin: receives, and as many sends to the same worker.
     Exchange,
 }
 
-/// How a worker hands commands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum HandOver {
-    /// By `call` where the plugin has it, as a worker of this kit does.
+    /// `call` if the plugin has it, as in a worker of this kit.
     Kit,
-    /// By `worker_cmd`, as NVIDIA's worker does.
+    /// `worker_cmd`, as in NVIDIA's worker.
     Doca,
 }
 

@@ -1,10 +1,9 @@
 //! Loopback commands against raw UCX active messages of the same sizes: round trips and rates over
 //! both transports, of one and of four hosts at a `uromd`, and of one with an embedded service.
 //!
-//! Hosts are processes. Each has a connection of the kit and one of raw UCX to the same worker, and
-//! both sides have their rounds in turns. In a round of raw UCX the worker's thread belongs to it.
-//!
-//! Raw UCX has its own settings. Over shared memory the kit uses rings.
+//! Each host is a process with connections of the kit and of raw UCX to the same worker, and both
+//! sides have rounds in turns. Raw UCX has the worker's thread in its rounds, and its own settings.
+//! Over shared memory the kit uses rings.
 
 pub(super) mod round;
 
@@ -28,12 +27,10 @@ use crate::transport::Transport;
 enum Order {
     /// Gives the worker's thread to raw UCX, for rounds of a side.
     Serve(Side),
-    /// Takes it back.
     EndServe,
     Round(Side, Trips),
 }
 
-/// A host: says which worker it has, then obeys.
 pub(crate) fn host(arguments: &HostArguments) -> Result<()> {
     let mut party = Party::new(arguments, Kind::Awake)?;
     child::answer(&party.worker.id())?;
@@ -51,11 +48,11 @@ struct Cell {
     transport: Transport,
     embedded: bool,
     hosts: usize,
-    /// The numbers of commands in flight. The worker allows as many as the last.
+    /// Numbers of commands in flight; the last is the worker's limit.
     depths: &'static [u64],
 }
 
-/// The matrix. 512 commands in flight take another worker, which has more memory in use.
+/// The matrix. 512 commands in flight need a separate worker, with more memory.
 fn cells(launch: &Launch) -> Vec<Cell> {
     let depths = [&[1, 8, 64][..], &[512]];
     let places = [(false, 1), (false, 4), (true, 1)];
@@ -106,7 +103,7 @@ impl Cell {
     fn at_depth(&self, launch: &Launch, hosts: &mut Hosts, depth: u64) -> Result<Vec<Figure>> {
         let work = |trips| Trips { depth, ..Trips::alone(trips) };
         let sides = [Side::Raw, Side::Kit];
-        // A short round says how many trips a round has. It warms everything, too.
+        // A short round determines the number of trips, and warms up.
         let first = 200.max(depth * 4);
         let mut calibrate = |side: &Side| -> Result<u64> {
             let each = hosts.round(*side, work(first))?.each();
@@ -149,7 +146,7 @@ struct HostsRound {
 }
 
 impl HostsRound {
-    /// Nanoseconds of a command, from the first host's begin to the last one's end.
+    /// Nanoseconds of a command, from the first host's begin to the last host's end.
     fn each(&self) -> f64 {
         let begin = self.done.iter().map(|done| done.begin).min().unwrap_or_default();
         let end = self.done.iter().map(|done| done.end).max().unwrap_or_default();
@@ -160,7 +157,7 @@ impl HostsRound {
         1e9 / self.each()
     }
 
-    /// Nanoseconds of a host's trip, one at a time; the mean of the hosts.
+    /// Mean nanoseconds of the hosts' trips, one at a time.
     fn trip(&self) -> f64 {
         let sum: f64 = self.done.iter().map(|done| done.each(self.trips)).sum();
         sum / self.done.len() as f64
@@ -172,7 +169,7 @@ impl HostsRound {
 }
 
 impl Hosts {
-    /// One after another: raw UCX at the worker takes them in the order of their numbers.
+    /// Starts the hosts one by one: raw UCX at the worker numbers them in this order.
     fn start(count: usize, mut arguments: HostArguments) -> Result<Hosts> {
         let mut hosts = Vec::new();
         for number in 0..count {

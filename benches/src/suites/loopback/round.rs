@@ -21,13 +21,12 @@ pub(in crate::suites) enum Side {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Trips {
     pub(in crate::suites) trips: u64,
-    /// How many of them are in flight at the same time.
     pub(in crate::suites) depth: u64,
-    /// Each is timed by itself, the reading of the clock included.
+    /// Times each trip, with the reading of the clock.
     pub(in crate::suites) single: bool,
 }
 
-/// The times of a round, in nanoseconds of the clock that all processes of a machine share.
+/// Times of a round, in nanoseconds of the machine's shared clock.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::suites) struct Done {
     pub(super) begin: u64,
@@ -36,7 +35,6 @@ pub(in crate::suites) struct Done {
 }
 
 impl Side {
-    /// How raw UCX serves it.
     pub(super) fn style(self) -> Option<Style> {
         match self {
             Side::Raw => Some(Style::Doca),
@@ -44,7 +42,6 @@ impl Side {
         }
     }
 
-    /// A round. Raw UCX has the worker's thread.
     pub(super) fn round(self, party: &Party, work: Trips) -> Result<Done> {
         match self.style() {
             None => kit(&party.graph, &party.worker, work),
@@ -52,7 +49,7 @@ impl Side {
         }
     }
 
-    /// Nanoseconds of a trip in a round; raw UCX gets the worker's thread for it.
+    /// Nanoseconds of a trip in a round; gives raw UCX the worker's thread.
     pub(in crate::suites) fn each(self, party: &mut Party, trips: u64) -> Result<f64> {
         let style = self.style();
         style.map_or(Ok(()), |style| party.serve(style))?;
@@ -63,12 +60,10 @@ impl Side {
 }
 
 impl Trips {
-    /// One after the other.
     pub(in crate::suites) fn alone(trips: u64) -> Trips {
         Trips { trips, depth: 1, single: false }
     }
 
-    /// Does all of them, or each by itself.
     fn timed(
         self,
         all: impl FnOnce() -> Result<()>,
@@ -93,13 +88,12 @@ impl Trips {
 }
 
 impl Done {
-    /// Nanoseconds of one of `trips`.
     pub(in crate::suites) fn each(&self, trips: u64) -> f64 {
         self.end.saturating_sub(self.begin) as f64 / trips as f64
     }
 }
 
-/// Untimed trips before each round: the other end has to notice that it begins, and caches fill.
+/// Untimed trips before each round: the other end notices the round, and caches fill.
 const WARM_UP: u64 = 1_000;
 
 #[inline]

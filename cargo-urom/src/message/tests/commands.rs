@@ -48,7 +48,7 @@ fn registered_memory_is_three_words_that_the_user_gives() {
 fn words_that_are_given_go_out_as_they_are_with_a_remark() {
     let encoded =
         made(SANDBOX, "TagSend", "dest=1 tag=7 data=hello data_len=9 data_addr=77").unwrap();
-    assert_eq!(encoded.remarks, ["`data_len` goes out as it is given, though 5 would be right"]);
+    assert_eq!(encoded.remarks, ["`data_len` is sent as given, though 5 would be right"]);
     assert_eq!((encoded.bytes[24], encoded.bytes[32]), (77, 9));
 }
 
@@ -85,8 +85,8 @@ fn an_element_is_given_by_its_members_or_as_a_list() {
     }
     for (fields, part) in [
         ("params[1].mask=3", "only 0 to 0"),
-        ("params[0][0]=3", "has no elements"),
-        ("params[x]=3", "`x` in `params[x]` is no index"),
+        ("params[0][0]=3", "does not have elements"),
+        ("params[x]=3", "`x` in `params[x]` is not an index"),
         ("params[0=3", "a `[` without its `]`"),
         ("params[0]b=3", "a `[` without its `]`"),
         ("params=[]", "exactly 1"),
@@ -184,8 +184,8 @@ fn what_is_missing_unknown_or_given_twice_is_named() {
         (GRAPH, "Loopback", "", &["needs `data` too: data=<u64>"][..]),
         (GRAPH, "Loopback", "dota=1", &["no field `dota`: did you mean `data`? There is `data`"]),
         (GRAPH, "Loopback", "data=1 data=2", &["`data` is given twice"]),
-        (GRAPH, "Loopback", "data=x", &["Loopback: data: `x` is no integer for a u64"]),
-        (GRAPH, "Loopback", "data.x=1", &["a u64 has no fields"]),
+        (GRAPH, "Loopback", "data=x", &["Loopback: data: `x` is not an integer for a u64"]),
+        (GRAPH, "Loopback", "data.x=1", &["a u64 does not have fields"]),
         (GRAPH, "Loopbak", "data=1", &["no command `Loopbak`: did you mean `Loopback`?"]),
         (
             SANDBOX,
@@ -245,7 +245,7 @@ fn a_range_is_the_name_of_memory_or_its_own_fields() {
 #[test]
 fn memory_is_named_where_a_range_is_and_lies_within() {
     for (name, fields, part) in [
-        ("look", "memory=n", "Look: memory: there is no memory `n`"),
+        ("look", "memory=n", "Look: memory: memory `n` does not exist"),
         ("look", "memory=m[0..4097]", "Look: memory: `m[0..4097]` does not lie within its 4096"),
         ("look", "memory=m[0", "write NAME[from..to]"),
         ("look", "memory.len=m", "`m` is memory, which only a field of type MemoryRange names"),

@@ -109,11 +109,12 @@ fn bytes_that_are_no_value_are_shown_and_are_a_problem() {
     assert_eq!(shown, ["mode=257", "done=9", "letter=16777336"]);
     let problems = decoded.problems.join("; ");
     assert!(
-        problems.contains("mode: 257 is no `Mode`: expected 0 (Fast), 300 (VerySlow)"),
+        problems.contains("mode: 257 is not a value of `Mode`: expected 0 (Fast), 300 (VerySlow)"),
         "{problems}"
     );
     assert!(
-        problems.contains("done: 9 is no `bool`") && problems.contains("letter: 0x1000078"),
+        problems.contains("done: 9 is not a value of `bool`")
+            && problems.contains("letter: 0x1000078"),
         "{problems}"
     );
     // Invalid UTF-8.

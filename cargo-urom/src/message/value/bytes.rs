@@ -51,6 +51,6 @@ fn hex(digits: &str) -> Result<Vec<u8>, String> {
     };
     digits.as_bytes().chunks(2).map(byte).collect::<Option<_>>().ok_or_else(|| {
         let digits = digits.escape_debug();
-        format!("`{digits}` is no row of bytes: write two hexadecimal digits for each")
+        format!("`{digits}` is not a row of bytes: write two hexadecimal digits for each")
     })
 }

@@ -7,10 +7,10 @@ pub(super) fn list(text: &str) -> Option<Result<Vec<&str>, String>> {
     match (text.strip_prefix('['), text.ends_with(']')) {
         (Some(inner), true) => Some(parts(inner.strip_suffix(']')?)),
         (Some(_), false) => Some(Err(format!(
-            "`{}` has no `]` at its end; a shell wants quotes around a list with spaces",
+            "`{}` does not end with `]`; a shell wants quotes around a list with spaces",
             shown()
         ))),
-        (None, true) => Some(Err(format!("`{}` has no `[` in front", shown()))),
+        (None, true) => Some(Err(format!("`{}` does not begin with `[`", shown()))),
         (None, false) if text.contains(',') && !text.starts_with('{') => {
             Some(Err(format!("several values are a list: write `[{}]`", shown())))
         }

@@ -43,7 +43,7 @@ pub(super) fn elements(ty: &Type, text: &str, memories: &Memories) -> Result<Vec
         let len = given.len();
         return match len.checked_rem(size) {
             Some(0) => Ok(given),
-            None => Err(format!("{ty} has no bytes, and {len} are given")),
+            None => Err(format!("{ty} has 0 bytes, and {len} are given")),
             Some(_) => {
                 Err(format!("a {ty} takes {size} bytes, and {len} are given: no multiple of that"))
             }
@@ -110,7 +110,7 @@ fn structure(of: &Struct, text: &str, memories: &Memories, out: &mut [u8]) -> Re
     let inner = text.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
     let inner = inner.ok_or_else(|| {
         if text.starts_with('{') {
-            return format!("`{}` has no `}}` at its end", text.escape_debug());
+            return format!("`{}` does not end with `}}`", text.escape_debug());
         }
         let names: Vec<_> = of.fields.iter().map(|field| format!("{}=..", field.name)).collect();
         let (name, names, size) = (of.name, names.join(","), Quantity(of.size, "byte"));
@@ -119,7 +119,7 @@ fn structure(of: &Struct, text: &str, memories: &Memories, out: &mut [u8]) -> Re
     for item in parts(inner)? {
         let (name, value) = item
             .split_once('=')
-            .ok_or_else(|| format!("`{}` in {{..}} is no `field=value`", item.escape_debug()))?;
+            .ok_or_else(|| format!("`{}` in {{..}} is not `field=value`", item.escape_debug()))?;
         let name = name.trim();
         let field = member(of, name)?;
         let end = field.offset.saturating_add(field.ty.size());

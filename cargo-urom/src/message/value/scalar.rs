@@ -10,14 +10,14 @@ pub(super) fn truth(text: &str) -> Result<bool, String> {
     match text {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
-        _ => Err(format!("`{}` is no bool: write true or false", text.escape_debug())),
+        _ => Err(format!("`{}` is not a bool: write true or false", text.escape_debug())),
     }
 }
 
 pub(super) fn float(text: &str, bytes: usize) -> Result<u64, String> {
     let value: f64 = text
         .parse()
-        .map_err(|_| format!("`{}` is no number for an f{}", text.escape_debug(), 8 * bytes))?;
+        .map_err(|_| format!("`{}` is not a number for an f{}", text.escape_debug(), 8 * bytes))?;
     Ok(if bytes == 4 { (value as f32).to_bits().into() } else { value.to_bits() })
 }
 
@@ -32,7 +32,7 @@ pub(super) fn character(text: &str) -> Result<char, String> {
         || integer(text, 4, false).ok().and_then(|code| char::from_u32(u32::try_from(code).ok()?));
     only(text).or(quoted).or_else(by_number).ok_or_else(|| {
         format!(
-            "`{}` is no char: write one character, or its number like 0x1f600",
+            "`{}` is not a char: write one character, or its number like 0x1f600",
             text.escape_debug()
         )
     })
@@ -48,7 +48,7 @@ pub(super) fn enumerated(of: &Enum, text: &str) -> Result<i128, String> {
         Ok(number) if of.values.iter().any(|value| value.value == number) => Ok(number),
         _ => {
             let names = of.values.iter().map(|value| value.name);
-            Err(names::unknown(&format!("{} has no value", of.name), text, names))
+            Err(names::unknown(&format!("{} lacks the value", of.name), text, names))
         }
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn integer(text: &str, bytes: usize, signed: bool) -> Result<i128, St
             _ if text.contains('+') => "; a `+` in front of a further command has spaces around it",
             _ => "",
         };
-        format!("`{}` is no integer for a {ty}{hint}", text.escape_debug())
+        format!("`{}` is not an integer for a {ty}{hint}", text.escape_debug())
     })?;
     let values = 1i128 << (8 * bytes.min(8));
     let least = if signed { -values / 2 } else { 0 };

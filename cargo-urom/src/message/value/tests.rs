@@ -90,7 +90,7 @@ fn truths_characters_and_values_of_enums_are_written_by_name_or_number() {
         (Type::Char, "0xd800", "one character"),
         (Type::Char, "", "one character"),
         (MODE, "Brocken", "did you mean `Broken`"),
-        (MODE, "1", "Mode has no value `1`: there is `ReadOnly`, `Broken`"),
+        (MODE, "1", "Mode lacks the value `1`: there is `ReadOnly`, `Broken`"),
     ] {
         let error = written(&ty, text).unwrap_err();
         assert!(error.contains(part), "{text}: {error}");
@@ -152,8 +152,8 @@ fn elements_are_a_list_or_one_or_whole_bytes() {
 #[test]
 fn a_mistyped_list_is_told_what_it_lacks() {
     for (text, part) in [
-        ("[1,2", "`[1,2` has no `]` at its end"),
-        ("1,2]", "has no `[` in front"),
+        ("[1,2", "`[1,2` does not end with `]`"),
+        ("1,2]", "does not begin with `[`"),
         ("1,2", "a list: write `[1,2]`"),
         ("[1,,2]", "nothing in front of its comma number 2"),
         ("[,1]", "nothing in front of its comma number 1"),

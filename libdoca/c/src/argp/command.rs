@@ -182,6 +182,6 @@ mod tests {
         let names: Vec<_> = path.flags().map(Flag::to_string).collect();
         assert_eq!(names.first().unwrap(), "-d");
         assert_eq!(names.last().unwrap(), "-d/--device");
-        assert!(path.enter(b"net").is_none(), "it has no commands");
+        assert!(path.enter(b"net").is_none(), "it lacks commands");
     }
 }

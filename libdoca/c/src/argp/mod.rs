@@ -273,7 +273,7 @@ unsafe fn arguments<'a>(
     argv: *mut *mut c_char,
 ) -> Result<(&'a [*mut c_char], Vec<&'a CStr>), Refusal> {
     let count = usize::try_from(argc).ok().filter(|count| *count > 0).ok_or_else(|| {
-        refusal!(INVALID_VALUE, "doca_argp_start: argc is {argc}: pass that of main")
+        refusal!(INVALID_VALUE, "doca_argp_start: argc is {argc}: pass main's argc")
     })?;
     if argv.is_null() {
         return Err(missing("doca_argp_start: argv"));

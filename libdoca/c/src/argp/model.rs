@@ -113,7 +113,7 @@ impl Flag {
             if !is_there {
                 return Err(refusal!(
                     INITIALIZATION,
-                    "flag {self} has no {what}: call {call} before doca_argp_register_param"
+                    "flag {self} lacks {what}: call {call} before doca_argp_register_param"
                 ));
             }
         }
@@ -138,7 +138,7 @@ pub(crate) fn check_name(name: &str, of: &str) -> Result<(), Refusal> {
     if name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
         return Err(refusal!(
             INVALID_VALUE,
-            "`{}` is no name for a {of}: write it without dashes, spaces and `=`",
+            "`{}` is not a name for a {of}: write it without dashes, spaces and `=`",
             name.escape_debug()
         ));
     }
@@ -173,8 +173,8 @@ pub(crate) fn built_in() -> Vec<Flag> {
             ..Flag::default()
         }
     };
-    let program = format!("What the program logs: {LEVELS}");
-    let libraries = format!("What the DOCA libraries log: {LEVELS}");
+    let program = format!("Log level of the program: {LEVELS}");
+    let libraries = format!("Log level of the DOCA libraries: {LEVELS}");
     let version = "Print the DOCA version and exit".to_owned();
     vec![
         flag("h", "help", "", "Print this text and exit".to_owned(), BOOLEAN, Action::Help),

@@ -44,7 +44,7 @@ pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>
                 (BOOLEAN, Some(text)) => {
                     return Err(refusal!(
                         INVALID_VALUE,
-                        "flag {flag} takes no value, and was given {}",
+                        "flag {flag} does not take a value, and got {}",
                         shown(text)
                     ));
                 }
@@ -313,7 +313,7 @@ mod tests {
             &["-l/--log-level", "60=DEBUG", "`debug`"],
         );
         for line in ["--all=true", "-a=1", "-ba="] {
-            refused(&[line], DocaError::INVALID_VALUE, &["-a/--all", "takes no value"]);
+            refused(&[line], DocaError::INVALID_VALUE, &["-a/--all", "does not take a value"]);
         }
     }
 

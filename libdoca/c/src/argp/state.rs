@@ -69,7 +69,7 @@ fn state() -> MutexGuard<'static, Option<Parser>> {
 
 /// Calls `f` with the parser, or returns an error if it does not exist.
 pub(crate) fn with<R>(f: impl FnOnce(&mut Parser) -> Result<R, Refusal>) -> Result<R, Refusal> {
-    let missing = || refusal!(BAD_STATE, "there is no parser: call doca_argp_init first");
+    let missing = || refusal!(BAD_STATE, "the parser does not exist: call doca_argp_init first");
     f(state().as_mut().ok_or_else(missing)?)
 }
 

@@ -41,7 +41,7 @@ fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
     fail_if!(
         port.is_none(),
         BAD_CONFIG,
-        "{PORT_VARIABLE} is {value:?}, which is no port: set it to a number from 1 to 65535"
+        "{PORT_VARIABLE} is {value:?}, which is not a port: set it to a number from 1 to 65535"
     );
     Ok(port)
 }
@@ -70,7 +70,7 @@ fn from_file(
         let device = pci.map(|pci| format!(" and device {pci}")).unwrap_or_default();
         failure!(
             NOT_FOUND,
-            "the service file {shown}, named by {FILE_VARIABLE}, has no line for \
+            "the service file {shown}, named by {FILE_VARIABLE}, lacks a line for \
                              {local}{device}: add one of the form `<this host> dpu <daemon's host> \
                              <PCI address> <devices>`"
         )

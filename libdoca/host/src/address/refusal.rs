@@ -58,7 +58,7 @@ impl Address {
         };
         let answer = tried.iter().find(|one| !is_absent(one));
         let Some((at, error)) = answer.or(tried.last()) else {
-            return self.unknown_host("the name has no address");
+            return self.unknown_host("the name lacks an address");
         };
         let all = tried.iter().map(|(at, _)| at.to_string()).collect::<Vec<_>>().join(" and ");
         let tried = if answer.is_some() { at.to_string() } else { all };
@@ -193,7 +193,7 @@ mod tests {
         let silent = StreamError::Silent(Patience::default());
         let text = address.refused(&[(four, silent), (six, refused())]).text;
         assert!(text.contains("tried as 127.0.0.1:7 (") && text.contains("silent"), "{text}");
-        assert!(address.refused(&[]).text.contains("has no address"));
+        assert!(address.refused(&[]).text.contains("lacks an address"));
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl FrameRig {
         task.begin();
         task.head.stage.set(Stage::InFlight);
         self.run.flight.submitted(&task);
-        let slot = task.slot.get().expect("it is not given up");
+        let slot = task.slot.get().expect("it is not cancelled");
         let before = self.open.insert(slot, self.last);
         assert!(before.is_none(), "slot {slot} is taken");
     }

@@ -95,7 +95,7 @@ impl Map {
         let memory = match (self.exported, self.range.get()) {
             (Some(exported), _) => MapMemory::Remote(RemoteMmap::import(exported)),
             (None, None) => {
-                log!(warn, "doca_mmap_start: the map has no memory: call doca_mmap_set_memrange");
+                log!(warn, "doca_mmap_start: the map lacks memory: call doca_mmap_set_memrange");
                 return Err(DocaError::BAD_CONFIG);
             }
             (None, Some((start, len))) => {
@@ -213,7 +213,10 @@ impl Map {
     ) -> Result<(*const c_void, usize), DocaError> {
         let running = self.running()?;
         if !self.devices.borrow().iter().any(|known| Arc::ptr_eq(known, device)) {
-            log!(warn, "doca_mmap_export: the device is none of the map's: call doca_mmap_add_dev");
+            log!(
+                warn,
+                "doca_mmap_export: the device is not among the map's: call doca_mmap_add_dev"
+            );
             return Err(DocaError::INVALID_VALUE);
         }
         let MapMemory::Own(map) = &running.memory else { return Err(DocaError::NOT_PERMITTED) };

@@ -171,7 +171,7 @@ impl Inventory {
         let (Some(head), Some(data)) =
             (place.head.checked_sub(start), place.data.checked_sub(start))
         else {
-            log!(warn, "doca_buf_inventory_buf_get: the memory begins before that of its map");
+            log!(warn, "doca_buf_inventory_buf_get: the memory begins before its map");
             return Err(DocaError::INVALID_VALUE);
         };
         let place = BufferSpan { head, data, ..place };

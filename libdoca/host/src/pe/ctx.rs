@@ -227,7 +227,7 @@ impl Context {
         self.pe().map_err(|code| {
             failure!(
                 code = code,
-                "the {} has no progress engine: call doca_pe_connect_ctx before doca_ctx_start",
+                "the {} lacks a progress engine: call doca_pe_connect_ctx before doca_ctx_start",
                 self.part.name()
             )
         })

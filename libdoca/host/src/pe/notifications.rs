@@ -26,7 +26,7 @@ impl Lost {
         match self {
             Lost::Nobodys(slot, id) => log!(
                 debug,
-                "a notification of worker {} for slot {slot}, which has no command in flight, was dropped",
+                "a notification of worker {} for slot {slot}, without a command in flight, was dropped",
                 WorkerId(id)
             ),
             Lost::Late => {}
@@ -72,7 +72,7 @@ impl Pe {
 
     pub(crate) fn on_greeting(&self, header: &[u8]) {
         let Ok(channel) = header.try_into().map(u16::from_le_bytes) else {
-            return self.unreadable(format_args!("a greeting of the wrong length was dropped"));
+            return self.unreadable(format_args!("a handshake of the wrong length was dropped"));
         };
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {

@@ -119,7 +119,7 @@ impl Rings {
 impl Pe {
     pub(crate) fn rings_bell(&self) -> Result<EventFd, Failure> {
         let bell = self.rings.bell.try_clone();
-        bell.map_err(|error| failure!(OPERATING_SYSTEM, "there is no descriptor left: {error}"))
+        bell.map_err(|error| failure!(OPERATING_SYSTEM, "the descriptors are exhausted: {error}"))
     }
 
     pub(crate) fn add_ring(&self, run: Rc<Run>) {

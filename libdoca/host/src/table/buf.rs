@@ -39,7 +39,7 @@ impl AnyBuf<'_> {
 
 #[cold]
 fn of_task() -> DocaError {
-    log!(warn, "the buffer is a task's: it has no references of its own, and joins no list");
+    log!(warn, "the buffer is a task's: it lacks references of its own, and cannot join a list");
     DocaError::NOT_PERMITTED
 }
 

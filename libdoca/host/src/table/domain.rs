@@ -86,7 +86,7 @@ functions! {
             // SAFETY: NULL, or an object that the host keeps alive in this call.
             let worker = unsafe { host::Worker::find(*pointer) };
             let worker = worker.map_err(|_| {
-                failure!(INVALID_VALUE, "the domain's worker {} is no worker",
+                failure!(INVALID_VALUE, "the domain's worker {} is not a worker object",
                                                     WorkerId(*id))
             })?;
             Ok((*id, worker.ctx.weak()))

@@ -22,10 +22,7 @@ fn reuse(
     present(address)?;
     let element = buf.element()?;
     let Some(head) = (address.addr() as u64).checked_sub(element.address()) else {
-        log!(
-            warn,
-            "doca_buf_inventory_buf_reuse: the memory begins before that of the buffer's map"
-        );
+        log!(warn, "doca_buf_inventory_buf_reuse: the memory begins before the buffer's map");
         return Err(DocaError::INVALID_VALUE);
     };
     let place = BufferSpan { head, len: len as u64, data: head, data_len: data_len as u64 };

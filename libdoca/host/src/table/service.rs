@@ -73,7 +73,7 @@ functions! {
 
     set fn urom_service_set_key_file[service: *mut host::Service, path: *const c_char]() {
         let path = path.ok_or_else(|| failure!(INVALID_VALUE, "the service's key file is NULL"))?;
-        fail_if!(path.is_empty(), INVALID_VALUE, "the service's key file has no name");
+        fail_if!(path.is_empty(), INVALID_VALUE, "the service's key file lacks a name");
         service.key_file.replace(Some(OsStr::from_bytes(path.to_bytes()).into()));
         Ok(())
     }

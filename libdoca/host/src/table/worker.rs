@@ -45,7 +45,7 @@ functions! {
 
     set fn doca_urom_worker_set_plugins[worker: *mut host::Worker](mask: u64) {
         fail_if!(mask == 0 || mask >> urom_abi::MAX_PLUGINS != 0, INVALID_VALUE,
-            "{mask:#x} are no plugins of a worker: give the ids of the service's list, joined with \
+            "{mask:#x} are not plugins of a worker: give the ids of the service's list, joined with \
              |");
         worker.plugins.set(mask);
         Ok(())

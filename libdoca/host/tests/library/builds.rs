@@ -23,7 +23,7 @@ fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
         };
         let mut length = 0;
         assert_eq!(description(1, &raw mut length), DocaError::NOT_FOUND);
-        has(&failure(service.ctx), &["`obedient` has no description"]);
+        has(&failure(service.ctx), &["`obedient` lacks a description"]);
         assert_eq!(description(2, &raw mut length), DocaError::INVALID_VALUE);
         assert_eq!(description(1, null_mut()), DocaError::INVALID_VALUE);
     });

@@ -46,7 +46,7 @@ fn sleep_until(engine: &Engine, done: impl Fn() -> bool) -> usize {
         assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
         assert!(
             is_readable(fd, deadline.saturating_duration_since(Instant::now())),
-            "nobody wakes the host"
+            "the host is not woken"
         );
         woken += 1;
         assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
@@ -133,7 +133,7 @@ fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long()
             worker.submit(&command(op::RELEASE, word));
             // DOCA's order: request, submit, wait. Only the two answers end the wait.
             while engine.in_flight() > 0 {
-                assert!(is_readable(fd, PATIENCE), "nobody wakes the host");
+                assert!(is_readable(fd, PATIENCE), "the host is not woken");
                 assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
                 while engine.progress() == 1 {}
                 assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
@@ -167,7 +167,7 @@ fn answers_that_a_progress_after_the_request_left_wake_the_host() {
             // unrelated events come sooner or later.
             assert!(
                 is_readable(fd, Duration::ZERO),
-                "{left} answers wait, and nobody wakes the host (tcp: {tcp})"
+                "{left} answers wait, and the host is not woken (tcp: {tcp})"
             );
             assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
             sleep_until(&engine, || engine.in_flight() == 0);

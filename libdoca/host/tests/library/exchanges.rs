@@ -230,7 +230,7 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
         let mut woken = 0;
         while begin.elapsed() < Duration::from_millis(500) {
             assert_eq!(engine.progress(), 0);
-            assert!(crate::events::nap(engine, Duration::from_secs(1)), "nobody wakes the host");
+            assert!(crate::events::nap(engine, Duration::from_secs(1)), "the host is not woken");
             woken += 1;
         }
         // Once a millisecond, on a possibly busy machine.
@@ -244,7 +244,7 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
         let domain = TestDomain::new(engine, &party, &[(1, worker)]);
         domain.start();
         while state(domain.ctx) == CtxState::STARTING {
-            assert!(crate::events::nap(engine, Duration::from_secs(10)), "nobody wakes the host");
+            assert!(crate::events::nap(engine, Duration::from_secs(10)), "the host is not woken");
             engine.progress();
         }
         assert_eq!(state(domain.ctx), CtxState::RUNNING);

@@ -73,7 +73,7 @@ fn a_missing_or_other_key_fails_the_start_and_says_what_to_do() {
     let keyed = Uromd::start_with(&plugins, &["--key-file", right.to_str().unwrap()]);
     let open = Uromd::start(&plugins);
     for (uromd, key, part) in [
-        (&keyed, None, "asks for a key, and this program has none"),
+        (&keyed, None, "requires a key, which this program lacks"),
         (&keyed, Some(&*wrong), "has another key than this program"),
         (&open, Some(&*right), "asks for no key"),
     ] {

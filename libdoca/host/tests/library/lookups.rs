@@ -34,7 +34,7 @@ fn every_plugin_finds_its_own_address_at_every_member() {
                     assert_eq!(ask_plugin(engine, asking, plugin, [op::ADDR, *id, 0]), own);
                 }
                 let none = ask_plugin(engine, asking, 4, [op::ADDR, *id, 0]);
-                assert_eq!(none, UNKNOWN, "it has no address");
+                assert_eq!(none, UNKNOWN, "it lacks an address");
             }
             assert_eq!(ask(engine, asking, op::ADDR, 1, 0), UNKNOWN);
         }
@@ -82,8 +82,8 @@ fn segments_are_found_by_every_address_in_them_and_by_no_other() {
             }
             assert_eq!(ask(engine, &other, op::MKEY, id, 3), handle(b"key 3"));
             assert_eq!(ask(engine, &other, op::MEMH, id, 0), handle(b"memh"));
-            assert_eq!(ask(engine, &other, op::MEMH, id, 1), UNKNOWN, "there is none");
-            assert_eq!(ask(engine, &other, op::MKEY, id, 2), UNKNOWN, "there is none");
+            assert_eq!(ask(engine, &other, op::MEMH, id, 1), UNKNOWN, "it is missing");
+            assert_eq!(ask(engine, &other, op::MKEY, id, 2), UNKNOWN, "it is missing");
             for beyond in [5, i32::MAX as u64] {
                 assert_eq!(ask(engine, &worker, op::MEMH, id, beyond), UNKNOWN);
                 assert_eq!(ask(engine, &worker, op::MKEY, id, beyond), UNKNOWN);

@@ -1,6 +1,6 @@
 //! The host library with a real daemon, workers and a C plugin, and with the embedded service.
 
-#![allow(unreachable_pub, reason = "a test has no outside")]
+#![allow(unreachable_pub, reason = "a test does not have an outside")]
 
 #[macro_use]
 mod support;

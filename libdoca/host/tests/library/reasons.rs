@@ -53,7 +53,7 @@ fn a_setting_that_is_refused_is_explained_in_the_log_and_by_the_failure() {
         c!(doca_urom_worker_set_cpuset(worker.raw, cpus))
     });
     assert!(failure(worker.ctx).contains("1023"));
-    warns(&["0x0 are no plugins"], || c!(doca_urom_worker_set_plugins(worker.raw, 0)));
+    warns(&["0x0 are not plugins"], || c!(doca_urom_worker_set_plugins(worker.raw, 0)));
     warns(&["0 tasks in flight"], || c!(doca_urom_worker_set_max_inflight_tasks(worker.raw, 0)));
     let strings = [c"NAME=value".as_ptr().cast_mut(), c"NAMELESS".as_ptr().cast_mut()];
     let refused = warns(&["`NAMELESS`", "NAME=VALUE"], || {

@@ -59,9 +59,9 @@ fn a_plugin_in_c_that_answers_twice_or_never_is_found_out() {
 fn what_is_no_plugin_of_this_protocol_does_not_load() {
     assert_eq!(load("/nonexistent.so").unwrap_err(), DocaError::NOT_FOUND);
     let program = std::env::current_exe().expect("the path of this test");
-    assert_eq!(load(program).unwrap_err(), DocaError::NOT_FOUND, "a program is no library");
+    assert_eq!(load(program).unwrap_err(), DocaError::NOT_FOUND, "a program is not a library");
     let other = plugin("sandbox-plugin", "worker_sandbox");
-    assert_eq!(load(other).unwrap_err(), DocaError::UNSUPPORTED_VERSION, "its description says so");
+    assert_eq!(load(other).unwrap_err(), DocaError::UNSUPPORTED_VERSION, "its description has it");
 }
 
 /// The graph protocol in a test built with another definition of the same version.

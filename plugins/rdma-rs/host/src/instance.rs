@@ -197,7 +197,7 @@ impl Rdma {
             return Err(refused(
                 DocaError::NOT_PERMITTED,
                 "exporting memory to the other end",
-                "it has none of RDMA_READ, RDMA_WRITE and RDMA_ATOMIC",
+                "it lacks RDMA_READ, RDMA_WRITE and RDMA_ATOMIC",
             ));
         }
         let exported = map.export()?;

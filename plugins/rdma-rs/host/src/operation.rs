@@ -135,7 +135,7 @@ impl<R: Outcome<L>, L: Unpin + 'static> Operation<R, L> {
             _ => callback(Err(refused(
                 DocaError::BAD_STATE,
                 "an operation with a callback",
-                "its memory, or that of an operation before it, is new to the worker",
+                "its memory, or an earlier operation's, is new to the worker",
             ))),
         }
     }

@@ -41,7 +41,7 @@ pub enum Malformed {
     #[error("a header of {0} bytes is longer than {LONGEST_HEADER}")]
     Long(usize),
     /// An unknown operation.
-    #[error("there is no operation {0}: 0 flushes, 1 appends, 2 scatters")]
+    #[error("operation {0} does not exist: 0 flushes, 1 appends, 2 scatters")]
     Operation(u32),
     /// A scatter whose data ends inside this part, counted from 0.
     #[error("part {part} of {count} goes beyond the end of a scatter's data")]

@@ -67,7 +67,7 @@ fn operations_that_do_not_exist_are_told_by_number() {
         assert_eq!(read, Err(Malformed::Operation(number.into())));
     }
     let text = Malformed::Operation(3).to_string();
-    assert_eq!(text, "there is no operation 3: 0 flushes, 1 appends, 2 scatters");
+    assert_eq!(text, "operation 3 does not exist: 0 flushes, 1 appends, 2 scatters");
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Handler for Reduction {
     async fn accumulate(&self, _cx: &Context, cmd: Accumulate<'_>) -> Result<Accumulated> {
         let own: f64 = cmd.values.iter().sum();
         if !own.is_finite() {
-            let why = "the values have no finite sum";
+            let why = "the sum of the values is not finite";
             return Err(Error::new(DocaError::INVALID_VALUE, why));
         }
         self.sum.set(self.sum.get() + own);

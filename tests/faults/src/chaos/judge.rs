@@ -20,7 +20,7 @@ const BROKEN: [&str; 2] =
 /// Text before the cause: in a host's error about a worker, and in the error of a worker that ends
 /// with its daemon.
 const WORKER: &str = " was lost: ";
-const DAEMON: &str = " was stopped because its daemon is gone: ";
+const DAEMON: &str = " was stopped because its daemon has ended: ";
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
@@ -50,7 +50,6 @@ impl Cause {
         Ok(())
     }
 
-    /// Whether the text names the side that ended the stream, and how.
     fn is_named_in(self, text: &str) -> bool {
         let ends = |who, how: &[&str]| {
             text.split_once(who).is_some_and(|(_, end)| how.iter().any(|how| end.starts_with(how)))
@@ -74,9 +73,9 @@ mod tests {
     const CLOSED: &str = "worker 1 at 127.0.0.1:4000 was lost: the connection was closed by the other side; start it again";
     const SILENT: &str =
         "worker 1 at 127.0.0.1:4000 was lost: the other side was silent for 3.5 s: it was stopped";
-    const DAEMON_CLOSED: &str = "worker 1 was stopped because its daemon is gone: the connection was closed by the other side";
+    const DAEMON_CLOSED: &str = "worker 1 was stopped because its daemon has ended: the connection was closed by the other side";
     const DAEMON_SILENT: &str =
-        "worker 1 was stopped because its daemon is gone: the other side was silent for 3.5 s";
+        "worker 1 was stopped because its daemon has ended: the other side was silent for 3.5 s";
     const UCX: &str = "worker 1 was lost: UCX says Connection reset by remote peer; start it again";
 
     fn passes(victim: Victim, blow: Blow, transports: Transports, text: &str) -> bool {

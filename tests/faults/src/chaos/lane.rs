@@ -150,7 +150,6 @@ impl Lane {
         Cause { victim, blow, transports: self.transports }
     }
 
-    /// Kills or continues a stopped process, as the round requires.
     fn finish(&self, pid: Pid, blow: Blow) -> Result<()> {
         match blow {
             Blow::StopThenKill => signal(pid, Signal::KILL),

@@ -136,7 +136,7 @@ mod tests {
             let first_daemon = rounds
                 .iter()
                 .position(|(_, round)| round.victim == Victim::Daemon)
-                .expect("one that breaks it");
+                .expect("a breaking one");
             let (daemon, host) = (losses(&rounds[..first_daemon]), losses(&rounds));
             assert!(daemon >= 26 && host >= 39, "lane {lane}: {daemon} and {host}");
         }

@@ -28,7 +28,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Records the resources of each new process.
     pub(super) fn remember(&mut self, now: Everybody) -> Result<()> {
         self.known.retain(|watched| now.iter().any(|(_, pid)| *pid == watched.pid));
         for (name, pid) in now {

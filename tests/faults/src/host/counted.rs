@@ -20,12 +20,10 @@ struct Counted {
 }
 
 thread_local! {
-    /// This thread's command tasks, by address.
     static TASKS: RefCell<HashMap<usize, Counted>> = RefCell::default();
     static TWICE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns the built-in library with counted completions.
 pub(super) fn library() -> Library {
     static TABLE: OnceLock<Api> = OnceLock::new();
     let table = TABLE.get_or_init(|| Api {
@@ -38,7 +36,6 @@ pub(super) fn library() -> Library {
     unsafe { Library::from_table(table) }
 }
 
-/// Makes the next task complete twice, to test the counter.
 pub(super) fn complete_twice() {
     TWICE.set(true);
 }
@@ -107,7 +104,7 @@ mod tests {
         host.start_worker(1)?;
         assert_eq!(host.call(1, Call::Echo(1), PATIENCE)?.0, Ok(1));
         host.tell(&Order::CompleteTwice)?;
-        let error = host.call(1, Call::Echo(2), PATIENCE).expect_err("one that ended twice");
+        let error = host.call(1, Call::Echo(2), PATIENCE).expect_err("a task that ended twice");
         assert!(error.to_string().contains("a task completed that was not in flight"), "{error:#}");
         Ok(())
     }

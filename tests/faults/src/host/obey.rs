@@ -111,7 +111,6 @@ impl Party {
         Ok(())
     }
 
-    /// Starts a worker; returns its process.
     async fn start(
         &mut self,
         id: u64,

@@ -32,14 +32,12 @@ pub(crate) enum Order {
         call: Call,
         limit: Duration,
     },
-    /// Submit `commands` loopbacks, `in_flight` at a time.
     Loopbacks {
         worker: u64,
         commands: u64,
         in_flight: u32,
         seed: u64,
     },
-    /// Keep `in_flight` tasks in flight on a worker.
     Load {
         worker: u64,
         kind: Kind,
@@ -51,7 +49,6 @@ pub(crate) enum Order {
         worker: u64,
         commands: u64,
     },
-    /// Report the response times since the last report.
     Pace {
         worker: u64,
     },
@@ -99,7 +96,6 @@ pub(crate) enum Word {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Said {
-    /// A call has ended, with its value or 0, after `took` nanoseconds.
     Called {
         end: Result<u64, Trouble>,
         took: u64,
@@ -146,7 +142,6 @@ impl From<Error> for Trouble {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) values: u64,
-    /// Errors, each with its count.
     pub(crate) errors: Vec<(Trouble, u64)>,
     /// Time of the last end, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) last_end: u64,

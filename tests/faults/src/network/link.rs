@@ -37,7 +37,6 @@ pub(super) struct Link {
     service: String,
 }
 
-/// Runs a program to its end; returns its output.
 fn run(program: &str, words: &[&str]) -> Result<String> {
     let output = Command::new(program)
         .args(words)
@@ -124,7 +123,6 @@ impl Link {
         self.drop_incoming(&format!("numgen random mod 100 < {percent}"))
     }
 
-    /// Drops incoming packets that match `rule`, at both ends.
     fn drop_incoming(&self, rule: &str) -> Result<()> {
         for namespace in [&self.host, &self.service] {
             let rules = format!(
@@ -173,7 +171,6 @@ fn nft(namespace: &str, words: &[&str]) -> Result<String> {
     run("ip", &[&["netns", "exec", namespace, "nft"], words].concat())
 }
 
-/// Returns the number after the first `name` in a program's output.
 fn number_behind(text: &str, name: &str) -> Option<u64> {
     let (_, rest) = text.split_once(name)?;
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
@@ -231,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_a_machine_wants_is_told_from_what_fails() {
-        let missing = run("a-program-that-nobody-has", &[]).unwrap_err();
+        let missing = run("a-program-that-does-not-exist", &[]).unwrap_err();
         assert!(is_want(&missing), "{missing:#}");
         let wants = [
             "Cannot open network namespace: Operation not permitted",

@@ -65,7 +65,7 @@ fn once() -> Vec<Scenario> {
             let name = format!("cut {cut:?}, {kind:?}");
             all.push(scenario(LOSS, budget, name, move |scene| lost(scene, cut, kind)));
         }
-        let name = format!("cut {cut:?} and restored before anybody noticed");
+        let name = format!("cut {cut:?} and restored before a peer noticed");
         let play = Box::new(move || restored_soon(cut));
         all.push(Scenario { name, budget: None, class: NETWORK, play });
     }
@@ -122,7 +122,6 @@ impl Scenario {
     }
 }
 
-/// Runs `play` in a new scene; adds the logs to an error.
 fn with_scene<T>(play: impl FnOnce(&mut Scene) -> Result<T>) -> Result<T> {
     let mut scene = Scene::new()?;
     play(&mut scene).with_context(|| scene.logs.tails())
@@ -200,7 +199,6 @@ fn host_vanishes(scene: &mut Scene) -> Result<Duration> {
     let begin = now();
     scene.link.cut(Cut::Silently)?;
     signal(scene.host.pid(), Signal::KILL)?;
-    // The worker has lost its last host.
     wait_for_end(worker, 2 * BUDGET, "the worker of a host that vanished")?;
     let took = between(begin, now());
     let daemon = scene.daemon.pid();

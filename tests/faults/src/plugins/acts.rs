@@ -9,7 +9,6 @@ use super::stage::{Act, Stage};
 use crate::host::Call;
 use crate::suite::Length;
 
-/// Faults of `tests/c/corrupt_plugin.c`.
 const CORRUPTIONS: [&str; 7] = [
     "nothing follows the head",
     "the head is followed by no memory",
@@ -25,7 +24,6 @@ const STARTS: usize = 20;
 
 const LEAKS: u32 = 256;
 
-/// Panic messages in the daemon's log.
 const COMMAND: &str = "the command asked for it";
 const STEP: &str = "whoever steps here asked for it";
 
@@ -58,7 +56,7 @@ pub(super) fn all(length: Length) -> Vec<Act> {
         let name = format!("a plugin panics: {call:?}");
         acts.push(act("panics", name, Some(trace), move |stage| stage.panics_for(&call)));
     }
-    let name = "a plugin panics when a command is given up";
+    let name = "a plugin panics when a command is cancelled";
     acts.push(act("panics", name, Some(STEP), Stage::panics_when_given_up));
     let methods = ["open", "address"].into_iter().chain(repeat_n("progress", starts));
     for method in methods.chain(["close"]) {

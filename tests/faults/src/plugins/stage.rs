@@ -31,12 +31,10 @@ const DEADLINE: Duration = Duration::from_millis(300);
 
 const FOR_EVER: Duration = Duration::from_secs(1 << 20);
 
-/// Allowed delay of a deadline.
 const LATE: Duration = Duration::from_secs(1);
 
 const A_FEW: u64 = 200;
 
-/// Allowed slowdown of the bystander beside a blocked worker.
 const SLOWER: u32 = 5;
 
 /// Limit of repeats of the act that measures the bystander.
@@ -117,7 +115,7 @@ impl Stage {
         self.leave(worker)?;
         ensure!(
             self.traces(act)? > traces || act.trace.is_none(),
-            "the log does not tell that the plugin did it"
+            "the log does not name the plugin"
         );
         self.goes_on(END)?;
         for ((name, pid), before) in self.rest().into_iter().zip(&self.before) {
@@ -128,7 +126,6 @@ impl Stage {
         Ok(took)
     }
 
-    /// Number of log lines of the daemon about this act.
     fn traces(&self, act: &Act) -> Result<usize> {
         act.trace.as_ref().map_or(Ok(0), |words| self.logs.count("uromd", words))
     }
@@ -166,7 +163,7 @@ impl Stage {
         );
         ensure!(
             (DEADLINE..DEADLINE + LATE).contains(&took),
-            "{call:?} was given up after {took:?}"
+            "{call:?} was cancelled after {took:?}"
         );
         Ok(took)
     }

@@ -41,21 +41,18 @@ pub enum Manner {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Outcry {
-    /// The host was admitted, and begins.
     Begins,
     /// The host cannot send more without reading.
     Stuck,
-    /// The host was disconnected for this reason.
     ThrownOut(String),
 }
 
-/// Pause between messages whose answers stay unread.
 const PAUSE: Duration = Duration::from_micros(500);
 
 /// Requested receive buffer of the kernel, in bytes.
 const ROOM: u32 = 4096;
 
-/// Time for which the host goes on after its disconnect.
+/// Time from the disconnect to the end of the misbehaviour.
 const ENCORE: Duration = Duration::from_secs(1);
 
 /// Misbehaves until this process is killed.

@@ -20,7 +20,6 @@ use super::Manner;
 use super::link::Link;
 use super::way::{hand_ring, over_ucx};
 
-/// Tasks in flight that a rude host requests.
 pub(super) const MAX_IN_FLIGHT: u16 = 64;
 
 /// The same for `Manner::StopsReading`. The answers of 144 bytes, with headers, are 7 MB: more than
@@ -35,7 +34,6 @@ fn encoded(command: &impl Encode) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The repeated command of a rude host, and its number in flight.
 pub(super) struct Ware {
     command: Vec<u8>,
     in_flight: u16,
@@ -58,7 +56,6 @@ pub(super) struct Daemon {
     plugins: Vec<PluginEntry>,
 }
 
-/// A worker's address, and the bit of its plugin.
 pub(super) struct Started {
     address: SocketAddr,
     ticket: u128,
@@ -79,7 +76,7 @@ impl Daemon {
 
     pub(super) fn start(self, id: u64) -> Result<Started> {
         let plugin = self.plugins.iter().find(|plugin| plugin.name == "worker_faulty");
-        let plugin = plugin.context("there is no faulty plugin")?;
+        let plugin = plugin.context("the faulty plugin is missing")?;
         let worker = StartWorker { id, plugins: plugin.id, gid: 0, env: None, cpus: None };
         self.link.send(HostToDaemon::Start { request: 1, worker });
         loop {

@@ -21,7 +21,6 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Holds look-ups of paths that contain a text.
 #[derive(Debug)]
 pub(super) struct Held {
     holds: Arc<AtomicBool>,

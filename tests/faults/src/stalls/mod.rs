@@ -35,8 +35,8 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let all = || -> Result<_> {
         slow_files(&logs).context("a slow file system")?;
         slow_directory(&logs).context("a slow directory of the plugin path")?;
-        unread_log(many, &logs).context("a log that nobody reads")?;
-        paused(&logs).context("a pause of everybody")?;
+        unread_log(many, &logs).context("a log that is not read")?;
+        paused(&logs).context("a pause of all processes")?;
         let took = crowd(many, &logs).context("a crowd with a key")?;
         hung_up(&logs).context("SIGHUP")?;
         Ok(took)
@@ -110,7 +110,7 @@ fn unread_log(many: usize, logs: &Logs) -> Result<()> {
     let mut host = service.host("unread")?;
     host.start_worker(ONE)?;
     answers(&mut host, ONE)?;
-    ends_in_order(service.daemon, "a daemon whose log nobody reads")
+    ends_in_order(service.daemon, "a daemon whose log is not read")
 }
 
 fn answers(host: &mut HostProcess, worker: u64) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The models. What is included with `#[path]` is the code itself, with the types of `sync`.
+//! The models. `#[path]` includes the code itself, with the types of `sync`.
 
 #![allow(unreachable_pub, reason = "what is public where it comes from")]
 

@@ -1,4 +1,4 @@
-//! `urom-wire/src/ring/cells.rs`: one direction between two processes, which are threads here.
+//! `urom-wire/src/ring/cells.rs`: one direction between two processes, modelled as threads.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use crate::frame::CommandStart;
 use crate::local::Local;
 use crate::sync::EventFd;
 
-/// A ring with so many cells, and the bells of the reader and of the writer.
 fn ring(cells: usize) -> (Writer<Local>, Reader<Local>, [Arc<EventFd>; 2]) {
     let memory = Local::new(cells);
     let bells = [(); 2].map(|()| Arc::new(EventFd::new().unwrap()));
@@ -21,7 +20,6 @@ fn body(number: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| at as u8 ^ number).collect()
 }
 
-/// Writes a frame, and sleeps while there is no room.
 fn write(writer: &mut Writer<Local>, bell: &EventFd, body: &[u8]) {
     let header = CommandStart::new(7, 3).header(body.len());
     let mut from = 0;
@@ -37,7 +35,6 @@ fn write(writer: &mut Writer<Local>, bell: &EventFd, body: &[u8]) {
     }
 }
 
-/// Reads a frame, and sleeps while there is none.
 fn read(reader: &mut Reader<Local>, bell: &EventFd) -> Vec<u8> {
     loop {
         if let Some((_, body)) = reader.receive().unwrap() {
@@ -51,9 +48,9 @@ fn read(reader: &mut Reader<Local>, bell: &EventFd) -> Vec<u8> {
     }
 }
 
-/// The bodies of these lengths arrive whole and in order, and neither side sleeps for ever.
+/// Bodies of these lengths arrive whole and in order, and both sides wake up.
 fn arrives(cells: usize, lengths: &'static [usize]) {
-    // More preemptions than these would take hours to try.
+    // More preemptions would take hours.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {

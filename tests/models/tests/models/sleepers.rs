@@ -1,4 +1,4 @@
-//! `urom-host/src/wait/notifier.rs`: from wakers, on any thread, to the host that sleeps.
+//! `urom-host/src/wait/notifier.rs`: from wakers, on any thread, to the sleeping host.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -8,10 +8,9 @@ use loom::thread;
 
 use crate::notifier::Notifier;
 
-/// A wait, and what it waits for.
 struct Wait {
     notifier: Arc<Notifier>,
-    /// Written and read without an order of its own: that comes with the wake.
+    /// Relaxed: the wake orders the accesses.
     done: Arc<AtomicBool>,
 }
 
@@ -23,7 +22,6 @@ impl Wait {
         wait
     }
 
-    /// A thread that does this, and wakes.
     fn waker(&self, work: fn(&AtomicBool)) -> thread::JoinHandle<()> {
         let (waker, done) = (Waker::from(Arc::clone(&self.notifier)), Arc::clone(&self.done));
         thread::spawn(move || {
@@ -32,9 +30,8 @@ impl Wait {
         })
     }
 
-    /// As `drive` of `urom-host/src/wait.rs` does it on a thread that has nothing else to do. A
-    /// wake-up that is lost is a deadlock, which loom reports; so it does with a sleep that is
-    /// none, again and again.
+    /// The loop of `drive` in `urom-host/src/wait.rs`, on an idle thread. loom reports a lost
+    /// wake-up as a deadlock, and also an endless series of sleeps that return at once.
     fn to_its_end(&self) {
         while !(self.notifier.take() && self.done.load(Ordering::Relaxed)) {
             self.notifier.sleep(|bell| bell.unwrap().wait());
@@ -59,7 +56,7 @@ fn a_sleeper_is_woken_in_whatever_order_things_happen() {
 #[test]
 fn a_waker_for_nothing_takes_no_wake_up_away() {
     let mut model = loom::model::Builder::new();
-    // With three threads all orders would take hours. Two threads are tried without a limit above.
+    // With three threads all orders would take hours; the test above has two threads and no limit.
     model.preemption_bound = Some(2);
     model.check(|| {
         let wait = Wait::begin();

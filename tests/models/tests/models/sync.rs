@@ -1,4 +1,4 @@
-//! loom's types instead of those of `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
+//! loom's types for `urom-wire/src/sync.rs`, `urom-pdk/src/sync.rs` and
 //! `urom-host/src/wait/sync.rs`.
 
 use std::cell::Cell;
@@ -10,9 +10,9 @@ use loom::sync::atomic;
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 pub(crate) use std::sync::{Arc, PoisonError};
 
-/// A flag. loom takes operations for acquire and release at most, but models fences in full. What
-/// sequential consistency adds is that no load comes before a store that it follows: there is a
-/// fence between the two if both are.
+/// A flag. loom weakens sequentially consistent operations to acquire and release, but models
+/// fences in full. So a fence goes between a SeqCst store and a later SeqCst load, which must not
+/// be reordered.
 #[derive(Debug)]
 pub(crate) struct AtomicBool(atomic::AtomicBool);
 
@@ -29,10 +29,9 @@ impl AtomicBool {
     }
 
     pub(crate) fn store(&self, value: bool, order: Ordering) {
-        // Nothing comes between what a swap reads and what it writes. loom lets a store come there,
-        // but no other swap. A store ends what a release before it gives to whoever reads it, and
-        // this does not: flags that more than one thread raises are swapped in what is modelled, or
-        // stored under a lock.
+        // In loom another store can come between the read and the write of a swap, but another swap
+        // cannot. Unlike a store, a swap continues the release sequence of an earlier release. So
+        // the modelled code must swap, or store under a lock, flags that several threads raise.
         self.swap(value, order);
     }
 
@@ -45,11 +44,10 @@ impl AtomicBool {
 }
 
 loom::thread_local! {
-    /// Whether this thread has stored with sequential consistency, and loaded nothing so since.
+    /// Whether this thread has made a SeqCst store, and no SeqCst load since.
     static STORED: Cell<bool> = Cell::new(false);
 }
 
-/// A descriptor that is readable from `raise` to `lower`.
 #[derive(Debug)]
 pub(crate) struct EventFd {
     readable: Mutex<bool>,
@@ -74,7 +72,7 @@ impl EventFd {
         *self.readable.lock().unwrap()
     }
 
-    /// `poll` without a limit: a wake-up that is lost is a deadlock, which loom reports.
+    /// `poll` without a timeout: loom reports a lost wake-up as a deadlock.
     pub(crate) fn wait(&self) {
         let mut readable = self.readable.lock().unwrap();
         while !*readable {

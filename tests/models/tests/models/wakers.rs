@@ -1,5 +1,4 @@
-//! `urom-pdk/src/woken.rs`: from the wakers of a plugin's futures, on any thread, to the executor
-//! that polls them.
+//! `urom-pdk/src/woken.rs`: from the wakers of a plugin's futures, on any thread, to the executor.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -7,7 +6,6 @@ use loom::thread;
 
 use crate::woken::Woken;
 
-/// The word, and what wakers have written before they woke.
 struct Chunk {
     woken: Woken,
     done: [UnsafeCell<bool>; 2],
@@ -21,18 +19,18 @@ impl Chunk {
         })
     }
 
-    /// What the future in a slot sees that was woken. loom reports a race with whoever writes it.
+    /// Reads a woken future's data. loom reports a race with the writer.
     fn is_done(&self, slot: usize) -> bool {
         self.done[slot].with(|done| {
-            // SAFETY: written before the wake that led here.
+            // SAFETY: the write precedes the wake that led here.
             unsafe { *done }
         })
     }
 
-    /// Whether the worker sleeps, and has to be woken.
+    /// Returns whether the worker sleeps and must be woken.
     fn finish(&self, slot: usize) -> bool {
         self.done[slot].with_mut(|done| {
-            // SAFETY: nobody reads before the wake.
+            // SAFETY: readers come only after the wake.
             unsafe { *done = true }
         });
         self.woken.set(1 << slot)
@@ -77,6 +75,6 @@ fn a_wake_beside_a_worker_that_falls_asleep_is_seen_by_one_of_them() {
         chunk.woken.wake_up();
         assert_eq!(chunk.woken.take(), 1);
         assert!(chunk.is_done(0));
-        assert!(!chunk.woken.set(1), "nobody sleeps");
+        assert!(!chunk.woken.set(1), "no thread sleeps");
     });
 }

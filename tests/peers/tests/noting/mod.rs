@@ -77,8 +77,8 @@ impl Receive for Notes {
             Message::Note { number } | Message::Text { number, .. } => number,
         };
         match number {
-            FAILS => return Err(Error::new(DocaError::IO_FAILED, "as it was told")),
-            PANICS => panic!("as it was told"),
+            FAILS => return Err(Error::new(DocaError::IO_FAILED, "as ordered")),
+            PANICS => panic!("as ordered"),
             WAITS => pending().await,
             _ => {}
         }

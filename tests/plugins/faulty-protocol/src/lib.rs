@@ -1,5 +1,5 @@
 //! Commands that make a plugin misbehave or inspect its worker.
-#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
+#![allow(missing_docs, reason = "the crate is for tests: names describe the rest")]
 
 use urom_abi::{urom_command, urom_notification};
 

@@ -1,5 +1,5 @@
 //! Commands that use a host's memory.
-#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
+#![allow(missing_docs, reason = "the crate is for tests: names describe the rest")]
 
 use urom_abi::memory::MemoryRange;
 use urom_abi::{Payload, urom_command, urom_notification};

@@ -1,5 +1,5 @@
 //! Commands that look up domain members and read their buffers through UCX.
-#![allow(missing_docs, reason = "the crate is for tests: names say the rest")]
+#![allow(missing_docs, reason = "the crate is for tests: names describe the rest")]
 
 use urom_abi::{urom_command, urom_notification};
 
@@ -11,12 +11,7 @@ pub enum Command {
     /// Reads a part of a member's buffer by its remote key. Its memory handle contains the buffer's
     /// address and length, 8 bytes each, and the address of its UCX worker.
     #[urom(reply = ReadDone)]
-    Read {
-        member: u64,
-        va: u64,
-        offset: u64,
-        length: u64,
-    },
+    Read { member: u64, va: u64, offset: u64, length: u64 },
 }
 
 #[urom_notification]

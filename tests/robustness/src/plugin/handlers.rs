@@ -1,4 +1,4 @@
-//! Handlers of three protocols that behave as the program says, and answer what was sent.
+//! Handlers of three protocols that behave and answer as the program requires.
 
 use rdmo_protocol::{
     self, ClientInit, ClientInitialized, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate,

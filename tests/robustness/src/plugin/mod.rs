@@ -1,10 +1,8 @@
-//! Whole plugins under arbitrary programs: [`run`] does with a plugin what the input says, through
-//! its C functions, and knows at every step which notifications must come, in which order, with
-//! which bytes.
+//! Whole plugins under arbitrary programs: [`run`] drives a plugin through its C functions, as the
+//! input requires, and checks the notifications, their order and their bytes at every step.
 //!
-//! The input's first byte chooses one of three plugins; then follow steps. A step is one byte,
-//! whose low three bits say what to do, and its operands; [`Step`] lists them. What the input ends
-//! in the middle of is not done.
+//! The input's first byte chooses one of three plugins. The rest is a list of steps: one byte,
+//! whose low three bits select the [`Step`], and its operands. An incomplete last step is skipped.
 
 mod handlers;
 mod script;
@@ -20,38 +18,33 @@ use handlers::{ADDRESS, Rdmo, Sandbox, Ucc};
 use script::{Script, script};
 use worker::{PLUGIN_ID, Worker, iface};
 
-/// The most commands of a program that wait together: over two chunks of the executor's slots.
+/// Limit of a program's waiting commands: more than two chunks of the executor's slots.
 const MOST: usize = 150;
 const MOST_COMMANDS: usize = 300;
 
-/// One thing that a worker does.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Low bits 0 and 1, a behaviour, two bytes of length, and a command: it goes into the list.
+    /// Low bits 0 and 1; a behaviour, two bytes of length, and a command: queues the command.
     Queue { behaviour: u8, bytes: &'a [u8] },
-    /// Low bits 2, then a behaviour: the last command again, as often as the high bits say.
+    /// Low bits 2; a behaviour: queues the last command again, as often as the high bits require.
     Repeat { behaviour: u8, times: usize },
-    /// Low bits 3: the list goes to the plugin.
+    /// Low bits 3: hands the queue to the plugin.
     Flush,
-    /// Low bits 4: the plugin goes on, and every notification is packed, with room as the high bits
-    /// say.
+    /// Low bits 4: lets the plugin progress, and packs every notification, by the high bits.
     Progress {
-        /// 0 as much as it takes, 1 and 2 less, 3 none and NULL, else more.
+        /// 0: a fitting buffer; 1 and 2: a smaller buffer; 3: NULL; otherwise a larger buffer.
         room: u8,
     },
-    /// Low bits 5, then a choice: one of the waiting commands is woken, and let go on if the high
-    /// bits are not 0.
+    /// Low bits 5; a choice: wakes a waiting command, and releases it if the high bits are not 0.
     Wake { choice: usize, release: bool },
-    /// Low bits 6: calls that only ask, or that are wrong; the high bits are room for an address.
+    /// Low bits 6: makes queries and wrong calls; the high bits are the size of the address buffer.
     Ask { room: usize },
-    /// Low bits 7: held bytes are let go; with high bits 31 the plugin is closed and opened again.
+    /// Low bits 7: drops held bytes; with high bits 31 closes and reopens the plugin.
     LetGo { count: usize },
-    /// See `LetGo`.
     Reopen,
 }
 
 impl<'a> Step<'a> {
-    /// The first step of a program, which loses it.
     pub fn next(input: &mut &'a [u8]) -> Option<Step<'a>> {
         let mut byte = || {
             let (first, rest) = input.split_first()?;
@@ -114,12 +107,10 @@ struct Run {
     worker: Worker,
     script: std::rc::Rc<Script>,
     last: Box<[u8]>,
-    /// What is in the list: index.
     queued: Vec<u64>,
     commands: Vec<Command>,
-    /// What has ended and was not collected, in order.
+    /// Commands that have ended but were not collected, in order.
     expected: Vec<(u64, DocaError)>,
-    /// How many commands were handed over and not answered yet.
     unanswered: usize,
 }
 
@@ -168,7 +159,7 @@ impl Run {
             self.queued.iter().filter(|index| !self.commands[**index as usize].is_well_formed);
         let mut ended: Vec<_> = refused.map(|index| (*index, DocaError::INVALID_VALUE)).collect();
         ended.extend(self.script.take_ended());
-        // Those that end while the list is taken end in the list's order.
+        // Commands that end during the flush end in the list's order.
         ended.sort_unstable_by_key(|(index, _)| *index);
         self.expected.append(&mut ended);
         self.unanswered += self.queued.len();
@@ -210,18 +201,18 @@ impl Run {
         }
     }
 
-    /// Closes the plugin: what waits has no answer, and nothing is left but what handlers hold.
+    /// Closes the plugin: waiting commands get no answer, and only held bytes remain.
     fn close(&mut self) {
         let waiting = self.unanswered - self.expected.len();
         assert_eq!(self.script.running.get(), waiting, "what has not ended waits");
         self.worker.close();
         assert_eq!((self.script.running.get(), self.script.handlers.get()), (0, 0));
         assert!(self.script.take_ended().is_empty(), "what is dropped did not end");
-        // A closed plugin takes nothing, and leaves the list to the worker.
+        // A closed plugin rejects the list, which stays with the worker.
         assert_eq!(self.worker.flush(), DocaError::INVALID_VALUE);
         assert_eq!(self.worker.forget_queued(), self.queued.len());
         assert_eq!(self.worker.progress().0, DocaError::INVALID_VALUE);
-        // Wakers are kept beyond the close, and bytes too.
+        // Wakers and held bytes outlive the close.
         self.script.wake(0, true);
         self.worker.close();
         self.script.reset();
@@ -231,7 +222,7 @@ impl Run {
     }
 }
 
-/// The host's token of a command: nothing that anything else is.
+/// Returns the host's token of a command, unlike any other value.
 fn token(index: u64) -> u64 {
     !index.rotate_left(17)
 }

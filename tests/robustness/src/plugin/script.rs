@@ -1,4 +1,4 @@
-//! What a program and its handlers share: how each command behaves, and what became of it.
+//! The state that a program and its handlers share: behaviour and end of each command.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -7,23 +7,21 @@ use std::task::{Poll, Waker};
 
 use urom_pdk::{Context, DocaError, Error, Held, Result};
 
-/// What the handler of a command does: a byte of the connection's number, which it is told.
+/// Behaviour of a command's handler: the low byte of the connection's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
     Answer,
     Fail,
-    /// Answers when it is released and woken.
+    /// Answers after its release and wake-up.
     Wait,
-    /// Fails then.
     WaitAndFail,
     Hold,
     HoldAndWait,
     /// Wakes itself this many times, then answers.
     Turns(u8),
     Panic,
-    /// Panics when it is released and woken.
     WaitAndPanic,
-    /// Waits, and panics when its future is dropped.
+    /// Waits; panics when its future is dropped.
     WaitAndPanicInDrop,
 }
 
@@ -56,12 +54,12 @@ struct Waiting {
 #[derive(Default)]
 pub(super) struct Script {
     waiting: RefCell<Vec<Waiting>>,
-    /// Wakers of commands that ended, which do no harm.
+    /// Wakers of ended commands, which must be harmless.
     old: RefCell<Vec<Waker>>,
     held: RefCell<Vec<(Held, Vec<u8>)>>,
-    /// The commands whose handlers ended, in order, each with the status that goes to the host.
+    /// Commands whose handlers ended, in order, with the status for the host.
     ended: RefCell<Vec<(u64, DocaError)>>,
-    /// How many handlers run or wait, and how many handler values there are.
+    /// Running or waiting handlers, and handler values.
     pub(super) running: Cell<usize>,
     pub(super) handlers: Cell<usize>,
 }
@@ -75,7 +73,7 @@ pub(super) fn script() -> Rc<Script> {
 }
 
 impl Script {
-    /// Forgets everything, and gives back what it holds. Nothing may run.
+    /// Drops everything, after the last handler.
     pub(super) fn reset(&self) {
         assert_eq!(
             (self.running.get(), self.handlers.get()),
@@ -92,7 +90,6 @@ impl Script {
         self.ended.take()
     }
 
-    /// Wakes one of the commands that wait, and lets it go on if `release`.
     pub(super) fn wake(&self, choice: usize, release: bool) {
         let waiting = self.waiting.borrow();
         if let Some(chosen) = choice.checked_rem(waiting.len()).and_then(|at| waiting.get(at)) {
@@ -105,7 +102,7 @@ impl Script {
         }
     }
 
-    /// Reads what is held, and drops as many of them as `count` says.
+    /// Checks all held bytes, and drops `count` of them.
     pub(super) fn let_go(&self, count: usize) {
         let mut held = self.held.borrow_mut();
         assert!(
@@ -145,12 +142,11 @@ impl Script {
     }
 }
 
-/// Counts a handler that runs.
 struct Running<'a>(&'a Script, u64, &'a [u8]);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // The command's bytes are there until its future is gone.
+        // The command's bytes are readable until its future is dropped.
         std::hint::black_box(self.2.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
         self.0.forget_waiting(self.1);
         self.0.running.set(self.0.running.get() - 1);
@@ -165,7 +161,6 @@ impl Drop for PanicsInDrop {
     }
 }
 
-/// Behaves as the command's connection says; `payload` is the command's own.
 pub(super) async fn behave(cx: &Context, payload: &[u8]) -> Result<()> {
     let script = script();
     let script = &*script;

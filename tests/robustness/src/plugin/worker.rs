@@ -1,5 +1,5 @@
-//! A worker in miniature: calls the C functions of a plugin of this process, as a worker does, and
-//! more carelessly.
+//! A minimal worker: calls the C functions of a plugin of this process, as a worker does, but less
+//! carefully.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
@@ -16,7 +16,7 @@ pub(super) const PLUGIN_ID: u64 = 4;
 
 pub(super) struct Worker {
     iface: PluginIface,
-    /// From a box that the drop gives back; the plugin keeps this pointer, so it is made once.
+    /// From a box that the drop frees. The plugin keeps this pointer, so the pointer is made once.
     ctx: NonNull<WorkerCtx>,
     commands: DescriptorList<WorkerCmdDesc>,
     notifications: DescriptorList<WorkerNotifDesc>,
@@ -24,7 +24,7 @@ pub(super) struct Worker {
 
 pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
-    // SAFETY: a structure of this frame.
+    // SAFETY: a structure on this stack frame.
     let code = unsafe { urom_pdk::__private::get_iface::<T, P>(|| unreachable!(), &mut iface) };
     assert_eq!(code, DocaError::SUCCESS);
     iface
@@ -43,35 +43,34 @@ impl Worker {
         Worker { iface, ctx, commands: DescriptorList::new(), notifications: DescriptorList::new() }
     }
 
-    /// Opens the plugin, on a context with rubbish where its state will be.
+    /// Opens the plugin, on a context with a garbage state pointer.
     pub(super) fn open(&mut self) {
         let ctx = self.ctx.as_ptr();
-        // SAFETY: the context lives as long as this, and the plugin is closed.
+        // SAFETY: the context lives as long as `self`, and the plugin is closed.
         unsafe { (*ctx).plugin_ctx = without_provenance_mut::<c_void>(0x10) };
         let open = self.iface.open.expect("open");
-        // SAFETY: the context is address-stable and this thread's.
+        // SAFETY: the context has a stable address and is used by this thread only.
         assert_eq!(unsafe { open(ctx) }, DocaError::SUCCESS);
     }
 
     pub(super) fn close(&mut self) {
         let (ctx, close) = (self.ctx.as_ptr(), self.iface.close.expect("close"));
-        // SAFETY: a context that was opened, or was closed since.
+        // SAFETY: a context that was opened, and may be closed already.
         unsafe { close(ctx) };
-        // SAFETY: the context lives as long as this.
+        // SAFETY: the context lives as long as `self`.
         assert!(unsafe { (*ctx).plugin_ctx }.is_null());
     }
 
-    /// Puts a command into the list of the next [`flush`](Worker::flush).
     pub(super) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         self.commands.push_back(
             CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room"),
         );
     }
 
-    /// Hands all queued commands over; a closed plugin takes none.
+    /// Hands all queued commands over; a closed plugin rejects them.
     pub(super) fn flush(&mut self) -> DocaError {
         let (ctx, worker_cmd) = (self.ctx.as_ptr(), self.iface.worker_cmd.expect("worker_cmd"));
-        // SAFETY: a context and a list, both of this thread.
+        // SAFETY: the context and the list are live and used by this thread only.
         unsafe { worker_cmd(ctx, self.commands.as_raw()) }
     }
 
@@ -81,12 +80,11 @@ impl Worker {
 
     pub(super) fn progress(&mut self) -> (DocaError, Vec<NotificationDesc>) {
         let (ctx, progress) = (self.ctx.as_ptr(), self.iface.progress.expect("progress"));
-        // SAFETY: a context and a list, both of this thread.
+        // SAFETY: the context and the list are live and used by this thread only.
         let code = unsafe { progress(ctx, self.notifications.as_raw()) };
         (code, std::iter::from_fn(|| self.notifications.pop_front()).collect())
     }
 
-    /// Calls with NULL where something is expected: all are told apart from work.
     pub(super) fn nonsense(&self) {
         let ctx = self.ctx.as_ptr();
         let worker_cmd = self.iface.worker_cmd.expect("worker_cmd");
@@ -94,7 +92,8 @@ impl Worker {
         let pack = self.iface.notif_pack.expect("notif_pack");
         let open = self.iface.open.expect("open");
         let codes = [
-            // SAFETY: NULL is what the plugin has to expect; the context is this thread's.
+            // SAFETY: the plugin must check for NULL; the context is live and used by this thread
+            // only.
             unsafe { worker_cmd(ctx, null_mut()) },
             // SAFETY: likewise.
             unsafe { worker_cmd(null_mut(), null_mut()) },
@@ -110,13 +109,12 @@ impl Worker {
         assert_eq!(codes, [DocaError::INVALID_VALUE; 6]);
     }
 
-    /// Calls addr with `room` bytes; `want` is the address.
     pub(super) fn addr(&self, room: usize, want: &[u8]) {
         let (ctx, addr) = (self.ctx.as_ptr(), self.iface.addr.expect("addr"));
         let (mut to, mut len) = (vec![0xee; room].into_boxed_slice(), room);
         // SAFETY: a context of this thread and a buffer of `len` bytes.
         let code = unsafe { addr(ctx, to.as_mut_ptr().cast(), &mut len) };
-        // The kit's frame is around it.
+        // The kit's frame surrounds the address.
         assert!(len >= want.len());
         if room >= len {
             assert_eq!(code, DocaError::SUCCESS);
@@ -127,7 +125,7 @@ impl Worker {
         }
     }
 
-    /// Packs a notification into `room` bytes, or where NULL is.
+    /// Packs a notification into `room` bytes, or to NULL.
     pub(super) fn pack(&self, notification: NotificationDesc, room: Option<usize>) {
         let pack = self.iface.notif_pack.expect("notif_pack");
         let mut whole = Vec::new();
@@ -139,7 +137,7 @@ impl Worker {
         whole.extend_from_slice(&[0; 4]);
         whole.extend_from_slice(notification.payload());
         let desc = notification.into_raw();
-        // SAFETY: the descriptor is this frame's.
+        // SAFETY: this function owns the descriptor.
         let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
         let mut to = vec![0xee; room.unwrap_or(0)].into_boxed_slice();
         let mut len = room.unwrap_or(whole.len());
@@ -147,7 +145,7 @@ impl Worker {
         // SAFETY: a notification of this plugin, and NULL or a buffer of `len` bytes.
         let code = unsafe { pack(header, &mut len, at) };
         let desc = NonNull::new(desc).expect("not NULL");
-        // SAFETY: it was given away above and nobody took it.
+        // SAFETY: `into_raw` gave up the ownership above, and `pack` does not take it.
         drop(unsafe { NotificationDesc::from_raw(desc) });
         assert_eq!(len, whole.len());
         if room.is_some_and(|room| room >= len) {
@@ -163,7 +161,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.close();
-        // SAFETY: from a box, in `new`; the plugin is closed.
+        // SAFETY: `new` leaked the box, and the plugin is closed.
         drop(unsafe { Box::from_raw(self.ctx.as_ptr()) });
     }
 }

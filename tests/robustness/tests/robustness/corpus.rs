@@ -1,4 +1,4 @@
-//! The committed inputs of the fuzz targets: every one of them holds.
+//! Runs the committed inputs of the fuzz targets.
 #![cfg_attr(miri, allow(dead_code, reason = "Miri does without files"))]
 
 use std::collections::BTreeSet;
@@ -22,7 +22,6 @@ fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.map(|file| (file.clone(), fs::read(&file).expect("a readable file"))).collect()
 }
 
-/// What the corpus begins with: samples and programs, each with a name.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "worker_cmd" => {
@@ -48,7 +47,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     }
 }
 
-/// Maps with each permission, with and without the right sum.
+/// Maps with each permission, with right and wrong checksums.
 fn maps() -> Vec<(String, Vec<u8>)> {
     use urom_memory::{Access, Mmap};
     let both = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
@@ -56,7 +55,7 @@ fn maps() -> Vec<(String, Vec<u8>)> {
     let seeds = named.map(|(name, access)| {
         let map = Mmap::from_vec(vec![0; 10], access).expect("it has bytes");
         let mut bytes = map.export().expect("others may read it");
-        // Number and address, which are others in each run.
+        // Number and address differ in each run.
         bytes[16..32].copy_from_slice(&[3; 16]);
         let whole = |choice: u8| [&[choice], &bytes[..]].concat();
         [(name.to_owned(), whole(1)), (format!("{name}-damaged"), whole(0))]
@@ -64,7 +63,7 @@ fn maps() -> Vec<(String, Vec<u8>)> {
     seeds.concat().into_iter().map(without_sum).collect()
 }
 
-/// An event as it is, with the counter elsewhere, of another process, and without its end.
+/// An event: unchanged, with a wrong counter, of another process, and truncated.
 fn events() -> Vec<(String, Vec<u8>)> {
     let changed = |choice: u8, at: usize, change: u8| {
         let mut input = vec![0; at + 2];
@@ -86,7 +85,6 @@ fn without_sum((name, mut bytes): (String, Vec<u8>)) -> (String, Vec<u8>) {
     (name, bytes)
 }
 
-/// An append, a flush and a scatter of an initiator.
 fn messages() -> Vec<(String, Vec<u8>)> {
     use rdmo_protocol::data::{Operation, Part, Request};
     let mut parts = Vec::new();
@@ -114,7 +112,7 @@ fn every_input_of_the_corpus_holds() {
     crate::quiet();
     for (name, body) in targets::ALL {
         let inputs = inputs(name);
-        assert!(!inputs.is_empty(), "{name} has no input");
+        assert!(!inputs.is_empty(), "{name} lacks input");
         for (file, input) in inputs {
             let outcome = std::panic::catch_unwind(|| body(&input));
             assert!(outcome.is_ok(), "{} does not hold", file.display());
@@ -122,7 +120,7 @@ fn every_input_of_the_corpus_holds() {
     }
 }
 
-/// The service's targets among them, whose inputs its own tests run.
+/// Includes the service's targets, whose inputs its own tests run.
 #[test]
 #[cfg_attr(miri, ignore = "needs files")]
 fn every_target_has_inputs_and_there_are_no_others() {
@@ -145,7 +143,7 @@ fn the_corpus_is_small() {
     assert!(files.len() < 768 && bytes < 1 << 20, "{} files, {bytes} bytes", files.len());
 }
 
-/// `UROM_BLESS=1` writes them.
+/// `UROM_BLESS=1` writes the seeds.
 #[test]
 #[cfg_attr(miri, ignore = "needs files")]
 fn the_corpus_has_every_seed() {

@@ -1,6 +1,6 @@
-//! Every truncation and every changed byte of every sample: an error or a message, never more.
+//! Every truncation and every changed byte of every sample gives an error or a message.
 //!
-//! `check` copies what it is given into an allocation of exactly that length.
+//! `check` copies its input into an allocation of exactly that length.
 
 use robustness::check;
 
@@ -14,7 +14,6 @@ fn check(sample: &Sample, bytes: &[u8]) {
     }
 }
 
-/// The length of the part that every message of its direction has.
 fn fixed(sample: &Sample) -> usize {
     let description = sample.subject().description;
     match sample.is_command {
@@ -23,18 +22,17 @@ fn fixed(sample: &Sample) -> usize {
     }
 }
 
-/// The offsets to try: all of the fixed part and of a short message, and of a long payload the
-/// first, the last and some between.
+/// Offsets to test: the fixed part, a short message, and a long payload's first, last and some
+/// middle bytes.
 fn offsets(sample: &Sample) -> Vec<usize> {
     let (fixed, len) = (fixed(sample), sample.bytes.len());
-    // Miri is slow.
     let all = (0..len.min(fixed + 256)).step_by(if cfg!(miri) { 27 } else { 1 });
     let mut offsets: Vec<_> = all.chain((fixed + 256..len).step_by(131)).collect();
     offsets.push(len - 1);
     offsets
 }
 
-/// The samples to corrupt: all, and under Miri, which is slow, one for each shape of payloads.
+/// Samples to corrupt: all, or under Miri, which is slow, one for each shape of payloads.
 fn tried() -> impl Iterator<Item = Sample> {
     let shapes = [
         "MemMap",
@@ -84,7 +82,7 @@ fn every_changed_byte_is_an_error_or_a_message() {
         let mut bytes = sample.bytes.clone();
         for at in offsets(&sample) {
             let was = bytes[at];
-            // In a payload, some other values are as good as all.
+            // In a payload, some values are enough.
             let step = match at >= fixed(&sample) {
                 _ if cfg!(miri) => 128,
                 true => 17,

@@ -1,4 +1,4 @@
-//! Programs for whole plugins: what the fuzz target `worker_cmd` runs, written by hand.
+//! Hand-written programs for whole plugins, as input of the fuzz target `worker_cmd`.
 
 use robustness::plugin::{Step, run};
 
@@ -7,7 +7,7 @@ use crate::samples;
 pub(crate) struct Program(pub(crate) Vec<u8>);
 
 impl Program {
-    /// A program for one of the three plugins: 0 sandbox, 1 RDMO, 2 UCC.
+    /// A program for a plugin: 0 sandbox, 1 RDMO, 2 UCC.
     pub(crate) fn new(plugin: u8) -> Program {
         Program(vec![plugin])
     }
@@ -55,7 +55,6 @@ impl Program {
     }
 }
 
-/// The low bits of a behaviour.
 pub(crate) const FAIL: u8 = 5;
 pub(crate) const WAIT: u8 = 6;
 pub(crate) const WAIT_AND_FAIL: u8 = 7;
@@ -80,12 +79,11 @@ const ALL: [u8; 10] = [
     WAIT_AND_PANIC_IN_DROP,
 ];
 
-/// The plugin that takes the commands of a protocol, by its place among the subjects.
 fn plugin_of(protocol: u8) -> Option<u8> {
     protocol.checked_sub(1)
 }
 
-/// Programs with a name: one for each sample that is a command, and some that close in the middle.
+/// Named programs: one for each command among the samples, and some that close in the middle.
 pub(crate) fn programs() -> Vec<(String, Program)> {
     let mut all = Vec::new();
     for (at, sample) in samples::all().into_iter().filter(|sample| sample.is_command).enumerate() {
@@ -112,7 +110,6 @@ pub(crate) fn programs() -> Vec<(String, Program)> {
     all
 }
 
-/// A command that every handler of the sandbox plugin can act on, with bytes to hold.
 fn send() -> Vec<u8> {
     samples::all()
         .into_iter()

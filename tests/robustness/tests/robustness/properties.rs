@@ -15,19 +15,18 @@ use robustness::subject::{Answered, Sent, written};
 use urom_abi::Payload;
 use urom_pdk::test_util::{Seed, seeds};
 
-/// How many values of each message are tried. What is found becomes a test, and no file.
+/// Number of values of each message. Failures become tests, not files.
 fn config() -> ProptestConfig {
     let cases = if cfg!(miri) { 2 } else { 256 };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Payloads: mostly short, now and then longer than a message by default.
+/// Payloads: mostly short, sometimes longer than a message's default limit.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let long = if cfg!(miri) { 100 } else { 5000 };
     prop_oneof![1 => Just(Vec::new()), 5 => vec(any::<u8>(), 1..64), 1 => vec(any::<u8>(), 64..long)]
 }
 
-/// Which kinds there are among many values, in alphabetical order.
 fn seen(kind: impl Fn(&Seed) -> &'static str) -> Vec<&'static str> {
     let mut kinds = BTreeSet::new();
     let mut runner = TestRunner::new_with_rng(
@@ -41,7 +40,7 @@ fn seen(kind: impl Fn(&Seed) -> &'static str) -> Vec<&'static str> {
     kinds.into_iter().collect()
 }
 
-/// What is written is read as the same value, takes the bytes that were told, and nothing else.
+/// A written command is read as the same value, and fills exactly its announced length.
 fn command<C: Sent>(command: C) {
     let bytes = written(command.encoded_len(), |out| command.encode(out));
     let mut roomy = vec![0xee; bytes.len() + 9];
@@ -49,12 +48,11 @@ fn command<C: Sent>(command: C) {
     assert_eq!(roomy, [&bytes[..], &[0xee; 9]].concat(), "nothing is written behind the message");
     command.is_read_from(&bytes);
     check::command(C::SUBJECT, &bytes);
-    // What C has behind an address word is not this message's.
     let again = (C::SUBJECT.command)(&bytes).expect("it was read");
     assert_eq!(again, bytes);
 }
 
-/// What a plugin answers is what a host reads, by copy and in place.
+/// A host reads the same notification as the plugin's answer, by copy and in place.
 fn notification<R: Answered>(reply: R, echo: u64) {
     let echoed = R::echo(echo);
     let desc = reply.clone().into_descriptor(&echoed).expect("the C heap has room");
@@ -71,7 +69,7 @@ fn notification<R: Answered>(reply: R, echo: u64) {
     assert_eq!(clone, Ok(reply));
 }
 
-/// Whatever memory a payload has, the notification is the same; its own memory is not copied.
+/// The payload's memory does not change the notification; only foreign memory is copied.
 fn payload<R: Answered>(
     content: &[u8],
     echo: u64,
@@ -97,7 +95,7 @@ fn payload<R: Answered>(
             );
         }
     }
-    // A payload of another notification, or a part of one, is copied.
+    // A payload of another notification, or a part of a payload, is copied.
     let mut part = own(content.len() + 5).expect("the C heap has room");
     part.advance(5);
     part.copy_from_slice(content);

@@ -284,7 +284,7 @@ fn is_taken_by_the_next(
             Err(error) => assert_eq!(error.code(), DocaError::TIME_OUT, "{error}"),
         }
     }
-    bail!("a host that is gone still receives")
+    bail!("a host that has left still receives")
 }
 
 pub(crate) fn memory_of_a_host_that_leaves_during_a_receive_is_its_own_again(

@@ -93,7 +93,7 @@ impl<'a> Direction<'a> {
             ]);
             (docs, names.tag.clone(), tag.into())
         });
-        let docs = [format!("What a {} can be: its `{}`.", self.what, self.tag)];
+        let docs = [format!("The kinds of a {}: its `{}`.", self.what, self.tag)];
         let tags: Vec<_> = tags.collect();
         let variants = self.messages.variants.iter();
         let mut all = variants.flat_map(|variant| [Some(variant.tag), variant.also]).flatten();
@@ -126,7 +126,7 @@ impl<'a> Direction<'a> {
         if !union.is_empty() {
             let variants = union.iter().map(|(of, name)| format!("\t\tstruct {of} {name};\n"));
             members.push(Member {
-                docs: vec![format!("What belongs to that {}.", self.what)],
+                docs: vec![format!("The fields of that {}.", self.what)],
                 declaration: format!("\tunion {{\n{}\t}};\n", variants.collect::<String>()),
                 names: union.into_iter().map(|(_, name)| name).collect(),
                 offset: self.messages.union_at,
@@ -153,7 +153,7 @@ impl<'a> Direction<'a> {
             let fields = names.variant.fields.iter().zip(&names.fields);
             let members: Vec<Member> =
                 fields.map(|(field, name)| self.member(field, name, start, structs)).collect();
-            structs.structure(&[format!("What belongs to {}.", names.tag)], name, own, &members);
+            structs.structure(&[format!("The fields of {}.", names.tag)], name, own, &members);
         }
         own
     }

@@ -74,9 +74,9 @@ pub fn c_header(protocol: &Protocol) -> String {
 #define {assert}(condition) _Static_assert(condition, #condition)
 #endif
 
-/** What the plugin is called: its file's name without .so. */
+/** The plugin's name: its file's name without .so. */
 #define {upper}_PLUGIN_NAME \"{name}\"
-/** What its urom_plugin_get_version returns. */
+/** The return value of its urom_plugin_get_version. */
 #define {upper}_PLUGIN_VERSION UINT64_C({version})
 
 {tags}{structs}#undef {assert}
@@ -98,12 +98,12 @@ const RULES: &str = " \
  * A message is the whole struct of its direction, whatever its type, and behind it the payloads of
  * its type in the order given below, without padding between them. It is exactly that long, or it
  * is refused.
- *  - Set all bytes of the struct to zero first: what nobody sets is zero.
- *  - An address word is not 0 when its payload has bytes, or may be absent and is there; otherwise
- *    it is 0. The receiver takes no address from it, but where it is said to be one in registered
- *    memory: payloads are found behind the struct.
+ *  - Set all bytes of the struct to zero first: unset bytes are zero.
+ *  - An address word is not 0 if its payload has bytes, or is optional and present; otherwise it is
+ *    0. The receiver does not use it as an address, except for words of registered memory: payloads
+ *    follow the struct.
  *  - Lengths count bytes where the elements are bytes, and else elements.
- *  - Numbers are little-endian. Payloads may lie at any address: copy what needs alignment.
+ *  - Numbers are little-endian. Payloads may lie at any address: copy values that need alignment.
  *  - Where a condition or a length is given as an expression, it is Rust's.
  */
 ";

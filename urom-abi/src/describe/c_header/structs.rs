@@ -110,7 +110,7 @@ impl Structs {
     /// Writes an enum's values. Members are integers: a C11 enumeration has the size of an `int`.
     fn enumeration(&mut self, ty: &Type, of: &Enum) {
         let c_name = self.known_as(ty, of.name);
-        let about = format!("What a `{}` of {} bits can be.", of.name, 8 * of.bytes);
+        let about = format!("The values of a `{}` of {} bits.", of.name, 8 * of.bytes);
         let docs = comments::paragraphs([comments::lines(of.docs), vec![about]]);
         let values = of.values.iter().map(|value| {
             let name = format!("{}_{}", c_name.to_uppercase(), value.name.to_shouty_snake_case());

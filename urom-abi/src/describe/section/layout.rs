@@ -188,7 +188,7 @@ choices! {
         1 => ByAddress,
         2 => Registered,
         3 => When(condition: condition),
-        _ => "what says that a payload is there is not known"
+        _ => "the condition of a payload is unknown"
     }
 
     sign: Sign {

@@ -22,9 +22,9 @@ mod write;
 
 use super::Protocol;
 
-pub use read::read;
 #[doc(hidden)]
 pub use read::check;
+pub use read::read;
 #[doc(hidden)]
 pub use write::{array, bytes, len};
 

@@ -207,11 +207,11 @@ pub(super) mod sound {
     }
 
     fn integer(bytes: usize) -> Sound {
-        is(matches!(bytes, 1 | 2 | 4 | 8), "there is no integer of this size")
+        is(matches!(bytes, 1 | 2 | 4 | 8), "no integer has this size")
     }
 
     fn alignment(align: usize) -> Sound {
-        is(align.is_power_of_two(), "an alignment is no power of two")
+        is(align.is_power_of_two(), "an alignment is not a power of two")
     }
 
     pub(crate) fn messages(of: &Messages) -> Sound {
@@ -235,7 +235,7 @@ pub(super) mod sound {
         match *ty {
             Type::Int { bytes, .. } => integer(bytes),
             Type::Float { bytes } => {
-                is(matches!(bytes, 4 | 8), "there is no floating-point number of this size")
+                is(matches!(bytes, 4 | 8), "no floating-point number has this size")
             }
             Type::Array { of, len } => {
                 let size = of.size().checked_mul(len);

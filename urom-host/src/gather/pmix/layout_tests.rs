@@ -12,7 +12,7 @@ fn structures_and_constants_equal_those_of_pmix_headers() {
     let found = found.ok().filter(|found| found.status.success());
     let Some(found) = found else {
         assert!(std::env::var_os("CI").is_none(), "PMIx's headers (libpmix-dev) are missing");
-        eprintln!("left out: there are no headers of PMIx (libpmix-dev)");
+        eprintln!("left out: the headers of PMIx are missing (libpmix-dev)");
         return;
     };
     let include = String::from_utf8(found.stdout).expect("a path");

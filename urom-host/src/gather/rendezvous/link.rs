@@ -115,7 +115,7 @@ impl Link {
     }
 
     pub(super) fn gone(&self, error: io::Error) -> Error {
-        Error::io(format!("participant {} is gone", self.index), error)
+        Error::io(format!("participant {} has left", self.index), error)
     }
 
     fn closed(&self) -> Error {
@@ -123,7 +123,7 @@ impl Link {
     }
 
     pub(super) fn nonsense(&self) -> Error {
-        let text = format!("participant {} sent what is no part of this exchange", self.index);
+        let text = format!("participant {} sent a message of another exchange", self.index);
         Error::new(DocaError::UNEXPECTED, text)
     }
 

@@ -27,7 +27,9 @@ pub(super) fn connect(
         match attempt(place, index, participants, deadline) {
             Err(error) if error.is_io() => why = format!(": {error}"),
             Err(error) if error.code() == DocaError::UNEXPECTED => {
-                let text = format!("whoever listens at {place} is no participant of a rendezvous");
+                let text = format!(
+                    "the program that listens at {place} is not a participant of a rendezvous"
+                );
                 return Err(Error::new(DocaError::INVALID_VALUE, text));
             }
             result => return result,
@@ -44,7 +46,7 @@ fn attempt(
     participants: u32,
     deadline: Instant,
 ) -> Result<Link, Error> {
-    let no_connection = |error| Error::io("there is no connection", error);
+    let no_connection = |error| Error::io("the connection is missing", error);
     let stream = place.open(deadline)?;
     stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
     let mut link = Link::new(0, stream).map_err(no_connection)?;
@@ -171,7 +173,7 @@ impl Meeting {
         text += &format!("; participant 0 listened at {}", listed(&at));
         if let Some(last) = self.strangers.last() {
             let strangers = Quantity(self.strangers.len(), "connection");
-            text += &format!("; {strangers} from no participant came, too, the last from {last}");
+            text += &format!("; {strangers} came from other programs, the last from {last}");
         }
         Error::new(DocaError::TIME_OUT, text)
     }
@@ -181,7 +183,7 @@ fn check(index: u32, participants: &[u8], own: u32) -> Result<(), Error> {
     let participants = participants.try_into().map_or(0, u64::from_le_bytes);
     let text = if participants != u64::from(own) {
         format!(
-            "participant {index} was told of {participants} participants, participant 0 of {own}"
+            "participant {index} expects {participants} participants, participant 0 expects {own}"
         )
     } else if index >= own {
         format!("someone calls itself participant {index}, of {own}")
@@ -199,6 +201,6 @@ fn twins(index: u32) -> Error {
 }
 
 fn reject(strangers: &mut Vec<SocketAddr>, stranger: SocketAddr) {
-    tracing::warn!("{stranger} came to the rendezvous and is no participant");
+    tracing::warn!("{stranger} connected to the rendezvous and is not a participant");
     strangers.push(stranger);
 }

@@ -75,7 +75,7 @@ impl Rendezvous {
         limit: Duration,
     ) -> Result<Rendezvous, Error> {
         if index >= participants {
-            let text = format!("there is no participant {index} in a group of {participants}");
+            let text = format!("participant {index} is not in a group of {participants}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         let place = MeetingPlace::new(address);

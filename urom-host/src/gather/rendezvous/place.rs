@@ -40,7 +40,7 @@ impl MeetingPlace {
                 addresses.push(address);
             }
         }
-        let none = || io::Error::new(ErrorKind::InvalidInput, "the name has no address");
+        let none = || io::Error::new(ErrorKind::InvalidInput, "the name lacks an address");
         if addresses.is_empty() { Err(none()) } else { Ok(addresses) }
     }
 
@@ -85,7 +85,7 @@ impl MeetingPlace {
     pub(super) fn open(&self, deadline: Instant) -> Result<TcpStream, Error> {
         let at = |tried: &[SocketAddr], error| {
             let tried = self.tried(tried);
-            Error::io(format!("there is no connection to {self}{tried}"), error)
+            Error::io(format!("connecting to {self} failed{tried}"), error)
         };
         let addresses = self.addresses().map_err(|error| at(&[], error))?;
         let mut last = ErrorKind::ConnectionRefused.into();

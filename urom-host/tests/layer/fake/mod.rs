@@ -74,6 +74,7 @@ where
     type Is = <*const T as Object>::Is;
 
     unsafe fn get<'a>(self) -> &'a mut Self::Is {
+        // SAFETY: the caller's promise.
         unsafe { self.cast_const().get() }
     }
 }

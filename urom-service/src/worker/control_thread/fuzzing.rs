@@ -131,7 +131,7 @@ impl Worker {
         };
         self.handle(ControlEvent::Host { link, message, turn: None });
         if !is_there {
-            return assert!(!self.control.links.contains_key(&link), "nobody is there");
+            return assert!(!self.control.links.contains_key(&link), "it is empty");
         }
         let stays = self.control.links.contains_key(&link);
         if let Some(ticket) = ticket {
@@ -140,7 +140,7 @@ impl Worker {
             self.inside.extend(lets_in.then_some(link));
         }
         if let Some((domain, is_end)) = domain {
-            assert!(self.inside.contains(&link) || !stays, "a stranger has a domain");
+            assert!(self.inside.contains(&link) || !stays, "an unknown host has a domain");
             let told = self.hosts.get_mut(&link).and_then(|told| told.try_recv().ok());
             match told {
                 Some(WorkerToHost::DomainEnded { domain: of }) => assert!(is_end && of == domain),

@@ -20,7 +20,7 @@ pub(super) fn takes_no_host(config: &WorkerConfig, stuck: &Stuck) -> Failure {
         None => "start uromd with --plugin-timeout, which ends such a worker".to_owned(),
     };
     let text =
-        format!("worker {} lets nobody in: {stuck}; use another worker, or {then}", config.id);
+        format!("worker {} refuses hosts: {stuck}; use another worker, or {then}", config.id);
     Failure::new(DocaError::TIME_OUT, text)
 }
 

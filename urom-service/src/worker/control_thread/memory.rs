@@ -112,7 +112,7 @@ impl Control {
         let Some(link) = self.links.get(&key) else { return };
         // The host keeps its memory until this answer. A host that left sees its lease end.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(WorkerToHost::Memory(answer)) {
-            let text = "the host does not read what it is told of its memory";
+            let text = "the host does not read messages about its memory";
             self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
     }

@@ -183,7 +183,7 @@ impl Kept {
 fn refusal(told: &mut mpsc::Receiver<WorkerToHost>) -> Failure {
     match told.try_recv() {
         Ok(WorkerToHost::Refused(failure)) => failure,
-        other => panic!("{other:?} is no refusal"),
+        other => panic!("{other:?} is not a refusal"),
     }
 }
 
@@ -200,7 +200,7 @@ async fn hosts_are_told_of_a_plugin_that_does_not_return_and_when_it_does() {
     kept.call(Method::WorkerCmd);
     assert!(kept.looks(LONG - 1));
     assert!(told.iter().all(mpsc::Receiver::is_empty), "it may be only slow");
-    assert!(kept.looks(100), "nobody asked for an end");
+    assert!(kept.looks(100), "no end was requested");
     let said = Stuck { plugin: "slow".to_owned(), method: Method::WorkerCmd, seconds: LONG };
     for told in &mut told {
         assert!(matches!(told.try_recv(), Ok(WorkerToHost::Health(Some(stuck))) if stuck == said));
@@ -220,7 +220,7 @@ async fn a_host_that_comes_to_a_plugin_that_does_not_return_is_told_at_once() {
     assert!(kept.looks(LONG));
     names_the_call(&refusal(&mut kept.comes(1)));
     assert!(!kept.worker.control.mailbox.has_post(), "what cannot be read is not kept");
-    assert!(kept.worker.control.expected.is_empty(), "nobody waits for it");
+    assert!(kept.worker.control.expected.is_empty(), "it was cancelled");
     kept.calls.over();
     assert!(kept.looks(1));
     drop(kept.host(2));

@@ -122,7 +122,7 @@ impl FuzzedWorker {
         ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
         ucx.set_am_handler(AM_GREET, |message| {
             let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
-            assert!(channel < 2 * CHANNELS, "a greeting for {channel}");
+            assert!(channel < 2 * CHANNELS, "a handshake for {channel}");
         })
         .expect("a handler");
         let endpoint = ucx.endpoint().connect(&data.address).expect("an endpoint");
@@ -284,7 +284,7 @@ impl FuzzedWorker {
     fn turn(&mut self) -> bool {
         let mut worked = self.ucx.progress();
         // As after a sleep, so that idle plugins are polled too.
-        worked |= self.data.turn(true).expect("nobody stops the worker");
+        worked |= self.data.turn(true).expect("the worker is not stopped");
         worked |= self.ucx.progress();
         self.unseen = 0;
         while let Ok(message) = self.from_data.try_recv() {
@@ -321,7 +321,7 @@ impl FuzzedWorker {
                 let host = self.hosts.remove(&link).expect("a host that is there");
                 assert!(host.misbehaved || host.channel.is_none(), "{failure}");
             }
-            other => panic!("a worker says nothing else: {other:?}"),
+            other => panic!("a worker sends nothing else: {other:?}"),
         }
     }
 

@@ -71,7 +71,7 @@ impl Departed {
             return Ok(());
         }
         let text = format!(
-            "the plugins of this worker have left {count} commands of hosts that are gone \
+            "the plugins of this worker have left {count} commands of hosts that have left \
              unanswered, and {MOST_ORPHANS} is the limit: use another worker, or start this one \
              again when its last host has left"
         );

@@ -125,7 +125,7 @@ impl Memories {
                         Ok((Box::new(process.with(other)), ucx_address.unwrap_or_default()))
                     }
                     Some(Err(DocaError::IO_FAILED)) => {
-                        let why = "there is no memory at its address";
+                        let why = "its address is not mapped";
                         Err(offered.refuse(DocaError::IO_FAILED, why))
                     }
                     _ => {

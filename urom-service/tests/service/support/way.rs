@@ -53,7 +53,7 @@ pub(crate) fn over_ucx(
     endpoint.am_send_with(AM_GREET, &channel.to_le_bytes(), (), AmFlags::EAGER).detach();
     let deadline = Instant::now() + PATIENCE;
     while !greeted.get() {
-        assert!(Instant::now() < deadline, "no greeting comes");
+        assert!(Instant::now() < deadline, "no handshake comes");
         worker.progress();
     }
     (endpoint, worker)

@@ -240,7 +240,7 @@ impl Rig {
     }
 
     fn compare(&mut self) {
-        assert!(self.heard.borrow().is_empty(), "an answer to nobody");
+        assert!(self.heard.borrow().is_empty(), "an answer without a request");
         for (memory, model) in self.memories.iter_mut().zip(&self.models) {
             // SAFETY: numbers are valid bytes, and other threads do not use them now.
             let bytes = unsafe {

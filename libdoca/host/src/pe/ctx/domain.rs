@@ -135,14 +135,14 @@ impl Domain {
         fail_if!(
             workers.is_empty(),
             INVALID_VALUE,
-            "the domain has no workers: call doca_urom_domain_set_workers"
+            "the domain lacks workers: call doca_urom_domain_set_workers"
         );
         for (id, worker) in workers.iter() {
             let theirs = worker.upgrade().and_then(|worker| worker.pe().ok());
             fail_if!(
                 theirs.is_some_and(|theirs| !Rc::ptr_eq(&theirs, pe)),
                 INVALID_VALUE,
-                "the domain's worker {} belongs to another progress engine: connect a domain to that of its workers",
+                "the domain's worker {} belongs to another progress engine: connect a domain to its workers' engine",
                 WorkerId(*id)
             );
         }
@@ -195,7 +195,7 @@ impl Part for Domain {
         let oob = self.oob.get().ok_or_else(|| {
             failure!(
                 INVALID_VALUE,
-                "the domain has no out-of-band functions: call doca_urom_domain_set_oob"
+                "the domain lacks out-of-band functions: call doca_urom_domain_set_oob"
             )
         })?;
         let (added, count) = (self.buffers.borrow().len(), self.count.get());

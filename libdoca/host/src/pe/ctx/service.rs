@@ -171,7 +171,7 @@ impl Part for Service {
         let is_told = self.any_device.get() || self.target.borrow().is_some();
         if !is_told && self.device.borrow().is_none() {
             let call = "call doca_urom_service_set_dev";
-            return Err(failure!(INVALID_VALUE, "the service has no device: {call}"));
+            return Err(failure!(INVALID_VALUE, "the service lacks a device: {call}"));
         }
         let running = self.connect(ctx.begin(), &pe.mailbox)?;
         *self.plugins.borrow_mut() = running.welcome.plugins();

@@ -182,7 +182,7 @@ impl SyncEvent {
         if self.is_imported() || ![publisher, subscriber].contains(&Some(to)) {
             log!(
                 warn,
-                "doca_sync_event_export: the event has no location {to:?}: \
+                "doca_sync_event_export: the event lacks a location {to:?}: \
                  add it before doca_sync_event_start"
             );
             return Err(DocaError::NOT_PERMITTED);
@@ -212,7 +212,7 @@ impl Part for SyncEvent {
         let missing = |name: &str| {
             failure!(
                 BAD_STATE,
-                "the sync event has no {name}: call doca_sync_event_add_{name}_location_cpu, or \
+                "the sync event lacks {name}: call doca_sync_event_add_{name}_location_cpu, or \
                  that of another location, before doca_sync_event_start"
             )
         };

@@ -112,7 +112,7 @@ impl Part for Worker {
 
     fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
         let pe = ctx.engine()?;
-        let missing = |what: &str| failure!(INVALID_VALUE, "the worker has no {what}");
+        let missing = |what: &str| failure!(INVALID_VALUE, "the worker lacks {what}");
         // A clone, because the state callback may destroy the worker and clear the cell.
         let service = self.service.borrow().clone();
         let service =

@@ -172,7 +172,7 @@ impl Instance {
         let Some(data) = self.states.borrow()[at].data else {
             log!(
                 warn,
-                "doca_graph_instance_submit: node {at}, in the order of creation, has no data: \
+                "doca_graph_instance_submit: node {at}, in the order of creation, lacks data: \
                  call doca_graph_instance_set_ctx_node_data, or the function of its kind"
             );
             return Err(DocaError::BAD_CONFIG);

@@ -153,7 +153,7 @@ fn a_worker_may_greet_again() {
 #[test]
 fn a_worker_whose_word_is_of_no_use_is_given_up() {
     for (ucx_address, max_message, words) in
-        [(&b"UWA\x02 that is none"[..], 4096, "worker 9"), (&[], 3, "only 3 bytes")]
+        [(&b"UWA\x02 that is wrong"[..], 4096, "worker 9"), (&[], 3, "only 3 bytes")]
     {
         let (fake, address) = Fake::new();
         let worker = std::thread::spawn(move || {
