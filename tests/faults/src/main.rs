@@ -59,7 +59,7 @@ fn suites() -> String {
 
 fn suite(name: &str) -> Result<Suite, String> {
     let found = SUITES.iter().find(|suite| suite.name == name).copied();
-    found.ok_or_else(|| format!("there is none of this name\n\n{}", suites()))
+    found.ok_or_else(|| format!("no suite has this name\n\n{}", suites()))
 }
 
 fn main() -> ExitCode {

@@ -118,7 +118,8 @@ impl Logs {
             let turn = line.split_once("the longest turn of the loop took ")?.1;
             turn.strip_suffix(" us")?.parse().ok()
         });
-        let longest = told.with_context(|| format!("the log of {name} lacks a line about turns"))?;
+        let longest =
+            told.with_context(|| format!("the log of {name} lacks a line about turns"))?;
         Ok(Duration::from_micros(longest))
     }
 

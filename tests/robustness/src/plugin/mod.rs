@@ -25,9 +25,15 @@ const MOST_COMMANDS: usize = 300;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Low bits 0 and 1; a behaviour, two bytes of length, and a command: queues the command.
-    Queue { behaviour: u8, bytes: &'a [u8] },
+    Queue {
+        behaviour: u8,
+        bytes: &'a [u8],
+    },
     /// Low bits 2; a behaviour: queues the last command again, as often as the high bits require.
-    Repeat { behaviour: u8, times: usize },
+    Repeat {
+        behaviour: u8,
+        times: usize,
+    },
     /// Low bits 3: hands the queue to the plugin.
     Flush,
     /// Low bits 4: lets the plugin progress, and packs every notification, by the high bits.
@@ -36,11 +42,18 @@ pub enum Step<'a> {
         room: u8,
     },
     /// Low bits 5; a choice: wakes a waiting command, and releases it if the high bits are not 0.
-    Wake { choice: usize, release: bool },
+    Wake {
+        choice: usize,
+        release: bool,
+    },
     /// Low bits 6: makes queries and wrong calls; the high bits are the size of the address buffer.
-    Ask { room: usize },
+    Ask {
+        room: usize,
+    },
     /// Low bits 7: drops held bytes; with high bits 31 closes and reopens the plugin.
-    LetGo { count: usize },
+    LetGo {
+        count: usize,
+    },
     Reopen,
 }
 
