@@ -71,7 +71,7 @@ too long, after its receive: DOCA_SUCCESS, status -9, 0 bytes, tag 0x0, context 
 48 in flight: 24 messages intact
 memory of worker 0: DOCA_SUCCESS, a handle
 memory of worker 1: DOCA_SUCCESS, a handle
-an exported handle that is none: DOCA_ERROR_DRIVER, no handle
+a malformed exported handle: DOCA_ERROR_DRIVER, no handle
 nothing: DOCA_ERROR_INVALID_VALUE, no handle
 between registered memory: DOCA_SUCCESS, status 0, 64000 bytes, tag 0x300, context 0xbeef
 16 pieces intact
@@ -83,7 +83,7 @@ no bytes: DOCA_ERROR_INVALID_VALUE, answer of 48 bytes
 a byte less than it says: DOCA_ERROR_INVALID_VALUE, answer of 48 bytes
 a length that wraps: DOCA_ERROR_INVALID_VALUE, answer of 48 bytes
 an unknown type: DOCA_ERROR_INVALID_VALUE, answer of 48 bytes
-a member that nobody is: DOCA_ERROR_NOT_FOUND
+an unknown member: DOCA_ERROR_NOT_FOUND
 more than any answer holds: DOCA_ERROR_TOO_BIG
 a good one after them: DOCA_SUCCESS, status 0, 4 bytes, tag 0x9, context 0xbeef
 C: a domain is idle when its stop returns

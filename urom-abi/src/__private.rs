@@ -3,6 +3,7 @@
 pub use core::clone::Clone;
 pub use core::convert::{AsRef, From, Into};
 pub use core::fmt;
+pub use core::future::IntoFuture;
 pub use core::ops::FnOnce;
 pub use core::option::Option::{self, None, Some};
 pub use core::primitive::{bool, str, u8, u16, u32, u64, usize};
@@ -19,8 +20,8 @@ pub use crate::describe::{
     Struct, StructField, Term, Type, TypeOf, Variant, constant,
 };
 pub use crate::protocol::{
-    Answer, AnswerPlace, Armed, FilledIn, HostSide, Incoming, PeerMessage, PeerMessages,
-    PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
+    Answer, AnswerPlace, Answered, AnsweredBy, Armed, Awaited, FilledIn, HostSide, Incoming,
+    PeerMessage, PeerMessages, PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
 };
 #[cfg(feature = "test-util")]
 pub use crate::test_util::arbitrary;

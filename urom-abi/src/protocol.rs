@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::os::fd::BorrowedFd;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::describe;
@@ -285,17 +287,17 @@ pub trait Serve<S: PluginSide, T>: Protocol {
 pub trait HostSide: Sized + 'static {
     type Plugin: Clone;
     type Worker;
-    type Error: std::error::Error + 'static;
-    type Completion<R: Reply>: Future<Output = Result<R, Self::Error>>;
+    type Error: std::error::Error + Unpin + 'static;
+    type Completion<R: Reply>: Future<Output = Result<R, Self::Error>> + Unpin;
     type Handle;
 
     /// Encodes `command` into a task of `worker` and submits it. The result does not borrow from
-    /// the command. The task fails after `deadline`, by default the worker's setting.
+    /// the command. The task fails after `timeout`, by default the worker's setting.
     fn submit<C: Request>(
         plugin: &Self::Plugin,
         worker: &Self::Worker,
         command: &C,
-        deadline: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Self::Completion<C::Reply>, Self::Error>;
 
     /// Submits with a callback that runs inside the progress call that completes the task.
@@ -303,7 +305,7 @@ pub trait HostSide: Sized + 'static {
         plugin: &Self::Plugin,
         worker: &Self::Worker,
         command: &C,
-        deadline: Option<Duration>,
+        timeout: Option<Duration>,
         callback: F,
     ) -> Result<Self::Handle, Self::Error>
     where
@@ -314,36 +316,68 @@ pub trait HostSide: Sized + 'static {
 pub type Submitted<H, C> =
     Result<<H as HostSide>::Completion<<C as Request>::Reply>, <H as HostSide>::Error>;
 
+/// The future of a task that is awaited without `submit`: the reply, or the error of the submission
+/// or of the task.
+///
+/// # Panics
+/// When polled after it has resolved.
+#[must_use = "dropping a completion throws the reply away"]
+pub struct Answered<H: HostSide, R: Reply>(Result<H::Completion<R>, Option<H::Error>>);
+
+impl<H: HostSide, R: Reply> Answered<H, R> {
+    #[doc(hidden)]
+    pub fn new(submitted: Result<H::Completion<R>, H::Error>) -> Self {
+        Answered(submitted.map_err(Some))
+    }
+}
+
+impl<H: HostSide, R: Reply> Future for Answered<H, R> {
+    type Output = Result<R, H::Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Ok(completion) => Pin::new(completion).poll(cx),
+            Err(error) => Poll::Ready(Err(error.take().expect("polled after it has resolved"))),
+        }
+    }
+}
+
+#[doc(hidden)]
+pub type AnsweredBy<H, C> = Answered<H, <C as Request>::Reply>;
+
+#[doc(hidden)]
+pub type Awaited<H, C> = Result<<C as Request>::Reply, <H as HostSide>::Error>;
+
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Task<'task, H: HostSide, C> {
     plugin: &'task H::Plugin,
     worker: &'task H::Worker,
     pub command: C,
-    deadline: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl<'task, H: HostSide, C> Task<'task, H, C> {
     pub fn new(plugin: &'task H::Plugin, worker: &'task H::Worker, command: C) -> Self {
-        Task { plugin, worker, command, deadline: None }
+        Task { plugin, worker, command, timeout: None }
     }
 
     #[must_use]
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.deadline = Some(limit);
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
         self
     }
 }
 
 impl<H: HostSide, C: Request> Task<'_, H, C> {
     pub fn submit(self) -> Result<H::Completion<C::Reply>, H::Error> {
-        H::submit(self.plugin, self.worker, &self.command, self.deadline)
+        H::submit(self.plugin, self.worker, &self.command, self.timeout)
     }
 
     pub fn submit_with<F>(self, callback: F) -> Result<H::Handle, H::Error>
     where
         F: FnOnce(Result<C::Reply, H::Error>) + 'static,
     {
-        H::submit_with(self.plugin, self.worker, &self.command, self.deadline, callback)
+        H::submit_with(self.plugin, self.worker, &self.command, self.timeout, callback)
     }
 }

@@ -47,7 +47,7 @@ impl Device {
                 let names = devices.iter().map(|(_, info)| format!("`{}`", info.name));
                 let error = Error::new(DocaError::NOT_FOUND, what());
                 return Err(match devices {
-                    [] => error.why("this host lacks a device at all"),
+                    [] => error.why("this host lacks devices"),
                     _ => error
                         .why(format!("this host has {}", names.collect::<Vec<_>>().join(", ")))
                         .hint("name one of those"),

@@ -100,12 +100,8 @@ fn a_deadline_ends_a_task_while_nothing_else_happens() {
         let worker = service.worker().plugin(&faulty).start().await?;
         // No answer arrives, so only the driver's timer can end it.
         for deadline in [0, 1, 50].map(Duration::from_millis) {
-            let error = faulty
-                .task_hang(&worker)
-                .deadline(deadline)
-                .submit()?
-                .await
-                .expect_err("no answer");
+            let error =
+                faulty.task_hang(&worker).timeout(deadline).submit()?.await.expect_err("no answer");
             assert_eq!(error.code(), DocaError::TIME_OUT);
         }
         worker.stop().await
@@ -163,7 +159,7 @@ fn a_future_that_nothing_drives_progresses_its_engine_itself() {
                     let faulty = service.plugin::<faulty_protocol::Protocol>()?;
                     let worker = service.worker().plugin(&faulty).start().await?;
                     assert_eq!(faulty.task_echo(&worker, 7).submit()?.await?.data, 7);
-                    let hangs = faulty.task_hang(&worker).deadline(LONG).submit()?;
+                    let hangs = faulty.task_hang(&worker).timeout(LONG).submit()?;
                     let error = hangs.await.expect_err("no answer");
                     assert_eq!(error.code(), DocaError::TIME_OUT);
                     worker.stop().await
@@ -181,7 +177,7 @@ fn overdue(case: &str, wait: impl AsyncFnOnce(Completion<Done>, &Worker) -> Resu
     let (_plugins, service) = faulty();
     let faulty = service.plugin::<faulty_protocol::Protocol>().unwrap();
     let worker = service.worker().plugin(&faulty).start().wait().unwrap();
-    let task = faulty.task_hang(&worker).deadline(LONG).submit().unwrap();
+    let task = faulty.task_hang(&worker).timeout(LONG).submit().unwrap();
     let error = LocalSet::new().block_on(&current_thread(), wait(task, &worker)).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT, "{case}: {error}");
 }

@@ -29,7 +29,7 @@ fn what_cannot_be_a_map_is_refused() {
     refused(&[], invalid, "64 bytes, not 0");
     refused(&[0; 63], invalid, "not 63");
     refused(&[0; 65], invalid, "not 65");
-    refused(&[0; 64], invalid, "no exported memory map");
+    refused(&[0; 64], invalid, "not an exported memory map");
     let forged = |at: usize, field: &[u8]| {
         let mut bytes = good();
         bytes[at..at + field.len()].copy_from_slice(field);
@@ -37,7 +37,7 @@ fn what_cannot_be_a_map_is_refused() {
     };
     refused(&forged(8, &[2]), DocaError::UNSUPPORTED_VERSION, "format 2");
     refused(&forged(12, &[0xff; 4]), invalid, "permissions: 0xffffffff");
-    refused(&forged(12, &[1, 0, 0, 0]), DocaError::NOT_PERMITTED, "no permission");
+    refused(&forged(12, &[1, 0, 0, 0]), DocaError::NOT_PERMITTED, "lacks a permission");
     refused(&forged(16, &[0; 8]), invalid, "there cannot be");
     refused(&forged(24, &[0xff; 8]), invalid, "at 0xffffffffffffffff");
     refused(&forged(32, &[0; 8]), invalid, "of 0 bytes");

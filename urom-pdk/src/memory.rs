@@ -332,7 +332,7 @@ impl HostMemory {
             DocaError::NOT_PERMITTED if !operation.action.writes() => {
                 "the kernel does not allow it"
             }
-            DocaError::NOT_PERMITTED => "the host, or the kernel, forbids writes to it",
+            DocaError::NOT_PERMITTED => "the host, or the kernel, does not permit to write to it",
             DocaError::INVALID_VALUE => "the bytes are not aligned to 8, or outside of it",
             DocaError::IO_FAILED => "the host has unmapped it",
             DocaError::CONNECTION_RESET => "the host has left, or its answer was lost",

@@ -46,7 +46,7 @@ pub(crate) struct WorkerSide {
 }
 
 impl WorkerSide {
-    /// For the context that is opened now; without `attach` there are not any services.
+    /// For the context that is opened now; `None` without `attach`.
     pub(crate) fn new(ctx: NonNull<WorkerCtx>, domains: DomainHandle) -> WorkerSide {
         let attached = ATTACHED.try_with(Cell::take).ok().flatten();
         let services = attached.filter(|(of, _)| *of == ctx).map(|(_, services)| services);

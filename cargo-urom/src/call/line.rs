@@ -121,8 +121,8 @@ mod tests {
         for (line, part) in [
             (&["loopback", "data"][..], "`data`: expected field=value"),
             (&["a", "b=1", "c"], "behind a `+`"),
-            (&["+", "a"], "no command beside"),
-            (&["a", "+"], "no command beside"),
+            (&["+", "a"], "a command is missing beside"),
+            (&["a", "+"], "a command is missing beside"),
             (&["a", "b=1+", "c"], "a `+` with spaces around it"),
             (&["a", "b", "=", "1"], "without spaces around the `=`"),
             (&["a", "b", "=1"], "without spaces around the `=`"),

@@ -90,7 +90,7 @@ impl Draft<'_> {
             let values = fields(messages, variant).filter(|field| is_value(field));
             let payloads = variant.payloads.iter().map(|payload| payload.name);
             let names = values.map(|field| field.name).chain(payloads);
-            return Err(names::unknown("the field does not exist", root, names));
+            return Err(names::unknown("unknown field", root, names));
         };
         let place = place::walk(Place::of(field), path)?;
         let out = place

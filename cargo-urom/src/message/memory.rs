@@ -54,7 +54,7 @@ pub(super) fn unknown(name: &str, memories: &Memories) -> String {
              {shown}=@FILE"
         );
     }
-    names::unknown("the memory does not exist", name, memories.keys().map(String::as_str))
+    names::unknown("unknown memory", name, memories.keys().map(String::as_str))
 }
 
 /// Parses a size in bytes: `4096`, `0x1000`, `4K`, `1M` or `2G`.
@@ -103,7 +103,7 @@ mod tests {
     fn what_is_no_memory_says_what_is() {
         for (text, part) in [
             ("inptu", "did you mean `input`? There is `input`, `out`"),
-            ("", "memory `` does not exist: there is"),
+            ("", "unknown memory ``: there is"),
             ("out[0..17]", "`out[0..17]` does not lie within its 16 bytes"),
             ("out[9..8]", "does not lie within"),
             ("out[0..16G]", "does not lie within"),

@@ -12,7 +12,7 @@ pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Varian
         messages.variants.iter().find(|variant| names::plain(variant.name) == names::plain(name));
     found.ok_or_else(|| {
         let names = messages.variants.iter().map(|variant| variant.name);
-        names::unknown("the command does not exist", name, names)
+        names::unknown("unknown command", name, names)
     })
 }
 

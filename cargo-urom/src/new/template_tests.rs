@@ -138,8 +138,8 @@ fn the_files_are_those_of_the_template_language_itself() {
 fn a_broken_template_is_an_error_that_names_the_place() {
     let values = Values::from([("kit", "path".to_owned())]);
     for (text, part) in [
-        ("a {{ kit", "has no }}"),
-        ("a {%}", "has no %}"),
+        ("a {{ kit", "lacks }}"),
+        ("a {%}", "lacks %}"),
         ("{{ none }}", "no value `none`"),
         ("{% if none %}{% endif %}", "no value `none`"),
         ("{% if kit %}", "an `if` is not closed"),

@@ -47,7 +47,8 @@ fn bytes_that_are_no_handle_are_unreachable() -> Result<()> {
 #[test]
 fn handles_that_nobody_exported_are_unreachable() -> Result<()> {
     let log = passes("forged")?;
-    for why in ["the cookie is not that", "the descriptor is another file", "cannot be opened"] {
+    for why in ["the cookie is not the arena", "the descriptor is another file", "cannot be opened"]
+    {
         assert_ne!(count(&log, why), 0, "{why}: {log}");
     }
     Ok(())

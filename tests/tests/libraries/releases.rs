@@ -14,11 +14,11 @@ fn a_release_before_2_7_is_refused_with_what_was_found() -> Result<()> {
     for (version, found) in [
         (Some("\"2.6.0058\""), "it is of DOCA 2.6.0058"),
         (Some("\"1.5\""), "it is of DOCA 1.5"),
-        (Some("\"\""), "says \"\""),
-        (Some("\"sunny\\n\""), "says \"sunny\\n\""),
+        (Some("\"\""), "returns \"\""),
+        (Some("\"sunny\\n\""), "returns \"sunny\\n\""),
         (Some("\"\\377\\376\""), "which is not a release"),
         (Some("(char *)0"), "gives NULL"),
-        (None, "no function doca_version_runtime"),
+        (None, "lacks the function doca_version_runtime"),
     ] {
         // The version is checked before missing functions.
         let shim = Shim::new(version, &["doca_pe_create"])?;

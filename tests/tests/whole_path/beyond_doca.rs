@@ -25,7 +25,7 @@ fn reason(faulty: &Faulty<Host>, worker: &Worker, key: u64) -> Result<u64> {
 
 pub(crate) fn a_command_learns_that_nobody_waits_for_it_and_why(provider: &Provider) -> Result<()> {
     let (_service, faulty, worker) = provider.faulty()?;
-    let late = faulty.task_outlast_host(&worker, 1).deadline(SHORT).submit()?.wait();
+    let late = faulty.task_outlast_host(&worker, 1).timeout(SHORT).submit()?.wait();
     assert_eq!(late.unwrap_err().code(), DocaError::TIME_OUT);
     let cancelled = faulty.task_outlast_host(&worker, 2).submit()?;
     assert!(cancelled.cancel());
@@ -72,7 +72,7 @@ pub(crate) fn a_context_says_what_its_worker_knows(provider: &Provider) -> Resul
     let worker = service.worker().plugin(&faulty).group(7).start().wait()?;
     let ask = |limit: Option<Duration>| -> Result<_> {
         let task = faulty.task_look_around(&worker);
-        let task = limit.into_iter().fold(task, |task, limit| task.deadline(limit));
+        let task = limit.into_iter().fold(task, |task, limit| task.timeout(limit));
         Ok(task.submit()?.wait()?)
     };
     for limit in [None, Some(LIMIT), None, Some(2 * LIMIT), Some(LIMIT)] {

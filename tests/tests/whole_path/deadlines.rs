@@ -58,7 +58,7 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
 ) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
     let start = Instant::now();
-    let slow = faulty.task_await(&worker, 1, 11).deadline(SHORT).submit()?;
+    let slow = faulty.task_await(&worker, 1, 11).timeout(SHORT).submit()?;
     let error = slow.wait().err().context("it was answered")?;
     assert!((SHORT..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert_eq!(error.code(), DocaError::TIME_OUT);
@@ -78,9 +78,9 @@ pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provid
     let (service, faulty, worker) = provider.faulty()?;
     let notes = Notes::default();
     for value in 0..3 {
-        faulty.task_await(&worker, 5, value).deadline(SHORT).submit_with(note(&notes))?;
+        faulty.task_await(&worker, 5, value).timeout(SHORT).submit_with(note(&notes))?;
     }
-    faulty.task_echo(&worker, 9).deadline(LIMIT).submit_with(note(&notes))?;
+    faulty.task_echo(&worker, 9).timeout(LIMIT).submit_with(note(&notes))?;
     progress_until(&service, || notes.borrow().len() == 4)?;
     // In any order: this thread may have been descheduled.
     let count = |what| notes.borrow().iter().filter(|note| **note == what).count();
@@ -94,7 +94,7 @@ pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
     let mut command = [0; 64];
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
-    let answer = worker.task(&faulty, &command[..length]).deadline(SHORT).submit()?.wait()?;
+    let answer = worker.task(&faulty, &command[..length]).timeout(SHORT).submit()?.wait()?;
     assert_eq!((answer.status, answer.bytes), (DocaError::TIME_OUT, None));
     let cancelled = worker.task(&faulty, &command[..length]).submit()?;
     assert!(cancelled.cancel() && !cancelled.cancel());
@@ -107,8 +107,8 @@ pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(
 ) -> Result<()> {
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
-    let worker = service.worker().plugin(&faulty).deadline(SHORT).start().wait()?;
-    let patient = faulty.task_await(&worker, 1, 10).deadline(Duration::MAX).submit()?;
+    let worker = service.worker().plugin(&faulty).timeout(SHORT).start().wait()?;
+    let patient = faulty.task_await(&worker, 1, 10).timeout(Duration::MAX).submit()?;
     let usual = faulty.task_await(&worker, 1, 11).submit()?;
     assert!(has_timed_out(usual.wait()));
     let mut command = [0; 64];
@@ -116,7 +116,7 @@ pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(
     let raw = worker.task(&faulty, &command[..length]).submit()?;
     assert_eq!(raw.wait()?.status, DocaError::TIME_OUT);
     assert!(!patient.is_complete());
-    faulty.task_tell(&worker, 1).deadline(LIMIT).submit()?.wait()?;
+    faulty.task_tell(&worker, 1).timeout(LIMIT).submit()?.wait()?;
     assert_eq!(patient.wait()?.data, 10);
     progress_until(&service, || worker.late_replies() == 2)
 }
@@ -134,7 +134,7 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
             .map(|n| {
                 Ok((
                     round * 4 + n,
-                    faulty.task_echo(&worker, round * 4 + n).deadline(limit).submit()?,
+                    faulty.task_echo(&worker, round * 4 + n).timeout(limit).submit()?,
                 ))
             })
             .collect::<Result<_, Error>>()?;
@@ -161,7 +161,7 @@ pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
     provider: &Provider,
 ) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
-    let slow = faulty.task_await(&worker, 1, 1).deadline(Duration::ZERO).submit()?;
+    let slow = faulty.task_await(&worker, 1, 1).timeout(Duration::ZERO).submit()?;
     assert!(!slow.is_complete(), "nothing has looked yet");
     progress_until(&service, || slow.is_complete())?;
     assert!(has_timed_out(slow.wait()));
@@ -221,7 +221,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     let client = faulty(&service)?;
     let worker = service.worker().plugin(&client).max_inflight(4).start().wait()?;
     let slow: Vec<Completion<Echoed>> = (0..3)
-        .map(|n| client.task_await(&worker, 1, n).deadline(SHORT).submit())
+        .map(|n| client.task_await(&worker, 1, n).timeout(SHORT).submit())
         .collect::<Result<_, _>>()?;
     for slow in slow {
         assert!(has_timed_out(slow.wait()));
@@ -259,7 +259,7 @@ pub(crate) fn deadlines_fire_while_the_worker_is_stopped(provider: &Provider) ->
     let pid = process(&faulty, &worker)?;
     kill_process(pid, Signal::STOP)?;
     let start = Instant::now();
-    let answer = faulty.task_echo(&worker, 1).deadline(SHORT).submit()?.wait();
+    let answer = faulty.task_echo(&worker, 1).timeout(SHORT).submit()?.wait();
     let took = start.elapsed();
     kill_process(pid, Signal::CONT)?;
     assert!(has_timed_out(answer) && took < Duration::from_secs(1), "{took:?}");

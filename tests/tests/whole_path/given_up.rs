@@ -17,7 +17,7 @@ pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
     kill_process(daemon, Signal::STOP)?;
     let start = Instant::now();
     let [cancelled, dropped, late] = [(); 3].map(|()| service.workers_of_group(0));
-    let answer = late.deadline(SHORT).wait();
+    let answer = late.timeout(SHORT).wait();
     let took = start.elapsed();
     // The deadline passed after all three queries were sent.
     let is_cancelled = cancelled.cancel();

@@ -19,7 +19,7 @@ pub(crate) fn a_worker_that_is_killed_is_restarted_with_nothing_in_flight(
     let service = provider.connect()?;
     let faulty = faulty(&service)?;
     let settings =
-        service.worker().group(3).env("UROM_TEST_MARK", "kept").max_inflight(8).deadline(LIMIT);
+        service.worker().group(3).env("UROM_TEST_MARK", "kept").max_inflight(8).timeout(LIMIT);
     let mut worker = settings.plugin(&faulty).start().wait()?;
     for round in 0..3 {
         let (id, pid) = (worker.id(), process(&faulty, &worker)?);

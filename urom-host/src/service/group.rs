@@ -50,7 +50,7 @@ impl GroupQuery {
     ///
     /// The service's thread does this soon after that time and never before. Earlier replies count;
     /// a later reply is discarded and [counted](crate::ServiceHandle::late_replies).
-    pub fn deadline(self, limit: Duration) -> Self {
+    pub fn timeout(self, limit: Duration) -> Self {
         let query = Weak::clone(&self.handle.query);
         // An overflow means no deadline.
         let at = self.asked.checked_add(limit);
@@ -59,6 +59,12 @@ impl GroupQuery {
             all.extend(at.map(|at| Deadline { at, limit, query }));
         });
         self
+    }
+
+    /// Is [`Self::timeout`].
+    #[deprecated(note = "use `timeout`")]
+    pub fn deadline(self, limit: Duration) -> Self {
+        self.timeout(limit)
     }
 
     /// Cancels the query: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`).

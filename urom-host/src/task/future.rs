@@ -173,7 +173,7 @@ pub(crate) fn submit<C: Request>(
 /// [stopped](Worker::stop) meanwhile. Tasks are reused, so a command needs no heap allocation.
 ///
 /// # Deadlines
-/// `deadline` of the generated task or [`WorkerBuilder::deadline`](crate::WorkerBuilder::deadline)
+/// `deadline` of the generated task or [`WorkerBuilder::timeout`](crate::WorkerBuilder::timeout)
 /// sets a deadline, counted from the submission. The future then resolves to `TIME_OUT`, never
 /// before that time but at the first check after it. Every progress that moves nothing checks, and
 /// every 64th that moves something. Waits of this crate wake up for it, and the engine's [event

@@ -174,7 +174,7 @@ impl<'a> Task<'a> {
         deadline: Option<Duration>,
     ) -> Result<&'a Slot, (DocaError, Task<'a>)> {
         let (context, slot) = (self.context, self.slot);
-        let limit = deadline.or(context.settings.deadline).map_or(0, nanoseconds);
+        let limit = deadline.or(context.settings.timeout).map_or(0, nanoseconds);
         if limit != slot.limit.get() {
             context.set_limit(slot, limit);
         }

@@ -19,7 +19,7 @@ const COMMAND: &str = "a raw command";
 impl Worker {
     /// A task for a command of `plugin` as bytes.
     pub fn task<'a>(&'a self, plugin: impl AsRef<Plugin>, command: &'a [u8]) -> RawTask<'a> {
-        RawTask { worker: self, plugin: *plugin.as_ref(), command, deadline: None }
+        RawTask { worker: self, plugin: *plugin.as_ref(), command, timeout: None }
     }
 }
 
@@ -30,16 +30,22 @@ pub struct RawTask<'a> {
     worker: &'a Worker,
     plugin: Plugin,
     command: &'a [u8],
-    deadline: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl RawTask<'_> {
     /// Cancels the command `limit` after its submission: its [`RawReply`] is then `TIME_OUT`
-    /// without bytes. Overrides [the worker's](crate::WorkerBuilder::deadline); [`Duration::MAX`]
+    /// without bytes. Overrides [the worker's](crate::WorkerBuilder::timeout); [`Duration::MAX`]
     /// means none. See [`Completion`](crate::Completion).
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.deadline = Some(limit);
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
         self
+    }
+
+    /// Is [`Self::timeout`].
+    #[deprecated(note = "use `timeout`")]
+    pub fn deadline(self, limit: Duration) -> Self {
+        self.timeout(limit)
     }
 
     /// Submits the command (`doca_task_submit`). It is sent at once, or with others in the next
@@ -61,7 +67,7 @@ impl RawTask<'_> {
         };
         payload.copy_from_slice(self.command);
         task.set_len(need)?;
-        let ticket = Ticket::submit(owner, task, self.deadline)
+        let ticket = Ticket::submit(owner, task, self.timeout)
             .map_err(|(code, _task)| outcome::rejected(owner, what(), code))?;
         Ok(RawCompletion { ticket })
     }

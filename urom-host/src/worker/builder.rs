@@ -27,10 +27,10 @@ const CREATING: &str = "creating a worker";
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// let first: CpuSet = service.cpus().iter().take(1).collect();
 /// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug");
-/// let worker = worker.cpus(first).max_inflight(1024).deadline(Duration::from_secs(2));
+/// let worker = worker.cpus(first).max_inflight(1024).timeout(Duration::from_secs(2));
 /// let worker = worker.start().wait()?;
 /// // A task may have another deadline, or none.
-/// graph.task_loopback(&worker, 3).deadline(Duration::MAX).submit()?.wait()?;
+/// graph.task_loopback(&worker, 3).timeout(Duration::MAX).submit()?.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -52,7 +52,7 @@ impl WorkerBuilder {
             env: Vec::new(),
             cpus: None,
             max_inflight: DEFAULT_INFLIGHT,
-            deadline: None,
+            timeout: None,
         };
         WorkerBuilder { service, engine: None, settings, joins: false }
     }
@@ -116,13 +116,19 @@ impl WorkerBuilder {
     }
 
     /// Cancels each task of this worker `limit` after its submission, with `TIME_OUT`, unless the
-    /// task has its own deadline; see [`Completion`](crate::Completion). Without this, tasks wait
+    /// task has its own timeout; see [`Completion`](crate::Completion). Without this, tasks wait
     /// until they are answered or the worker is lost.
     ///
-    /// A task with a deadline reads the clock once more than a task without.
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.settings.deadline = Some(limit);
+    /// A task with a timeout reads the clock once more than a task without.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.settings.timeout = Some(limit);
         self
+    }
+
+    /// Is [`Self::timeout`].
+    #[deprecated(note = "use `timeout`")]
+    pub fn deadline(self, limit: Duration) -> Self {
+        self.timeout(limit)
     }
 
     /// The engine of this thread for the worker. Without it, a worker of a
@@ -223,5 +229,5 @@ debug_fields!(WorkerBuilder, |it| {
     env: it.settings.env.iter().map(|(name, _)| name).collect::<Vec<_>>(),
     cpus: it.settings.cpus,
     max_inflight: it.settings.max_inflight,
-    deadline: it.settings.deadline
+    timeout: it.settings.timeout
 });

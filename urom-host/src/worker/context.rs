@@ -28,7 +28,7 @@ pub(crate) struct WorkerSettings {
     pub(super) env: Vec<(String, String)>,
     pub(super) cpus: Option<CpuSet>,
     pub(crate) max_inflight: u32,
-    pub(crate) deadline: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
 }
 
 pub(crate) type Slot = slots::Slot<Context>;

@@ -173,9 +173,9 @@ fn settings_that_cannot_be_are_refused() {
     }
     let (_clean, service, _, worker) = world(0);
     for (builder, text) in [
-        (service.domain().gather(alone()), "no worker"),
-        (service.handle().domain().gather(alone()), "no worker"),
-        (service.domain().worker(0, &worker), "no all-gather"),
+        (service.domain().gather(alone()), "lacks a worker"),
+        (service.handle().domain().gather(alone()), "lacks a worker"),
+        (service.domain().worker(0, &worker), "lacks an all-gather"),
         (domain(&service, &worker).worker(7, &worker), "two of its workers have the id 7"),
         (domain(&service, &worker).worker(8, &worker), "is in it twice, as 7 and as 8"),
         (domain(&service, &worker).gather(Nobody(0, 0)), "calls itself 0 of 0"),

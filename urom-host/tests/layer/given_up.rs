@@ -57,7 +57,7 @@ fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
     let _clean = fake::clean();
     for service in [connect(), plain()] {
         let (graph, worker) = start(&service, 6);
-        let hangs = graph.task_loopback(&worker, script::HANG).deadline(SHORT).submit().unwrap();
+        let hangs = graph.task_loopback(&worker, script::HANG).timeout(SHORT).submit().unwrap();
         round_trip(&graph, &worker, 1);
         fails(
             hangs.wait(),
@@ -104,10 +104,10 @@ fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
 #[test]
 fn a_callback_that_panics_at_its_deadline_keeps_no_other_from_its_own() {
     let (_clean, service, graph, worker) = world(0);
-    let first = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
+    let first = graph.task_loopback(&worker, script::HANG).timeout(Duration::ZERO);
     first.submit_with(|_| panic!("at the deadline")).unwrap();
     let second =
-        graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO).submit().unwrap();
+        graph.task_loopback(&worker, script::HANG).timeout(Duration::ZERO).submit().unwrap();
     let panic = catch_unwind(AssertUnwindSafe(|| service.progress())).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"at the deadline"));
     assert!(service.progress());
@@ -121,7 +121,7 @@ fn a_worker_dropped_by_a_callback_at_its_deadline_is_stopped_after_it() {
     let live = fake::live();
     let slot = Rc::new(RefCell::new(None));
     let theirs = Rc::clone(&slot);
-    let task = graph.task_loopback(&worker, script::HANG).deadline(Duration::ZERO);
+    let task = graph.task_loopback(&worker, script::HANG).timeout(Duration::ZERO);
     task.submit_with(move |_| drop(theirs.take())).unwrap();
     slot.replace(Some(worker));
     assert!(service.progress());
@@ -132,7 +132,7 @@ fn a_worker_dropped_by_a_callback_at_its_deadline_is_stopped_after_it() {
 fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
     let (_clean, _service, graph, worker) = world(0);
     let flights: Vec<_> = (0..4)
-        .map(|data| graph.task_loopback(&worker, data).deadline(Duration::ZERO).submit().unwrap())
+        .map(|data| graph.task_loopback(&worker, data).timeout(Duration::ZERO).submit().unwrap())
         .collect();
     for (data, flight) in (0..).zip(flights) {
         assert_eq!(flight.wait().unwrap().data, data);
@@ -144,7 +144,7 @@ fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
 fn a_deadline_that_is_set_after_the_notification_was_asked_for_wakes_the_event_loop() {
     let (_clean, service, graph, worker) = world(0);
     let engine = service.engine();
-    let hang = |limit| graph.task_loopback(&worker, script::HANG).deadline(limit).submit().unwrap();
+    let hang = |limit| graph.task_loopback(&worker, script::HANG).timeout(limit).submit().unwrap();
     // The first poll makes the descriptor, after the deadline was set.
     engine.request_notification().unwrap();
     let first = hang(SHORT);

@@ -33,7 +33,7 @@ fn release(service: &Service) -> (u64, u64) {
 fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
     let (_clean, service) = connected();
     let start = Instant::now();
-    let error = service.workers_of_group(group::WAITS).deadline(SHORT).wait().unwrap_err();
+    let error = service.workers_of_group(group::WAITS).timeout(SHORT).wait().unwrap_err();
     assert!((SHORT..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert_eq!(error.code(), DocaError::TIME_OUT);
     let text = error.to_string();
@@ -42,19 +42,18 @@ fn a_question_past_its_deadline_times_out_and_its_answer_is_counted() {
         "{text}"
     );
     assert_eq!(release(&service), (1, 0));
-    assert_eq!(service.workers_of_group(2).deadline(LIMIT).wait().unwrap(), [0, 1]);
+    assert_eq!(service.workers_of_group(2).timeout(LIMIT).wait().unwrap(), [0, 1]);
     assert_eq!((service.late_replies(), service.dropped_replies()), (1, 0));
 }
 
 #[test]
 fn each_question_has_a_deadline_of_its_own_and_the_last_one_said_counts() {
     let (_clean, service) = connected();
-    let never = waiting(&service, group::WAITS).deadline(Duration::MAX);
-    let long = service.workers_of_group(group::WAITS).deadline(Duration::from_secs(3600));
-    let later = service.workers_of_group(group::WAITS).deadline(SHORT * 3);
-    let taken_back =
-        service.workers_of_group(group::WAITS).deadline(Duration::ZERO).deadline(LIMIT);
-    let sooner = service.workers_of_group(group::WAITS).deadline(LIMIT).deadline(SHORT);
+    let never = waiting(&service, group::WAITS).timeout(Duration::MAX);
+    let long = service.workers_of_group(group::WAITS).timeout(Duration::from_secs(3600));
+    let later = service.workers_of_group(group::WAITS).timeout(SHORT * 3);
+    let taken_back = service.workers_of_group(group::WAITS).timeout(Duration::ZERO).timeout(LIMIT);
+    let sooner = service.workers_of_group(group::WAITS).timeout(LIMIT).timeout(SHORT);
     for query in [sooner, later] {
         assert_eq!(block_on_for(LIMIT, query).unwrap().unwrap_err().code(), DocaError::TIME_OUT);
     }
@@ -112,13 +111,13 @@ fn the_answer_to_a_question_that_was_dropped_is_counted_apart() {
 #[test]
 fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
     let (_clean, service) = connected();
-    let query = waiting(&service, group::WAITS_REFUSED).deadline(Duration::ZERO);
+    let query = waiting(&service, group::WAITS_REFUSED).timeout(Duration::ZERO);
     assert_eq!(query.wait().unwrap_err().code(), DocaError::TIME_OUT);
     assert_eq!(release(&service), (1, 0));
     let cancelled = waiting(&service, group::WAITS);
     assert!(cancelled.cancel());
     drop(waiting(&service, group::WAITS));
-    let waits = waiting(&service, group::WAITS).deadline(LIMIT);
+    let waits = waiting(&service, group::WAITS).timeout(LIMIT);
     fails(service.workers_of_group(group::KILLS).wait(), DocaError::CONNECTION_RESET, &[]);
     assert_eq!(waits.wait().unwrap_err().code(), DocaError::CONNECTION_RESET);
     assert_eq!(cancelled.wait().unwrap_err().code(), DocaError::SKIPPED);
@@ -129,7 +128,7 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
 fn a_service_with_questions_that_were_given_up_can_be_dropped() {
     let (_clean, service) = connected();
     let (query, late) =
-        (waiting(&service, group::WAITS), waiting(&service, group::WAITS).deadline(SHORT));
+        (waiting(&service, group::WAITS), waiting(&service, group::WAITS).timeout(SHORT));
     let handle = query.handle();
     assert_eq!(late.wait().unwrap_err().code(), DocaError::TIME_OUT);
     drop(query);
@@ -151,7 +150,7 @@ fn a_waker_that_panics_at_a_deadline_does_not_end_the_services_thread() {
     let mut query = pin!(waiting(&service, group::WAITS));
     let waker = Waker::from(Arc::new(Panics));
     assert!(query.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    let other = waiting(&service, group::WAITS).deadline(Duration::ZERO);
+    let other = waiting(&service, group::WAITS).timeout(Duration::ZERO);
     assert_eq!(other.wait().unwrap_err().code(), DocaError::TIME_OUT);
     // The library answers; the waker panics; the next query is still answered.
     assert_eq!(release(&service), (1, 0));

@@ -139,7 +139,7 @@ fn settings_that_cannot_be_are_named() {
     let worker = || service.worker().plugin(&graph);
     let too_many: urom_host::CpuSet = [9].into_iter().collect();
     let cases = [
-        (service.worker(), "no plugin"),
+        (service.worker(), "lacks a plugin"),
         (worker().env("A=B", "c"), "`A=B`"),
         (worker().env("", "c"), "environment"),
         (worker().env("A", "b\0c"), "`A`"),
@@ -220,7 +220,7 @@ fn settings_of_the_service_are_checked_and_named() {
     ] {
         fails(builder.connect(), DocaError::INVALID_VALUE, &[text]);
     }
-    fails(builder().device("mlx5_0").connect(), DocaError::NOT_FOUND, &["no device at all"]);
+    fails(builder().device("mlx5_0").connect(), DocaError::NOT_FOUND, &["this host lacks devices"]);
     assert_eq!(urom_host::devices_of(fake::library()).unwrap(), []);
 }
 

@@ -18,7 +18,7 @@ const SHORT: Duration = Duration::from_millis(2);
 fn a_worker_that_died_is_started_again_and_one_that_runs_is_not() {
     let (_clean, service) = connected();
     let graph = service.plugin::<graph_protocol::Protocol>().unwrap();
-    let builder = service.worker().id(5).group(2).plugin(&graph).max_inflight(4).deadline(SHORT);
+    let builder = service.worker().id(5).group(2).plugin(&graph).max_inflight(4).timeout(SHORT);
     let worker = builder.start().wait().unwrap();
     assert_eq!(worker.restart().wait().unwrap_err().code(), DocaError::IN_USE);
     let dies = send(&graph, &worker, script::DIE | 11);

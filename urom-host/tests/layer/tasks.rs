@@ -26,6 +26,18 @@ fn dropping_a_worker_progresses_the_other_engines_of_the_thread() {
 }
 
 #[test]
+fn a_task_that_is_awaited_is_submitted_or_fails_as_its_submission() {
+    let (_clean, _service, graph, worker) = world(0);
+    urom_host::block_on(async {
+        assert_eq!(graph.task_loopback(&worker, 7).await.unwrap().data, 7);
+        let held: Vec<_> = (0..4).map(|n| send(&graph, &worker, n)).collect();
+        let error = graph.task_loopback(&worker, 8).await.unwrap_err();
+        assert_eq!(error.code(), DocaError::NO_MEMORY);
+        drop(held);
+    });
+}
+
+#[test]
 fn a_dropped_future_frees_its_task_when_it_completes_and_after() {
     let (_clean, service, graph, worker) = world(0);
     for _ in 0..3 {

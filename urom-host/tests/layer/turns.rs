@@ -40,7 +40,7 @@ impl Busy {
     }
 
     fn hang(&self) -> Completion<graph_protocol::LoopbackDone> {
-        self.graph.task_loopback(&self.worker, script::HANG).deadline(LIMIT).submit().unwrap()
+        self.graph.task_loopback(&self.worker, script::HANG).timeout(LIMIT).submit().unwrap()
     }
 
     fn end(self: Rc<Busy>) {
@@ -58,7 +58,7 @@ fn waits_for_a_task_of_a_busy_engine_keep_no_other_engine_from_its_deadlines() {
     for sleeps in [false, true] {
         let hangs = busy.hang();
         let handle = hangs.handle();
-        let task = graph.task_loopback(&worker, script::HANG).deadline(SHORT);
+        let task = graph.task_loopback(&worker, script::HANG).timeout(SHORT);
         task.submit_with(move |_| assert!(handle.cancel())).unwrap();
         let end = if sleeps { block_on(hangs) } else { hangs.wait() };
         assert_eq!(end.unwrap_err().code(), DocaError::SKIPPED, "not by its own deadline");
@@ -78,8 +78,8 @@ fn waits_that_end_at_once_keep_no_engine_from_its_answers_and_no_task_from_its_d
         move |_| answered.set(answered.get() + 1)
     };
     theirs.task_loopback(&elsewhere, 1).submit_with(count()).unwrap();
-    theirs.task_loopback(&elsewhere, script::HANG).deadline(SHORT).submit_with(count()).unwrap();
-    graph.task_loopback(&worker, script::HANG).deadline(SHORT).submit_with(count()).unwrap();
+    theirs.task_loopback(&elsewhere, script::HANG).timeout(SHORT).submit_with(count()).unwrap();
+    graph.task_loopback(&worker, script::HANG).timeout(SHORT).submit_with(count()).unwrap();
     let began = Instant::now();
     while answered.get() < 3 {
         assert!(began.elapsed() < LIMIT, "only {} of 3", answered.get());

@@ -214,18 +214,40 @@ impl Render<'_> {
         let command = self.message_type(variant, &task_lifetime());
         // On the answer's span, so that an invalid notification is one error.
         let submitted = quote_spanned!(reply.span()=> __p::Submitted<AnyHost, #command>);
+        let answered = quote_spanned!(reply.span()=> __p::AnsweredBy<AnyHost, #command>);
         // `self` belongs to the enclosing function, whatever the span of the answer's name.
         let this = quote!(self);
         let submit = quote_spanned!(reply.span()=> __p::Task::submit(#this.0));
         let submit_with = quote_spanned!(reply.span()=> #this.0.submit_with(#callback));
+        // rustc reports a wrong type of an item where the item is.
+        let items = quote_spanned! {reply.span()=>
+            type Output = __p::Awaited<AnyHost, #command>;
+            type IntoFuture = #answered;
+
+            fn into_future(#this) -> #answered {
+                __p::Answered::new(#submit)
+            }
+        };
+        let into_future = quote! {
+            /// Submits the task when it is awaited.
+            impl<'task, AnyHost: __p::HostSide> __p::IntoFuture for #task<'task, AnyHost> {
+                #items
+            }
+        };
         quote! {
             impl<'task, AnyHost: __p::HostSide> #task<'task, AnyHost> {
                 #(#setters)*
 
                 /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-                /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+                /// submission. Overrides the worker's timeout; `Duration::MAX` means none.
+                #vis fn timeout(self, #limit: __p::Duration) -> Self {
+                    Self(self.0.timeout(#limit))
+                }
+
+                /// Is [`Self::timeout`].
+                #[deprecated(note = "use `timeout`")]
                 #vis fn deadline(self, #limit: __p::Duration) -> Self {
-                    Self(self.0.deadline(#limit))
+                    self.timeout(#limit)
                 }
 
                 /// Submits the command; after an error nothing was sent.
@@ -242,6 +264,8 @@ impl Render<'_> {
                     #submit_with
                 }
             }
+
+            #into_future
         }
     }
 }

@@ -294,9 +294,14 @@ const _: () = {
         }
         impl<'task, AnyHost: __p::HostSide> WaitTask<'task, AnyHost> {
             /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            /// submission. Overrides the worker's timeout; `Duration::MAX` means none.
+            fn timeout(self, limit: __p::Duration) -> Self {
+                Self(self.0.timeout(limit))
+            }
+            /// Is [`Self::timeout`].
+            #[deprecated(note = "use `timeout`")]
             fn deadline(self, limit: __p::Duration) -> Self {
-                Self(self.0.deadline(limit))
+                self.timeout(limit)
             }
             /// Submits the command; after an error nothing was sent.
             fn submit(self) -> __p::Submitted<AnyHost, Wait> {
@@ -309,6 +314,15 @@ const _: () = {
                 callback: impl __p::FnOnce(__p::Result<Done, AnyHost::Error>) + 'static,
             ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
                 self.0.submit_with(callback)
+            }
+        }
+        /// Submits the task when it is awaited.
+        impl<'task, AnyHost: __p::HostSide> __p::IntoFuture
+        for WaitTask<'task, AnyHost> {
+            type Output = __p::Awaited<AnyHost, Wait>;
+            type IntoFuture = __p::AnsweredBy<AnyHost, Wait>;
+            fn into_future(self) -> __p::AnsweredBy<AnyHost, Wait> {
+                __p::Answered::new(__p::Task::submit(self.0))
             }
         }
     };

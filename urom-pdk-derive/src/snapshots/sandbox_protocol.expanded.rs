@@ -850,9 +850,14 @@ const _: () = {
                 self
             }
             /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            /// submission. Overrides the worker's timeout; `Duration::MAX` means none.
+            pub fn timeout(self, limit: __p::Duration) -> Self {
+                Self(self.0.timeout(limit))
+            }
+            /// Is [`Self::timeout`].
+            #[deprecated(note = "use `timeout`")]
             pub fn deadline(self, limit: __p::Duration) -> Self {
-                Self(self.0.deadline(limit))
+                self.timeout(limit)
             }
             /// Submits the command; after an error nothing was sent.
             pub fn submit(self) -> __p::Submitted<AnyHost, MemMap<'task>> {
@@ -869,6 +874,15 @@ const _: () = {
                 self.0.submit_with(callback)
             }
         }
+        /// Submits the task when it is awaited.
+        impl<'task, AnyHost: __p::HostSide> __p::IntoFuture
+        for MemMapTask<'task, AnyHost> {
+            type Output = __p::Awaited<AnyHost, MemMap<'task>>;
+            type IntoFuture = __p::AnsweredBy<AnyHost, MemMap<'task>>;
+            fn into_future(self) -> __p::AnsweredBy<AnyHost, MemMap<'task>> {
+                __p::Answered::new(__p::Task::submit(self.0))
+            }
+        }
         impl<'task, AnyHost: __p::HostSide> TagSendTask<'task, AnyHost> {
             /// Any value; the answer repeats it.
             pub fn context(mut self, context: u64) -> Self {
@@ -882,9 +896,14 @@ const _: () = {
                 self
             }
             /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            /// submission. Overrides the worker's timeout; `Duration::MAX` means none.
+            pub fn timeout(self, limit: __p::Duration) -> Self {
+                Self(self.0.timeout(limit))
+            }
+            /// Is [`Self::timeout`].
+            #[deprecated(note = "use `timeout`")]
             pub fn deadline(self, limit: __p::Duration) -> Self {
-                Self(self.0.deadline(limit))
+                self.timeout(limit)
             }
             /// Submits the command; after an error nothing was sent.
             pub fn submit(self) -> __p::Submitted<AnyHost, TagSend<'task>> {
@@ -899,6 +918,15 @@ const _: () = {
                 ) + 'static,
             ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
                 self.0.submit_with(callback)
+            }
+        }
+        /// Submits the task when it is awaited.
+        impl<'task, AnyHost: __p::HostSide> __p::IntoFuture
+        for TagSendTask<'task, AnyHost> {
+            type Output = __p::Awaited<AnyHost, TagSend<'task>>;
+            type IntoFuture = __p::AnsweredBy<AnyHost, TagSend<'task>>;
+            fn into_future(self) -> __p::AnsweredBy<AnyHost, TagSend<'task>> {
+                __p::Answered::new(__p::Task::submit(self.0))
             }
         }
         impl<'task, AnyHost: __p::HostSide> TagRecvTask<'task, AnyHost> {
@@ -919,9 +947,14 @@ const _: () = {
                 self
             }
             /// Ends the task with `TIME_OUT` unless it is answered within `limit` of its
-            /// submission, whatever the worker's deadline is; `Duration::MAX` is no deadline.
+            /// submission. Overrides the worker's timeout; `Duration::MAX` means none.
+            pub fn timeout(self, limit: __p::Duration) -> Self {
+                Self(self.0.timeout(limit))
+            }
+            /// Is [`Self::timeout`].
+            #[deprecated(note = "use `timeout`")]
             pub fn deadline(self, limit: __p::Duration) -> Self {
-                Self(self.0.deadline(limit))
+                self.timeout(limit)
             }
             /// Submits the command; after an error nothing was sent.
             pub fn submit(self) -> __p::Submitted<AnyHost, TagRecv> {
@@ -936,6 +969,15 @@ const _: () = {
                 ) + 'static,
             ) -> __p::Result<AnyHost::Handle, AnyHost::Error> {
                 self.0.submit_with(callback)
+            }
+        }
+        /// Submits the task when it is awaited.
+        impl<'task, AnyHost: __p::HostSide> __p::IntoFuture
+        for TagRecvTask<'task, AnyHost> {
+            type Output = __p::Awaited<AnyHost, TagRecv>;
+            type IntoFuture = __p::AnsweredBy<AnyHost, TagRecv>;
+            fn into_future(self) -> __p::AnsweredBy<AnyHost, TagRecv> {
+                __p::Answered::new(__p::Task::submit(self.0))
             }
         }
     };

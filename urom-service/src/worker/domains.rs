@@ -192,7 +192,7 @@ impl Registry {
             return Err(Failure::new(DocaError::FULL, text));
         }
         if !self.store.has_room(table.participants.iter().flat_map(strings)) {
-            let text = "the worker lacks room for the domain's addresses, handles and keys: it keeps those of all \
+            let text = "the worker lacks memory for the domain's addresses, handles and keys: it keeps those of all \
                         domains it was ever in, 256 MiB at most, because plugins may still use them; start a new worker";
             return Err(Failure::new(DocaError::FULL, text));
         }

@@ -136,7 +136,7 @@ fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
     }
     let failure = host.refusal();
     assert_eq!(failure.code(), DocaError::SHUTDOWN);
-    assert!(failure.text.contains("its daemon is gone"), "{failure}");
+    assert!(failure.text.contains("its daemon has ended"), "{failure}");
     wait_gone(pid);
 }
 
@@ -232,7 +232,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
         let _ = stream.read_to_end(&mut Vec::new());
     }
     uromd.logged(&["host's handshake"]);
-    uromd.logged(&["lost the connection to host", "no message"]);
+    uromd.logged(&["lost the connection to host", "malformed message"]);
 }
 
 #[test]

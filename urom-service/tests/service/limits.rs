@@ -99,7 +99,7 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
         // A refused host, whose log line has its own limit, comes last.
         greet_with(to, Hello::new(Role::Worker).as_bytes());
         uromd.logged(&[who, "refused host"]);
-        let lines = uromd.lines_with("host's handshake") - before;
+        let lines = uromd.lines_with("handshake") - before;
         let more = begin.elapsed().as_secs() as usize / 10;
         assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
         before += lines;
@@ -229,7 +229,7 @@ fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
     assert_eq!(heard.len(), HELLO_LEN + OPENING_LEN);
     let took = begin.elapsed();
     assert!(took + Duration::from_millis(100) >= SILENCE && took < SILENCE * 3, "{took:?}");
-    uromd.logged(&["host's handshake"]);
+    uromd.logged(&["handshake"]);
 }
 
 #[test]

@@ -182,11 +182,16 @@ fn expressions_that_cannot_be_computed_are_said_to_be_unchecked() {
 fn what_is_missing_unknown_or_given_twice_is_named() {
     for (protocol, name, fields, parts) in [
         (GRAPH, "Loopback", "", &["needs `data` too: data=<u64>"][..]),
-        (GRAPH, "Loopback", "dota=1", &["no field `dota`: did you mean `data`? There is `data`"]),
+        (
+            GRAPH,
+            "Loopback",
+            "dota=1",
+            &["unknown field `dota`: did you mean `data`? There is `data`"],
+        ),
         (GRAPH, "Loopback", "data=1 data=2", &["`data` is given twice"]),
         (GRAPH, "Loopback", "data=x", &["Loopback: data: `x` is not an integer for a u64"]),
         (GRAPH, "Loopback", "data.x=1", &["a u64 does not have fields"]),
-        (GRAPH, "Loopbak", "data=1", &["no command `Loopbak`: did you mean `Loopback`?"]),
+        (GRAPH, "Loopbak", "data=1", &["unknown command `Loopbak`: did you mean `Loopback`?"]),
         (
             SANDBOX,
             "TagSend",
@@ -197,7 +202,7 @@ fn what_is_missing_unknown_or_given_twice_is_named() {
             SANDBOX,
             "TagSend",
             "zzz=1",
-            &["no field `zzz`: there is `context`, `dest`, `tag`, `data`"],
+            &["unknown field `zzz`: there is `context`, `dest`, `tag`, `data`"],
         ),
         (SANDBOX, "TagSend", "data[0]=1", &["give all of it, as a list"]),
         (
@@ -245,7 +250,7 @@ fn a_range_is_the_name_of_memory_or_its_own_fields() {
 #[test]
 fn memory_is_named_where_a_range_is_and_lies_within() {
     for (name, fields, part) in [
-        ("look", "memory=n", "Look: memory: memory `n` does not exist"),
+        ("look", "memory=n", "Look: memory: unknown memory `n`"),
         ("look", "memory=m[0..4097]", "Look: memory: `m[0..4097]` does not lie within its 4096"),
         ("look", "memory=m[0", "write NAME[from..to]"),
         ("look", "memory.len=m", "`m` is memory, which only a field of type MemoryRange names"),

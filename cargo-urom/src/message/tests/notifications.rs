@@ -83,7 +83,7 @@ fn notifications_that_are_cut_or_too_long_are_said_to_be() {
         decoded.problems
     );
     let unknown = decode(&SANDBOX.notifications, None, &[9; 48]).unwrap_err();
-    assert!(unknown.contains("none of 0 (MemMapped), 1 (TagSent)"), "{unknown}");
+    assert!(unknown.contains("not among 0 (MemMapped), 1 (TagSent)"), "{unknown}");
 }
 
 #[test]

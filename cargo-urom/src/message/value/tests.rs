@@ -47,10 +47,10 @@ fn integers_that_do_not_fit_are_refused_with_the_range() {
         (&U64, "0xfffffffffffffffffffffffffffffffff", "holds 0 to"),
         (&U8, "1+b", "has spaces around it"),
         (&U8, "true", "write 1"),
-        (&U8, "", "no integer"),
-        (&U8, "--1", "no integer"),
-        (&U8, "0x-1", "no integer"),
-        (&U8, "1.5", "no integer"),
+        (&U8, "", "not an integer"),
+        (&U8, "--1", "not an integer"),
+        (&U8, "0x-1", "not an integer"),
+        (&U8, "1.5", "not an integer"),
     ] {
         let error = written(ty, text).unwrap_err();
         assert!(error.contains(part), "{text}: {error}");
@@ -110,7 +110,7 @@ fn structures_are_lists_of_fields_and_what_is_not_named_is_zero() {
         ("{wieght=1}", "did you mean `weight`"),
         ("{at=[1]}", "the array has 2"),
         ("{at=[1,2}", "brackets"),
-        ("{at}", "no `field=value`"),
+        ("{at}", "not `field=value`"),
         ("1", "expected the fields of Tile"),
         ("hex:01", "takes 8"),
     ] {
@@ -169,7 +169,7 @@ fn a_mistyped_list_is_told_what_it_lacks() {
     assert_eq!(elements(&I16, "[1,2,]"), Ok(vec![1, 0, 2, 0]));
     assert_eq!(elements(&U8, "a,b"), Ok(b"a,b".to_vec()), "a text");
     let error = written(&Type::Struct(&TILE), "{weight=1").unwrap_err();
-    assert!(error.contains("no `}` at its end"), "{error}");
+    assert!(error.contains("does not end with `}`"), "{error}");
 }
 
 #[test]

@@ -288,7 +288,7 @@ mod tests {
             &Command::program(),
             r#"{"doca_program_flags": {"a": 1}}"#,
             DocaError::NOT_SUPPORTED,
-            &["flags are missing"],
+            &["there are no flags"],
         );
     }
 

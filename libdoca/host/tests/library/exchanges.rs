@@ -268,7 +268,7 @@ fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
         assert_eq!(domains[0].add(0x1000, 16, &vec![7; 5 << 20], b"k"), OK);
         assert_eq!(two.together(&domains), [1, 1]);
         let expected = [
-            ["participant 1", "no room for the domain's"],
+            ["participant 1", "lacks memory for the domain's"],
             ["the domain could not start at worker 2", ""],
         ];
         for (domain, words) in domains.iter().zip(expected) {

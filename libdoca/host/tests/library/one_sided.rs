@@ -80,7 +80,7 @@ fn a_size_that_is_wrong_for_one_participant_ends_the_start_of_both() {
 #[test]
 fn blobs_that_only_one_participant_cannot_read_end_the_start_of_both() {
     for (byte, words, code) in
-        [(0xff, "cannot be read", IO), (0, "it brings no worker", DocaError::INVALID_VALUE)]
+        [(0xff, "cannot be read", IO), (0, "it lacks a worker", DocaError::INVALID_VALUE)]
     {
         let tamper = move |round, bytes: &mut Vec<u8>| {
             if round == 1 {

@@ -20,7 +20,7 @@ macro_rules! submit {
     ($this:ident, $task:expr) => {{
         let task = $task;
         match $this.deadline {
-            Some(limit) => task.deadline(limit).submit(),
+            Some(limit) => task.timeout(limit).submit(),
             None => task.submit(),
         }
     }};

@@ -17,27 +17,25 @@ pub(super) async fn call(
 ) -> Result<u64, Trouble> {
     let unruly = || service.plugin::<unruly_protocol::Protocol>();
     Ok(match call {
-        Call::Echo(data) => faulty.task_echo(worker, data).deadline(limit).submit()?.await?.data,
+        Call::Echo(data) => faulty.task_echo(worker, data).timeout(limit).submit()?.await?.data,
         Call::Stall(time) => {
             let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
-            faulty.task_stall(worker, millis).deadline(limit).submit()?.await.map(|_| 0)?
+            faulty.task_stall(worker, millis).timeout(limit).submit()?.await.map(|_| 0)?
         }
         Call::Raw { plugin, words } => raw(service, worker, &plugin, words, limit).await?,
-        Call::Keep(data) => unruly()?.task_keep(worker, data).deadline(limit).submit()?.await?.data,
+        Call::Keep(data) => unruly()?.task_keep(worker, data).timeout(limit).submit()?.await?.data,
         Call::PanicAtOnce => {
-            unruly()?.task_panic_at_once(worker).deadline(limit).submit()?.await?.data
+            unruly()?.task_panic_at_once(worker).timeout(limit).submit()?.await?.data
         }
-        Call::PanicLater => {
-            unruly()?.task_panic_later(worker).deadline(limit).submit()?.await?.data
-        }
+        Call::PanicLater => unruly()?.task_panic_later(worker).timeout(limit).submit()?.await?.data,
         Call::PanicAfterwards => {
-            unruly()?.task_panic_afterwards(worker).deadline(limit).submit()?.await?.data
+            unruly()?.task_panic_afterwards(worker).timeout(limit).submit()?.await?.data
         }
         Call::PanicWhenGivenUp => {
-            unruly()?.task_panic_when_given_up(worker).deadline(limit).submit()?.await?.data
+            unruly()?.task_panic_when_given_up(worker).timeout(limit).submit()?.await?.data
         }
         Call::Leak(bytes) => {
-            unruly()?.task_leak(worker, bytes).deadline(limit).submit()?.await?.data
+            unruly()?.task_leak(worker, bytes).timeout(limit).submit()?.await?.data
         }
         Call::LateAnswers => worker.late_replies(),
     })
@@ -52,7 +50,7 @@ async fn raw(
 ) -> Result<u64, Trouble> {
     let plugin = service.plugin_named(plugin)?;
     let command = words.map(u64::to_le_bytes).concat();
-    let answer = worker.task(plugin, &command).deadline(limit).submit()?.await;
+    let answer = worker.task(plugin, &command).timeout(limit).submit()?.await;
     if answer.status != DocaError::SUCCESS {
         return Err(Trouble::new(answer.status, &answer.status));
     }

@@ -276,7 +276,7 @@ fn is_taken_by_the_next(
     for was_late in [false, true] {
         assert_eq!(done(sandbox.task_tag_send(sender, 1, 1).data(message).submit())?.status, 0);
         let receive = sandbox.task_tag_recv(receiver, 100, 1, ALL);
-        match block_on_for(LIMIT, receive.deadline(Duration::from_secs(3)).submit()?)? {
+        match block_on_for(LIMIT, receive.timeout(Duration::from_secs(3)).submit()?)? {
             Ok(received) => {
                 assert_eq!(inline(&received), message);
                 return Ok(was_late);
@@ -334,7 +334,7 @@ pub(crate) fn a_send_from_memory_of_a_host_that_leaves_harms_nobody(
         // Receives the whole message or an error.
         let between = pair.allocate(&pair.workers[1], LENGTH)?;
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], LENGTH, 1, ALL);
-        let receive = receive.memh_id(between).buffer(BASE).deadline(Duration::from_secs(1));
+        let receive = receive.memh_id(between).buffer(BASE).timeout(Duration::from_secs(1));
         match block_on_for(LIMIT, receive.submit()?)? {
             Ok(received) if received.status == 0 => {
                 assert_eq!(registered(&received), Some(LENGTH), "{path:?}");
@@ -391,7 +391,7 @@ pub(crate) fn a_host_that_is_killed_in_the_middle_of_messages_harms_nobody(
         let memory = plugin.task_mem_map(&worker, MapParams::allocate(BASE, LENGTH));
         let memory = done(memory.submit())?.memh_id;
         let receive = plugin.task_tag_recv(&worker, LENGTH, 5, ALL).memh_id(memory).buffer(BASE);
-        match block_on_for(LIMIT, receive.deadline(Duration::from_secs(1)).submit()?)? {
+        match block_on_for(LIMIT, receive.timeout(Duration::from_secs(1)).submit()?)? {
             Ok(received) if received.status == 0 => {
                 assert_eq!(registered(&received), Some(LENGTH), "{path:?}");
                 let end = part(memory, BASE + LENGTH - 4000, 4000)?;

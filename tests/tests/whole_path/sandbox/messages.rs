@@ -49,7 +49,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_
     for length in [0, 1, 4000] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL);
         let error =
-            receive.deadline(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
+            receive.timeout(Duration::from_millis(5)).submit()?.wait().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
         late += 1;
         if pair.has_extension {

@@ -145,7 +145,7 @@ pub(crate) fn bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline(
     for (memory, host) in pair.places(second, 100)? {
         let late_before = second.late_replies();
         let receive = pair.sandbox.task_tag_recv(second, 50, 1, ALL).memh_id(memory).buffer(BASE);
-        let receive = receive.deadline(Duration::from_millis(5)).submit()?;
+        let receive = receive.timeout(Duration::from_millis(5)).submit()?;
         let error = receive.wait().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
         let mut all_in =
