@@ -1,4 +1,4 @@
-//! Links with UCX, or fails with what was tried and what to install.
+//! Links with UCX, or fails with the searched paths and the packages to install.
 
 fn main() {
     ucx_probe::emit_link();

@@ -1,4 +1,4 @@
-//! What UCX's headers have as macros and inline functions: pointers that carry a status, contiguous
+//! The macros and inline functions of UCX's headers: pointers that carry a status, contiguous
 //! datatypes, and the start of the library.
 
 use crate::bindings::{

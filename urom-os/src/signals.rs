@@ -1,5 +1,5 @@
-//! Signals: those that a program inherits as blocked, and threads of a library, which leave the
-//! signals of the process to the program's own threads.
+//! Signals: a program unblocks inherited ones, and a library's threads leave the process's signals
+//! to the program's own threads.
 //!
 //! A program arranges handlers and `sigwait` for its own threads. A signal to the process may go to
 //! any thread that does not block it, so every thread of a library blocks it: [`blocked`] starts
@@ -22,10 +22,9 @@ const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGPROF,
 ];
 
-/// Makes this thread, and those that it starts, receive the signals for ended children and those
-/// that end a program in order: a program inherits the signals that its parent ignores and blocks.
-/// It then could not wait for its children, or `SIGTERM` would not end it. Call it before other
-/// threads run.
+/// Makes this thread and its later threads receive `SIGCHLD` and the signals that end a program. A
+/// program inherits ignored and blocked signals from its parent, and then could not wait for its
+/// children, or `SIGTERM` would not end it. Call it before other threads run.
 pub fn receive_ends() {
     // SAFETY: no handler is set. By default the signal does nothing.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

@@ -208,6 +208,10 @@ impl Counter {
                 Some("toml") => comment(trimmed, &["# "]),
                 _ => comment(trimmed, &["///", "//!", "//", "/**", "/*", "*"]),
             };
+            // Each row of a table stands alone.
+            if part.is_some_and(|part| part.starts_with('|')) {
+                all.extend(current.take());
+            }
             match (part, &mut current) {
                 (Some(""), _) | (None, _) => all.extend(current.take()),
                 (Some(part), Some((_, paragraph))) => {
@@ -231,11 +235,14 @@ fn comment<'a>(line: &'a str, marks: &[&str]) -> Option<&'a str> {
     marks.iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
 }
 
-/// The sentence around a byte of a paragraph.
+/// The sentence around a byte of a paragraph, at most about 200 bytes of it.
 fn sentence(paragraph: &str, at: usize) -> &str {
     let start = paragraph[..at].rfind(". ").map_or(0, |end| end + 2);
     let end = paragraph[at..].find(". ").map_or(paragraph.len(), |end| at + end + 1);
-    &paragraph[start..end]
+    let boundary = |byte: &usize| paragraph.is_char_boundary(*byte);
+    let from = (start.max(at.saturating_sub(100))..).find(boundary).unwrap_or(start);
+    let to = (at..=end.min(at + 100)).rev().find(boundary).unwrap_or(end);
+    &paragraph[from..to]
 }
 
 #[cfg(test)]
@@ -259,6 +266,13 @@ mod tests {
     fn usual_phrases_and_code_do_not_count() {
         assert!(places("a.rs", "// It is no longer there.\nlet nobody = 1;\n").is_empty());
         assert!(places("a.md", "```rust\nnobody\n```\n").is_empty());
+    }
+
+    #[test]
+    fn the_rows_of_a_table_are_sentences_of_their_own() {
+        let text = "| nobody |\n| --- |\n| x |\n";
+        let count = Counter::new().unwrap().count("a.md", text);
+        assert_eq!((count.sentences, count.places.len()), (3, 1));
     }
 
     #[test]
