@@ -213,7 +213,7 @@ mod tests {
         package.version = "0.1.0".to_owned();
         (package.documentation, package.readme) = (None, Some("other.md".to_owned()));
         (package.keywords, package.categories) = (Vec::new(), Vec::new());
-        let parts = ["documentation", "readme", "0 keywords", "no categories"];
+        let parts = ["documentation", "readme", "0 keywords", "lacks categories"];
         finds(&package, LICENCE, &parts);
         let words = ["two words".to_owned(), "a-keyword-of-21-bytes".to_owned()];
         (package.keywords, package.categories) = (words.to_vec(), words.to_vec());
