@@ -98,7 +98,9 @@ fn copy_directory(from: &Path, to: &Path, left_out: &[&str]) -> Result<()> {
 fn workspace(text: &str, members: &[&str]) -> String {
     let rest = filtered(text, |section, line| {
         let path = line.split_once("path = \"").and_then(|(_, path)| path.split_once('"'));
+        // A profile of a plugin that is not copied would be a warning.
         !["", "[workspace]"].contains(&section)
+            && !section.starts_with("[profile.release.package.")
             && path.is_none_or(|(path, _)| members.contains(&path))
     });
     let members: String = members.iter().map(|member| format!("    {member:?},\n")).collect();
