@@ -12,7 +12,9 @@ fn every_option_of_uromd_is_in_the_table() {
     for option in options {
         let name = option.trim_matches(|c: char| !c.is_alphanumeric() && c != '-');
         let name = name.split(['[', '=']).next().expect("a split has a part");
-        assert!(OPTIONS.contains(name), "options.md lacks {name}");
+        // Another option may begin with the same letters.
+        let is_there = ["`", " ", "["].iter().any(|end| OPTIONS.contains(&format!("`{name}{end}")));
+        assert!(is_there, "options.md lacks {name}");
         count += 1;
     }
     assert!(count > 15, "the help text is not read");

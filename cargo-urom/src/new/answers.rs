@@ -105,7 +105,7 @@ pub(super) fn license(text: &str) -> Result<String, String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".+-() ".contains(c);
     if !text.contains(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(is_part) {
         return Err(format!(
-            "`{text}` is not a SPDX expression, such as `BSD-3-Clause` or `MIT OR Apache-2.0`"
+            "`{text}` is not an SPDX expression, such as `BSD-3-Clause` or `MIT OR Apache-2.0`"
         ));
     }
     Ok(text.to_owned())
