@@ -244,7 +244,7 @@ static void create(struct rank *rank, void *buffer)
 {
 	static const unsigned char params[ALLREDUCE_LIB_PARAMS];
 	struct allreduce_command command = {.type = ALLREDUCE_LIB_CREATE};
-	uint64_t context, greeting;
+	uint64_t context, handshake;
 	ucp_address_t *address;
 	size_t length;
 
@@ -262,8 +262,8 @@ static void create(struct rank *rank, void *buffer)
 				   .len = ALLREDUCE_LENGTH},
 	};
 	context = run_command(rank, &command, NULL, 0).context;
-	memcpy(&greeting, buffer, sizeof(greeting));
-	INSIST(greeting == rank->rank + 100);
+	memcpy(&handshake, buffer, sizeof(handshake));
+	INSIST(handshake == rank->rank + 100);
 	command = (struct allreduce_command){
 		.type = ALLREDUCE_TEAM_CREATE,
 		.team_create = {.stride = 1, .size = (int64_t)rank->ranks, .context = context},

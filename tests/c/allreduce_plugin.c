@@ -214,9 +214,9 @@ static ucs_status_t allreduce(struct plugin *plugin, const struct allreduce_args
 /* ---- Commands (worker thread) ---- */
 
 /* Writes to the domain buffer of this worker's host. */
-static ucs_status_t greet(struct plugin *plugin, uint64_t va)
+static ucs_status_t handshake(struct plugin *plugin, uint64_t va)
 {
-	const uint64_t greeting = plugin->rank + 100;
+	const uint64_t handshake = plugin->rank + 100;
 	ucs_status_t status;
 	size_t length;
 	ucp_mem_h memh;
@@ -231,7 +231,7 @@ static ucs_status_t greet(struct plugin *plugin, uint64_t va)
 	status = import(plugin, packed, &memh);
 	if (status != UCS_OK)
 		return status;
-	memcpy((void *)(uintptr_t)va, &greeting, sizeof(greeting));
+	memcpy((void *)(uintptr_t)va, &handshake, sizeof(handshake));
 	return ucp_mem_unmap(plugin->context, memh);
 }
 
@@ -246,7 +246,7 @@ static ucs_status_t create_context(struct plugin *plugin, const struct allreduce
 		return UCS_ERR_INVALID_PARAM;
 	plugin->rank = command->worker_id;
 	plugin->size = (uint64_t)command->context_create.size;
-	status = greet(plugin, command->context_create.base_va);
+	status = handshake(plugin, command->context_create.base_va);
 	if (status == UCS_OK)
 		status = allgather(plugin, &plugin->rank, ranks, sizeof(ranks[0]));
 	for (uint64_t rank = 0; rank < plugin->size && status == UCS_OK; rank++)

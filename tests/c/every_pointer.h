@@ -65,7 +65,7 @@ static struct {
 	struct doca_urom_domain_oob_coll oob;
 	struct urom_worker_health health;
 	struct urom_offered_memory offered;
-	struct urom_given_up given_up;
+	struct urom_cancelled cancelled;
 	const char *env[1];
 	struct doca_urom_service *service; /* a live one */
 	struct doca_pe *pe;                /* a live one */
@@ -383,7 +383,7 @@ static inline void refuse_everywhere(const char *what, enum kind is, void *o)
 	REFUSES(WORKER, doca_urom_worker_get_id, o, &given.word);
 	REFUSES(WORKER, doca_urom_worker_get_gid, o, &given.half);
 	REFUSES(WORKER, urom_worker_get_health, o, &given.health);
-	REFUSES(WORKER, urom_worker_get_given_up, o, &given.given_up);
+	REFUSES(WORKER, urom_worker_get_cancelled, o, &given.cancelled);
 	REFUSES(WORKER, urom_worker_leave, o);
 	REFUSES(WORKER, urom_worker_share_memory, o, &given.offered, no_memory_told, NULL);
 	REFUSES(WORKER, urom_worker_unshare_memory, o, 7, no_memory_told, NULL);

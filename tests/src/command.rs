@@ -15,7 +15,7 @@ pub fn without_service(command: &mut Command) -> &mut Command {
         "UROM_PLUGIN_PATH",
         "UROM_CPUS",
         "UROM_KEY_FILE",
-        "UROM_PATIENCE",
+        "UROM_PEER_TIMEOUT",
         "UROM_DOCA_LIBRARY",
     ] {
         command.env_remove(name);

@@ -133,7 +133,7 @@ impl Imported {
         Ok((ptr::without_provenance_mut(address), self.mapping.raw))
     }
 
-    /// Like [`at`](Imported::at), for a request that keeps the lease. `BUSY` on a conflict.
+    /// Like [`at`](Imported::at), for a request that keeps the borrow. `BUSY` on a conflict.
     pub(crate) fn take(
         &self,
         context: &Context,
@@ -143,8 +143,8 @@ impl Imported {
         let length = range.end.checked_sub(range.start).ok_or(Status::OUT_OF_RANGE)? as usize;
         let (start, handle) = self.at(context, range.start, length)?;
         let range = range.start as usize..range.end as usize;
-        let lease = self.ranges.take(range, reads).ok_or(Status::BUSY)?;
-        Ok((start, handle, Rc::new((Rc::clone(&self.mapping), lease))))
+        let borrow = self.ranges.take(range, reads).ok_or(Status::BUSY)?;
+        Ok((start, handle, Rc::new((Rc::clone(&self.mapping), borrow))))
     }
 
     pub(crate) fn keep(&self) -> Rc<dyn Any> {

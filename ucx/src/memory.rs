@@ -11,7 +11,7 @@ use crate::features::Features;
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 
-/// Registered memory: `ucp_mem_h`, kept by its handles and [`Lease`](crate::Lease)s.
+/// Registered memory: `ucp_mem_h`, kept by its handles and [`BorrowedRange`](crate::BorrowedRange)s.
 ///
 /// A peer with its [remote key](Memory::remote_key) can access it at any time, so bytes are copied.
 ///
@@ -149,12 +149,12 @@ impl Memory {
     /// Copies bytes in.
     ///
     /// # Panics
-    /// When the bytes are not all inside, or some are leased.
+    /// When the bytes are not all inside, or some are borrowed.
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at(offset, from.len());
         assert!(
             !self.inner.ranges.clash(&(offset..offset + from.len()), false),
-            "writing to leased memory"
+            "writing to borrowed memory"
         );
         // SAFETY: the bytes are inside; `from` is Rust's own memory, so it does not overlap.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
@@ -257,7 +257,7 @@ mod tests {
         let worker = own.worker().unwrap();
         for (context, named) in [(&own, true), (&other, false)] {
             let memory = Memory::allocate(context, 4096).unwrap();
-            let params = request::params_for(&worker, &memory.lease(0..4096).unwrap());
+            let params = request::params_for(&worker, &memory.try_borrow_mut(0..4096).unwrap());
             assert_eq!(params.op_attr_mask & sys::UCP_OP_ATTR_FIELD_MEMH != 0, named);
             let expected = if named { memory.inner.mapping.raw } else { ptr::null_mut() };
             assert_eq!(params.memh, expected);

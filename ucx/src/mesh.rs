@@ -1,6 +1,6 @@
 //! Workers that all connect to each other; a lost member is detected and does not block others.
 
-mod door;
+mod listener;
 mod queue_test;
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use rustix::event::epoll;
 
-use self::door::Door;
+use self::listener::Listener;
 use self::queue_test::QueueTest;
 use crate::context::ContextBuilder;
 use crate::endpoint::Endpoint;
@@ -90,8 +90,8 @@ struct Member {
     known: RefCell<FxHashMap<u64, Vec<Known>>>,
     endpoints: RefCell<Vec<Weak<Endpoint>>>,
     /// Empty without a loopback device.
-    door: Option<Door>,
-    /// Empty without a door or shared memory.
+    listener: Option<Listener>,
+    /// Empty without a listener or shared memory.
     queue: RefCell<Option<QueueTest>>,
     tested: Cell<u64>,
 }
@@ -130,16 +130,17 @@ impl Mesh {
     fn new_member(&self) -> Result<Member> {
         let worker = self.settings.clone().build()?.worker()?;
         (self.listen)(&worker)?;
-        let door = match Machine::of_this_thread().map(|machine| Door::open(&worker, machine)) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::AddrNotAvailable => {
-                return Err(
-                    Status::IO_ERROR.during(format!("listening for peers on loopback: {error}"))
-                );
-            }
-            door => door.and_then(io::Result::ok),
-        };
+        let listener =
+            match Machine::of_this_thread().map(|machine| Listener::open(&worker, machine)) {
+                Some(Err(error)) if error.kind() != io::ErrorKind::AddrNotAvailable => {
+                    return Err(Status::IO_ERROR
+                        .during(format!("listening for peers on loopback: {error}")));
+                }
+                listener => listener.and_then(io::Result::ok),
+            };
         let has_queue = worker.features().contains(Features::AM) && worker.context().has_queues();
-        let queue = (door.is_some() && has_queue).then(|| QueueTest::new(&worker, &self.settings));
+        let queue =
+            (listener.is_some() && has_queue).then(|| QueueTest::new(&worker, &self.settings));
         let queue = RefCell::new(queue.transpose()?);
         if worker.features().contains(Features::WAKEUP) {
             let (fd, events) = (worker.event_fd()?, epoll::EventFlags::IN);
@@ -147,7 +148,7 @@ impl Mesh {
                 .map_err(cannot_watch)?;
         }
         let (known, endpoints) = (RefCell::default(), RefCell::default());
-        Ok(Member { worker, known, endpoints, door, queue, tested: Cell::new(0) })
+        Ok(Member { worker, known, endpoints, listener, queue, tested: Cell::new(0) })
     }
 
     /// Returns the worker.
@@ -174,7 +175,7 @@ impl Mesh {
             *self.member.borrow_mut() = Some(member);
         }
         self.with_member(|member| {
-            let local = member.door.as_ref().map(|door| door.address);
+            let local = member.listener.as_ref().map(|listener| listener.address);
             Ok(PeerAddress::new(member.worker.address()?, local))
         })
     }
@@ -252,14 +253,14 @@ impl Mesh {
 
     #[cold]
     fn give_up(&self) {
-        let Some(Member { worker, endpoints, door, .. }) = self.member.take() else { return };
+        let Some(Member { worker, endpoints, listener, .. }) = self.member.take() else { return };
         tracing::error!("{BLOCKED}");
         if let Ok(fd) = worker.event_fd() {
             // It may stay readable forever. Deleting it fails only if it was never added.
             let _ = epoll::delete(&self.wakes, fd);
         }
         self.old.borrow_mut().push(worker.downgrade());
-        drop(door);
+        drop(listener);
         (self.on_blocked)(&blocked());
         endpoints.take().iter().filter_map(Weak::upgrade).for_each(|endpoint| endpoint.lose());
         worker.inner().give_up_receives();
@@ -304,7 +305,7 @@ impl Mesh {
     #[must_use]
     pub fn connections(&self) -> usize {
         let member = self.member.borrow();
-        member.as_ref().and_then(|member| member.door.as_ref()).map_or(0, Door::connections)
+        member.as_ref().and_then(|member| member.listener.as_ref()).map_or(0, Listener::connections)
     }
 }
 

@@ -114,11 +114,11 @@ impl EndpointBuilder {
         let endpoint = self.connect(address.worker())?;
         // If unknown, assume shared memory: without the socket, a sender may wait forever.
         let in_shared_memory = || endpoint.is_in_shared_memory().unwrap_or(true);
-        if let Some(door) = address.loopback().filter(|_| watched && in_shared_memory()) {
-            connect_without_waiting(door).and_then(|socket| endpoint.watch(socket)).map_err(
+        if let Some(listener) = address.loopback().filter(|_| watched && in_shared_memory()) {
+            connect_without_waiting(listener).and_then(|socket| endpoint.watch(socket)).map_err(
                 |error| {
                     Status::IO_ERROR
-                        .during(format!("watching the peer that listens on {door}: {error}"))
+                        .during(format!("watching the peer that listens on {listener}: {error}"))
                 },
             )?;
         }
@@ -126,10 +126,10 @@ impl EndpointBuilder {
     }
 }
 
-fn connect_without_waiting(door: SocketAddr) -> io::Result<OwnedFd> {
+fn connect_without_waiting(listener: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-    match connect(&socket, &door) {
+    match connect(&socket, &listener) {
         Ok(()) | Err(Errno::INPROGRESS | Errno::CONNREFUSED) => Ok(socket),
         Err(error) => Err(error.into()),
     }

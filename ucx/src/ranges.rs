@@ -16,13 +16,13 @@ struct Taken {
 
 impl Ranges {
     /// Takes a range; `shared` ranges may overlap. `None` on a conflict or a reversed range.
-    pub(crate) fn take(&self, range: Range<usize>, shared: bool) -> Option<RangeLease> {
+    pub(crate) fn take(&self, range: Range<usize>, shared: bool) -> Option<RangeBorrow> {
         if range.start > range.end || self.clash(&range, shared) {
             return None;
         }
         let taken = Taken { range, shared };
         self.0.borrow_mut().push(taken.clone());
-        Some(RangeLease { of: self.clone(), taken })
+        Some(RangeBorrow { of: self.clone(), taken })
     }
 
     /// Returns whether `range` conflicts with a taken range. Readers do not conflict with readers.
@@ -34,18 +34,18 @@ impl Ranges {
 }
 
 #[derive(Debug)]
-pub(crate) struct RangeLease {
+pub(crate) struct RangeBorrow {
     of: Ranges,
     taken: Taken,
 }
 
-impl RangeLease {
+impl RangeBorrow {
     pub(crate) fn range(&self) -> Range<usize> {
         self.taken.range.clone()
     }
 }
 
-impl Drop for RangeLease {
+impl Drop for RangeBorrow {
     fn drop(&mut self) {
         let mut all = self.of.0.borrow_mut();
         if let Some(index) = all.iter().position(|other| *other == self.taken) {

@@ -166,9 +166,9 @@ unsafe extern "C" fn on_receive(
     // SAFETY: `params` set a worker's `WorkerState`, which outlives the worker's requests.
     let inner = unsafe { &*user_data.cast::<WorkerState>() };
     let slot = NonNull::new(request.cast());
-    let is_given_up = !slot.is_some_and(|slot| inner.receives.borrow_mut().remove(&slot));
+    let is_cancelled = !slot.is_some_and(|slot| inner.receives.borrow_mut().remove(&slot));
     let status = match Status::from_raw(status) {
-        Status::CANCELED if is_given_up => Status::CONNECTION_RESET,
+        Status::CANCELED if is_cancelled => Status::CONNECTION_RESET,
         status => status,
     };
     let completion = Completion { status, length, tag };

@@ -141,20 +141,20 @@ fn a_lease_is_a_buffer_and_keeps_others_off() {
         let pair = Pair::new(transports);
         let memory = Memory::allocate(pair.a.context(), 1 << 20).unwrap();
         memory.write(0, &pattern(1 << 20));
-        let lease = memory.lease(0..1 << 19).unwrap();
-        assert!(memory.lease((1 << 19) - 1..1 << 20).is_none());
-        assert!(memory.lease(0..0).is_some());
-        let mut back = memory.lease(1 << 19..1 << 20).unwrap();
+        let borrow = memory.try_borrow_mut(0..1 << 19).unwrap();
+        assert!(memory.try_borrow_mut((1 << 19) - 1..1 << 20).is_none());
+        assert!(memory.try_borrow_mut(0..0).is_some());
+        let mut back = memory.try_borrow_mut(1 << 19..1 << 20).unwrap();
         back.write(0, b"first");
-        let there = pair.to_b.tag_send(1, lease);
+        let there = pair.to_b.tag_send(1, borrow);
         let (info, received) = pair.finish(pair.b.tag_recv(1, u64::MAX, vec![0; 1 << 19]));
         assert!(info.is_ok());
         assert!(received == pattern(1 << 19));
-        let (result, lease) = pair.finish(there);
+        let (result, borrow) = pair.finish(there);
         assert_eq!(result, Ok(()));
-        assert_eq!(lease.range(), 0..1 << 19);
-        drop(lease);
-        assert!(memory.lease(0..10).is_some());
+        assert_eq!(borrow.range(), 0..1 << 19);
+        drop(borrow);
+        assert!(memory.try_borrow_mut(0..10).is_some());
         let mut first = [0; 5];
         memory.read(1 << 19, &mut first);
         assert_eq!(&first, b"first");
@@ -166,22 +166,22 @@ fn bytes_are_shared_by_those_who_read_them_only() {
     let pair = Pair::new("tcp");
     let memory = Memory::allocate(pair.a.context(), 4096).unwrap();
     memory.write(0, &pattern(4096));
-    let first = memory.share(0..4096).unwrap();
-    let second = memory.share(2048..4096).unwrap();
-    assert!(memory.lease(0..1).is_none());
-    assert!(memory.share(4000..4097).is_none());
-    for lease in [first, second] {
-        let receive = pair.b.tag_recv(1, u64::MAX, vec![0; Buffer::len(&lease)]);
-        assert!(memory.lease(4095..4096).is_none());
-        pair.finish(pair.to_b.tag_send(1, lease)).0.unwrap();
+    let first = memory.try_borrow(0..4096).unwrap();
+    let second = memory.try_borrow(2048..4096).unwrap();
+    assert!(memory.try_borrow_mut(0..1).is_none());
+    assert!(memory.try_borrow(4000..4097).is_none());
+    for borrow in [first, second] {
+        let receive = pair.b.tag_recv(1, u64::MAX, vec![0; Buffer::len(&borrow)]);
+        assert!(memory.try_borrow_mut(4095..4096).is_none());
+        pair.finish(pair.to_b.tag_send(1, borrow)).0.unwrap();
         let (result, bytes) = pair.finish(receive);
         assert_eq!(result.unwrap().length, bytes.len());
         assert_eq!(bytes, pattern(4096)[4096 - bytes.len()..]);
     }
-    let lease = memory.lease(0..10).unwrap();
-    assert!(memory.share(9..20).is_none());
-    assert!(memory.share(10..20).is_some());
-    drop(lease);
+    let borrow = memory.try_borrow_mut(0..10).unwrap();
+    assert!(memory.try_borrow(9..20).is_none());
+    assert!(memory.try_borrow(10..20).is_some());
+    drop(borrow);
 }
 
 #[test]
@@ -190,7 +190,8 @@ fn a_lease_receives() {
         let pair = Pair::new(transports);
         for length in [100, 1 << 20] {
             let memory = Memory::allocate(pair.b.context(), length + 7).unwrap();
-            let receive = pair.b.tag_recv(1, u64::MAX, memory.lease(7..length + 7).unwrap());
+            let receive =
+                pair.b.tag_recv(1, u64::MAX, memory.try_borrow_mut(7..length + 7).unwrap());
             assert_eq!(pair.finish(pair.to_b.tag_send(1, pattern(length))).0, Ok(()));
             assert_eq!(pair.finish(receive).0.unwrap().length, length);
             assert!(bytes(&memory)[7..] == pattern(length));
@@ -206,8 +207,8 @@ fn a_lease_of_another_context_is_sent_and_received_all_the_same() {
         for length in [8, 10_000, 2 << 20] {
             let [source, target] = [(); 2].map(|()| Memory::allocate(&other, length).unwrap());
             source.write(0, &pattern(length));
-            let receive = pair.b.tag_recv(1, u64::MAX, target.lease(0..length).unwrap());
-            let send = pair.to_b.tag_send(1, source.lease(0..length).unwrap());
+            let receive = pair.b.tag_recv(1, u64::MAX, target.try_borrow_mut(0..length).unwrap());
+            let send = pair.to_b.tag_send(1, source.try_borrow_mut(0..length).unwrap());
             assert_eq!(pair.finish(receive).0.unwrap().length, length);
             assert_eq!(pair.finish(send).0, Ok(()));
             assert!(bytes(&target) == pattern(length), "{length} over {transports}");
@@ -216,13 +217,13 @@ fn a_lease_of_another_context_is_sent_and_received_all_the_same() {
 }
 
 #[test]
-fn leased_and_shared_bytes_are_not_written() {
+fn borrowed_and_shared_bytes_are_not_written() {
     let memory = Memory::allocate(&context("self"), 64).unwrap();
-    let _kept = (memory.lease(10..20).unwrap(), memory.share(30..40).unwrap());
+    let _kept = (memory.try_borrow_mut(10..20).unwrap(), memory.try_borrow(30..40).unwrap());
     for (offset, length) in [(0, 11), (39, 2)] {
         let write = std::panic::AssertUnwindSafe(|| memory.write(offset, &vec![0; length]));
         let payload = std::panic::catch_unwind(write).unwrap_err();
-        assert!(payload.downcast_ref::<&str>().unwrap().contains("leased"));
+        assert!(payload.downcast_ref::<&str>().unwrap().contains("borrowed"));
     }
 }
 

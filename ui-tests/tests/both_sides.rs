@@ -15,7 +15,7 @@ use sandbox_protocol::{
     Client, Handler, MapParams, MemMap, MemMapped, Protocol, TagReceived, TagRecv, TagSend, TagSent,
 };
 use urom_abi::protocol::{
-    AnswerPlace, HostSide, Now, PluginSide, Protocol as _, Reply, Request, Serve,
+    AnswerBuffer, HostSide, Now, PluginSide, Protocol as _, Reply, Request, Serve,
 };
 use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
@@ -50,7 +50,7 @@ impl PluginSide for Plugin {
     type Context = u32;
     type Error = Failure;
 
-    fn place(_: &u32, _: Now) -> AnswerPlace<'_> {
+    fn place(_: &u32, _: Now) -> AnswerBuffer<'_> {
         None
     }
 }

@@ -80,7 +80,7 @@ doca_error_t urom_worker_get_health(struct doca_urom_worker *worker,
 
 struct urom_cmd_task_end {
 	doca_error_t status; /* what doca_task_get_status gives */
-	uint32_t given_up;   /* 1 after the deadline (TIME_OUT) or a cancel (SKIPPED) */
+	uint32_t cancelled;   /* 1 after the deadline (TIME_OUT) or a cancel (SKIPPED) */
 	void *response; /* where the response's data begins; NULL when there was no notification */
 	size_t length;  /* of the response, in bytes */
 };
@@ -126,7 +126,7 @@ doca_error_t urom_worker_cmd_task_forget(struct doca_urom_worker_cmd_task *task)
 DOCA_STABLE
 void *urom_worker_cmd_task_get_area(struct doca_urom_worker_cmd_task *task);
 
-struct urom_given_up {
+struct urom_cancelled {
 	uint64_t waiting; /* how many are unanswered; they count against the tasks in flight */
 	uint64_t late;    /* how many answers came after a deadline or a cancel */
 	uint64_t dropped; /* how many answers came to forgotten commands */
@@ -134,8 +134,8 @@ struct urom_given_up {
 
 /* The counts since the worker's last start. */
 DOCA_STABLE
-doca_error_t urom_worker_get_given_up(struct doca_urom_worker *worker,
-				      struct urom_given_up *given_up);
+doca_error_t urom_worker_get_cancelled(struct doca_urom_worker *worker,
+				      struct urom_cancelled *cancelled);
 
 /* Transfers a stopping worker to its engine, which destroys it when it is idle. Destroying the
  * engine waits at most 10 s for it, then returns IN_USE. IN_USE while the worker runs or has

@@ -20,7 +20,7 @@ pub use crate::describe::{
     Struct, StructField, Term, Type, TypeOf, Variant, constant,
 };
 pub use crate::protocol::{
-    Answer, AnswerPlace, Answered, AnsweredBy, Armed, Awaited, FilledIn, HostSide, Incoming,
+    Answer, AnswerBuffer, Answered, AnsweredBy, Armed, Awaited, FilledIn, HostSide, Incoming,
     PeerMessage, PeerMessages, PluginSide, Protocol, Reply, Request, Serve, Submitted, Task,
 };
 #[cfg(feature = "test-util")]

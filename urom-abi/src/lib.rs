@@ -46,7 +46,7 @@ pub mod __private;
 pub mod address;
 mod c_text;
 #[doc(hidden)]
-pub mod command_room;
+pub mod command_buffer;
 mod copy;
 mod count;
 pub mod cpu;

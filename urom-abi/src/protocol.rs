@@ -131,7 +131,7 @@ pub trait Reply: Sized {
     /// [`EncodeError::NoMemory`] when the C heap is exhausted, [`EncodeError::Mismatch`] when a
     /// payload contradicts the fields that describe it.
     #[doc(hidden)]
-    fn write(self, echo: &Self::Echo, place: AnswerPlace<'_>) -> Result<Answer, EncodeError>;
+    fn write(self, echo: &Self::Echo, place: AnswerBuffer<'_>) -> Result<Answer, EncodeError>;
 
     /// Writes the notification into a new descriptor.
     ///
@@ -146,11 +146,11 @@ pub trait Reply: Sized {
 }
 
 #[doc(hidden)]
-pub type AnswerPlace<'a> = Option<Room<'a>>;
+pub type AnswerBuffer<'a> = Option<AnswerBytes<'a>>;
 
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Room<'a> {
+pub struct AnswerBytes<'a> {
     pub bytes: &'a mut [u8],
     pub written: &'a Cell<usize>,
 }
@@ -173,15 +173,15 @@ impl Now {
 /// Proof that the worker's buffer contains a notification.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Placed(());
+pub struct WrittenInPlace(());
 
-impl Placed {
+impl WrittenInPlace {
     /// # Safety
     /// A notification was written to the buffer that [`PluginSide::place`] returned for this
     /// command, in this poll, and its length is stored there.
     #[inline]
-    pub unsafe fn new() -> Placed {
-        Placed(())
+    pub unsafe fn new() -> WrittenInPlace {
+        WrittenInPlace(())
     }
 }
 
@@ -189,7 +189,7 @@ impl Placed {
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Answer {
-    InPlace(Placed),
+    InPlace(WrittenInPlace),
     Descriptor(NotificationDesc),
 }
 
@@ -256,7 +256,7 @@ pub trait PluginSide: 'static {
 
     /// Takes the worker's buffer for the answer to this command; only the first call returns it.
     /// `None` when the answer goes into a descriptor.
-    fn place(cx: &Self::Context, now: Now) -> AnswerPlace<'_>;
+    fn place(cx: &Self::Context, now: Now) -> AnswerBuffer<'_>;
 }
 
 /// A protocol for handlers of type `T`. The macro implements it for every generated `Handler`.

@@ -9,8 +9,8 @@ use urom_abi::extension::{
     Called, CancelReason, CommandCall, LONGEST_FAILURE, PluginExtension, WorkerServices,
 };
 use urom_abi::host::{
-    Buf, CMD_TASK_AREA, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo,
-    Domain, GidTask, GidTaskCallback, GivenUp, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl,
+    Buf, CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev,
+    DevInfo, Domain, GidTask, GidTaskCallback, IBDEV_NAME_SIZE, IFACE_NAME_SIZE, OobColl,
     PCI_ADDR_SIZE, Pe, Service, StateChangedCallback, Task, Worker, WorkerHealth,
 };
 use urom_abi::host_memory::{
@@ -60,8 +60,8 @@ fn structures() -> String {
         layout("union doca_data", size_of::<Data>(), align_of::<Data>()),
         structure!(ListLink = "ucs_list_link_t" { prev, next }),
         structure!(WorkerHealth = "struct urom_worker_health" { plugin, method, seconds }),
-        structure!(CmdTaskEnd = "struct urom_cmd_task_end" { status, given_up, response, length }),
-        structure!(GivenUp = "struct urom_given_up" { waiting, late, dropped }),
+        structure!(CmdTaskEnd = "struct urom_cmd_task_end" { status, cancelled, response, length }),
+        structure!(Cancelled = "struct urom_cancelled" { waiting, late, dropped }),
         structure!(OobColl = "struct doca_urom_domain_oob_coll" {
             allgather, req_test, req_free, coll_info, n_oob_indexes, oob_index,
         }),

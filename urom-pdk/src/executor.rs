@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use urom_abi::DocaError;
-use urom_abi::command_room::CommandRoom;
+use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::descriptor::{BorrowedList, DescriptorList};
 use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Answer, Armed, Protocol, Serve};
@@ -53,7 +53,7 @@ pub(crate) struct Executor<T, P, F, M> {
     /// The future's value if its drop in [`begin`](Self::begin) panicked.
     given: Option<Result<Answer>>,
     /// Memory for the next command of [`call`](Self::call).
-    room: Option<CommandRoom>,
+    room: Option<CommandBuffer>,
     /// The command of the running [`call`](Self::call) with its answer in the worker's buffer.
     in_place: Option<SharedCommand>,
     /// Leaked from a `Box`: futures hold references to it.

@@ -42,16 +42,16 @@ type OnBlocked = Box<dyn Fn(&Error)>;
 /// use urom_pdk::peers::PeerWorker;
 /// use urom_pdk::prelude::*;
 ///
-/// struct Greeter {
+/// struct Example {
 ///     peers: PeerWorker,
 /// }
 ///
-/// impl Greeter {
-///     fn open(cx: &OpenContext) -> Result<Greeter> {
-///         Ok(Greeter { peers: PeerWorker::open(cx, Features::TAG)? })
+/// impl Example {
+///     fn open(cx: &OpenContext) -> Result<Example> {
+///         Ok(Example { peers: PeerWorker::open(cx, Features::TAG)? })
 ///     }
 ///
-///     async fn greet(&self, cx: &Context, member: u64) -> Result<()> {
+///     async fn hello(&self, cx: &Context, member: u64) -> Result<()> {
 ///         let peer = self.peers.member(cx, member)?;
 ///         let (sent, _) = peer.endpoint().tag_send(7, b"hello".to_vec()).await;
 ///         sent.or_code(DocaError::IO_FAILED, "sending to a member")

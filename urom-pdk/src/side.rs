@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Instant;
 
 use urom_abi::plugin::WorkerNotify;
-use urom_abi::protocol::{AnswerPlace, Now, PluginSide, Protocol, Room};
+use urom_abi::protocol::{AnswerBuffer, AnswerBytes, Now, PluginSide, Protocol};
 use urom_abi::shared::SharedCommand;
 
 use crate::cancel::{Cancel, Unless};
@@ -23,12 +23,12 @@ impl PluginSide for Side {
     type Error = Error;
 
     #[inline]
-    fn place(cx: &Context, _: Now) -> AnswerPlace<'_> {
+    fn place(cx: &Context, _: Now) -> AnswerBuffer<'_> {
         let mut place = cx.worker.take_place()?;
         // SAFETY: the worker's buffer is valid during the command's first poll and was just taken;
         // `Now` guarantees that its user drops it in this poll.
         let bytes = unsafe { place.as_mut() };
-        Some(Room { bytes, written: cx.worker.written() })
+        Some(AnswerBytes { bytes, written: cx.worker.written() })
     }
 }
 

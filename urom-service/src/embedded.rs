@@ -18,7 +18,7 @@ use urom_os::fork::{Maker, PerProcess};
 use urom_os::signals;
 use urom_wire::control::PLUGIN_PATH_VARIABLE;
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 
 use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
@@ -99,7 +99,7 @@ impl Embedded {
             plugin_path: Some(places(options.plugin_path.as_deref()))
                 .filter(|places| !places.is_empty()),
             // Peer and service pause together: they share the process.
-            patience: Patience::OFF,
+            peer_timeout: PeerTimeout::OFF,
             ..DaemonConfig::new(args, cpus)
         };
         listener.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! Accepts connections: a listener and its [`UnprovenSet`].
+//! Accepts connections: a listener and its [`Handshakes`].
 //!
 //! Without a free descriptor, a connection stays in the backlog. Accepting is retried after 100 ms;
 //! the caller does other work meanwhile.
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
 use urom_wire::stream::prepare;
 
-use crate::unproven::{UNPROVEN, Unproven, UnprovenSet};
+use crate::handshakes::{Handshakes, MAX_HANDSHAKES, PendingHandshake};
 
 /// Send buffer in bytes for a peer that reads late. The kernel doubles it for its overhead.
 const SEND_BUFFER: usize = 128 << 10;
@@ -29,24 +29,24 @@ pub(crate) fn let_wait(listener: impl AsFd) {
 #[derive(Debug)]
 pub(crate) struct Entrance {
     listener: TcpListener,
-    unproven: UnprovenSet,
+    handshakes: Handshakes,
     closed: Option<Instant>,
 }
 
 impl Entrance {
     pub(crate) fn new(listener: TcpListener) -> Entrance {
         let_wait(&listener);
-        Entrance { listener, unproven: UnprovenSet::new(UNPROVEN), closed: None }
+        Entrance { listener, handshakes: Handshakes::new(MAX_HANDSHAKES), closed: None }
     }
 
-    /// Returns the next connection once the unproven set has a free slot. Cancel-safe.
-    pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, Unproven) {
+    /// Returns the next connection once the set of handshakes has a free slot. Cancel-safe.
+    pub(crate) async fn accept(&mut self) -> (TcpStream, SocketAddr, PendingHandshake) {
         loop {
             if let Some(until) = self.closed {
                 sleep_until(until).await;
                 self.closed = None;
             }
-            self.unproven.room().await;
+            self.handshakes.room().await;
             match self.listener.accept().await {
                 Ok((stream, peer)) => {
                     // Shows an IPv4-mapped IPv6 address as IPv4.
@@ -54,7 +54,7 @@ impl Entrance {
                     prepare(&stream);
                     // By default, the kernel keeps up to 4 MiB for a peer that stopped reading.
                     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
-                    return (stream, peer, self.unproven.enter(peer.ip()));
+                    return (stream, peer, self.handshakes.enter(peer.ip()));
                 }
                 Err(problem) => {
                     limited!(error, "no host can connect: {problem}");

@@ -33,6 +33,7 @@ mod freshness;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod handshakes;
 mod hangup;
 mod host_names;
 mod identity;
@@ -43,7 +44,6 @@ mod plugin_file;
 mod plugin_log;
 mod process_one;
 mod threads;
-mod unproven;
 pub mod uromd;
 mod worker;
 

@@ -93,12 +93,12 @@ pub(crate) struct PluginFile {
 
 /// Spare memory for a longer interface, which a plugin writes before its version can be read.
 #[repr(C)]
-struct Roomy {
+struct LongIface {
     iface: PluginIface,
     _room: [u64; 25],
 }
 
-const _: () = assert!(size_of::<Roomy>() == 256);
+const _: () = assert!(size_of::<LongIface>() == 256);
 
 /// Files that this process or its parent before a fork loaded. For a path that it has loaded, the
 /// loader returns the old file, even if the path now leads to another file.
@@ -187,11 +187,11 @@ impl Loaded {
     /// # Errors
     /// `Failed`.
     pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
-        let mut roomy = Roomy { iface: PluginIface::EMPTY, _room: [0; 25] };
-        let place = (&raw mut roomy).cast::<PluginIface>();
-        // SAFETY: as in `version`; `roomy` is larger than the interface of any release.
+        let mut long = LongIface { iface: PluginIface::EMPTY, _room: [0; 25] };
+        let place = (&raw mut long).cast::<PluginIface>();
+        // SAFETY: as in `version`; `long` is larger than the interface of any release.
         unsafe { (self.get_iface)(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
-        Ok(roomy.iface)
+        Ok(long.iface)
     }
 }
 

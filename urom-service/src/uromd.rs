@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use urom_wire::key::{Key, key_file_of_environment};
-use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
+use urom_wire::peer_timeout::{PEER_TIMEOUT_VARIABLE, PeerTimeout};
 
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
@@ -127,12 +127,12 @@ impl DaemonArgs {
                 "--max-unread has to be at least {least}: four messages, each 8000 bytes longer than --max-msg-size"
             );
         }
-        let of_environment = || Patience::of_environment().context(PATIENCE_VARIABLE);
+        let of_environment = || PeerTimeout::of_environment().context(PEER_TIMEOUT_VARIABLE);
         let own = process_cpus().context("asking for this process's CPUs")?;
         let config = DaemonConfig {
             args: self.clone(),
             key: self.key_file().map(|file| Key::read(&file)).transpose()?,
-            patience: self.patience.map_or_else(of_environment, Ok)?,
+            peer_timeout: self.peer_timeout.map_or_else(of_environment, Ok)?,
             cpus: self.cpus.unwrap_or(own),
             plugin_path,
             worker_words: words,

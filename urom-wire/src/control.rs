@@ -2,7 +2,7 @@
 //!
 //! Each stream begins with a [`hello`](super::hello) in both directions, then carries one pair of
 //! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends it after
-//! [`HEARTBEAT`] of silence, and drops a peer after [`PATIENCE`] of silence.
+//! [`HEARTBEAT`] of silence, and drops a peer after [`PEER_TIMEOUT`] of silence.
 //!
 //! A change of these types raises [`PROTOCOL`](super::hello::PROTOCOL) and changes the seeds of the
 //! fuzz targets (CONTRIBUTING.md).
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use urom_abi::MAX_PLUGINS;
 
 pub use super::failure::{Failure, LONGEST_TEXT, cut};
+pub use super::hung_call::{HungCall, Method};
 pub use super::memory::{
-    DoorAddress, MAX_UCX_ADDRESS, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
+    HandoverAddress, MAX_UCX_ADDRESS, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
 };
-pub use super::stuck::{Method, Stuck};
 use super::{bounded, bytes};
 use crate::key::Secret;
 
@@ -28,7 +28,7 @@ pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// The default timeout for a silent peer. A stopped or disconnected peer is detected within 5 s,
 /// with one heartbeat to spare.
-pub const PATIENCE: Duration = Duration::from_millis(3500);
+pub const PEER_TIMEOUT: Duration = Duration::from_millis(3500);
 
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
 
@@ -123,8 +123,8 @@ pub enum DaemonToHost {
         id: u64,
         /// The address of its control stream. An unspecified IP means the daemon's.
         address: SocketAddr,
-        /// The host's ticket for one connection to the worker.
-        ticket: u128,
+        /// The host's token for one connection to the worker.
+        token: u128,
     },
     Group {
         request: u64,
@@ -194,7 +194,7 @@ pub enum DomainWord {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Attach {
-    pub ticket: u128,
+    pub token: u128,
     /// The most tasks in flight; slots are below it. At most 65536.
     pub max_inflight: u32,
     pub max_message: u64,
@@ -217,9 +217,9 @@ pub struct Reach {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum WorkerToHost {
     Ping,
-    /// The host is accepted: it hands over a ring to the door, or connects UCX.
+    /// The host is accepted: it hands over a ring to the socket, or connects UCX.
     Attached {
-        door: DoorAddress,
+        socket: HandoverAddress,
         #[serde(
             serialize_with = "bytes::serialize",
             deserialize_with = "bounded::bytes::<_, MAX_UCX_ADDRESS>"
@@ -242,7 +242,7 @@ pub enum WorkerToHost {
     /// The host is rejected or disconnected.
     Refused(Failure),
     /// A plugin does not return, or returns again (`None`). Only for an accepted host.
-    Health(Option<Stuck>),
+    Health(Option<HungCall>),
     Memory(MemoryAnswer),
 }
 
@@ -255,13 +255,13 @@ pub enum DaemonToWorker {
     Open {
         secret: Option<Secret>,
     },
-    /// A host will connect with this ticket, once the worker has confirmed it.
+    /// A host will connect with this token, once the worker has confirmed it.
     Expect {
-        ticket: u128,
+        token: u128,
     },
-    /// The host with this ticket is no longer expected. It may just have connected.
+    /// The host with this token is no longer expected. It may just have connected.
     Forget {
-        ticket: u128,
+        token: u128,
     },
     /// Answers [`WorkerToDaemon::Empty`]: no host is expected, exit.
     Leave,
@@ -277,13 +277,13 @@ pub enum WorkerToDaemon {
     },
     Failed(Failure),
     Expected {
-        ticket: u128,
+        token: u128,
     },
     Arrived {
-        ticket: u128,
+        token: u128,
     },
     Departed {
-        ticket: u128,
+        token: u128,
     },
     /// The last host left. The daemon answers `Leave`, unless another host is expected.
     Empty,
@@ -319,7 +319,7 @@ mod tests {
     fn an_address_and_a_name_that_nobody_has_are_not_kept_for_who_looks_at_them_later() {
         let attach = |program| {
             HostToWorker::Attach(Attach {
-                ticket: 1,
+                token: 1,
                 max_inflight: 3,
                 max_message: 4096,
                 program: "p".repeat(program),
@@ -344,9 +344,9 @@ mod tests {
                 is_possible
             );
             let (plugins, ucx_address) = (vec![address.clone(); count], Vec::new());
-            let door = DoorAddress::default();
+            let socket = HandoverAddress::default();
             let attached =
-                WorkerToHost::Attached { door, ucx_address, channel: 1, max_message: 1, plugins };
+                WorkerToHost::Attached { socket, ucx_address, channel: 1, max_message: 1, plugins };
             assert_eq!(is_read(&attached), is_possible);
         }
     }

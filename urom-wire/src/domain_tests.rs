@@ -120,5 +120,5 @@ fn a_verdict_keeps_code_and_reason_and_is_told_from_other_bytes() {
 #[test]
 fn a_piece_on_a_link_of_256_kilobits_is_no_silence() {
     let takes = std::time::Duration::from_millis((PIECE * 8 / 256) as u64);
-    assert!(2 * takes < crate::control::PATIENCE, "{takes:?}");
+    assert!(2 * takes < crate::control::PEER_TIMEOUT, "{takes:?}");
 }

@@ -1,8 +1,8 @@
 //! Messages over UCX: an [`Envelope`], then [frames](crate::frame) without padding.
 //!
 //! UCX accepts messages from any sender that reaches its port. Only the two ends of a connection
-//! and the daemon have its ticket, so a message that begins with a part of it, the [`Pass`],
-//! belongs to the connection. Another sender must guess 48 bits: the pass and the channel. Messages
+//! and the daemon have its token, so a message that begins with a part of it, the [`VerificationTag`],
+//! belongs to the connection. Another sender must guess 48 bits: the verification tag and the channel. Messages
 //! are sent with `AmFlags::EAGER`: they arrive whole and in order.
 
 use std::fmt;
@@ -13,41 +13,41 @@ use crate::key::fill_random;
 pub const AM_COMMANDS: u16 = 1;
 pub const AM_NOTIFICATIONS: u16 = 2;
 /// For an empty message that tests UCX in both directions. Its header is the receiver's channel.
-pub const AM_GREET: u16 = 3;
+pub const AM_HANDSHAKE: u16 = 3;
 
 pub const MESSAGE_LEN: usize = 8000;
 
-/// Random: an unknown sender must guess it with the pass. Constant for fuzzers.
+/// Random: an unknown sender must guess it with the verification tag. Constant for fuzzers.
 pub fn first_channel() -> u16 {
     let mut bytes = [0; 2];
     if cfg!(not(feature = "fuzzing")) && fill_random(&mut bytes).is_err() {
-        // Tickets also need random numbers: without these, hosts cannot connect.
+        // Tokens also need random numbers: without these, hosts cannot connect.
         tracing::debug!("channels begin with 0: the system has run out of random numbers");
     }
     u16::from_le_bytes(bytes)
 }
 
-/// A connection's pass. The default is for a connection that does not exist yet.
+/// A connection's verification tag. The default is for a connection that does not exist yet.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pass(u32);
+pub struct VerificationTag(u32);
 
-impl Pass {
+impl VerificationTag {
     #[must_use]
-    pub const fn new(ticket: u128) -> Pass {
-        Pass(ticket as u32)
+    pub const fn new(token: u128) -> VerificationTag {
+        VerificationTag(token as u32)
     }
 }
 
-/// Hides the pass, which is secret.
-impl fmt::Debug for Pass {
+/// Hides the verification tag, which is secret.
+impl fmt::Debug for VerificationTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pass(..)")
+        f.write_str("VerificationTag(..)")
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
-    pub pass: Pass,
+    pub tag: VerificationTag,
     /// The receiver's number of the connection.
     pub channel: u16,
 }
@@ -59,7 +59,7 @@ impl Envelope {
     #[inline]
     #[must_use]
     pub fn to_bytes(self) -> [u8; Envelope::LEN] {
-        (u64::from(self.pass.0) | u64::from(self.channel) << 32).to_le_bytes()
+        (u64::from(self.tag.0) | u64::from(self.channel) << 32).to_le_bytes()
     }
 
     #[inline]
@@ -67,7 +67,7 @@ impl Envelope {
     pub fn split(message: &[u8]) -> Option<(Envelope, &[u8])> {
         let (bytes, frames) = message.split_first_chunk()?;
         let word = u64::from_le_bytes(*bytes);
-        Some((Envelope { pass: Pass(word as u32), channel: (word >> 32) as u16 }, frames))
+        Some((Envelope { tag: VerificationTag(word as u32), channel: (word >> 32) as u16 }, frames))
     }
 }
 
@@ -119,16 +119,16 @@ mod tests {
     }
 
     #[test]
-    fn tickets_give_passes_and_nothing_prints_them() {
-        for ticket in [0, 1, u128::MAX, 1 << 64] {
-            assert_eq!(format!("{:?}", Pass::new(ticket)), "Pass(..)");
+    fn tokens_give_verification_tags_which_debug_hides() {
+        for token in [0, 1, u128::MAX, 1 << 64] {
+            assert_eq!(format!("{:?}", VerificationTag::new(token)), "VerificationTag(..)");
         }
-        assert_ne!(Pass::new(1), Pass::new(2));
+        assert_ne!(VerificationTag::new(1), VerificationTag::new(2));
     }
 
     #[test]
     fn an_envelope_comes_out_as_it_went_in_and_a_short_message_has_none() {
-        let envelope = Envelope { pass: Pass::new(0x8765_4321), channel: 65535 };
+        let envelope = Envelope { tag: VerificationTag::new(0x8765_4321), channel: 65535 };
         let bytes = [&envelope.to_bytes()[..], b"frames"].concat();
         assert_eq!(Envelope::split(&bytes), Some((envelope, &b"frames"[..])));
         assert_eq!(Envelope::split(&bytes[..Envelope::LEN - 1]), None);

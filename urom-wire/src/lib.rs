@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | [`key`], [`proof`] | the secret that opens a stream |
 //! | [`stream`], [`relay`] | handshake; messages and heartbeats |
-//! | [`patience`], [`awake`] | the timeout for a silent peer; deadlines that ignore pauses |
+//! | [`peer_timeout`], [`awake`] | the timeout for a silent peer; deadlines that ignore pauses |
 //! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
 //! | [`ucx_context`] | UCX settings of a process |
@@ -35,16 +35,16 @@ pub mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod hello;
+mod hung_call;
 pub mod key;
 pub mod mailbox;
 pub mod memory;
-pub mod patience;
+pub mod peer_timeout;
 pub mod plain;
 pub mod proof;
 pub mod relay;
 pub mod remote;
 pub mod ring;
 pub mod stream;
-mod stuck;
 mod sync;
 pub mod ucx_context;

@@ -1,12 +1,12 @@
 //! Memory that a host shares with a worker: the messages, and the hand-over of descriptors on a
 //! Unix socket.
 //!
-//! A worker sends an accepted host the address of its door, a Unix socket. The host connects there
-//! once for its [ring] and once for each shared memory, with the ticket of its control stream. It
+//! A worker sends an accepted host the address of its socket, a Unix socket. The host connects there
+//! once for its [ring] and once for each shared memory, with the token of its control stream. It
 //! hands over descriptors, or only its process number, which the kernel reports. A host on another
 //! machine or in another container offers its memory over the network.
 //!
-//! One more connection is the *lease*, which a host requests before it shares memory. Both ends
+//! One more connection is the *use guard*, which a host requests before it shares memory. Both ends
 //! keep it open: it shows the host when the worker no longer uses its memory, even after the
 //! control stream has ended.
 
@@ -28,7 +28,7 @@ use super::{bounded, bytes, ring};
 use crate::awake::sleep;
 use crate::failure::Failure;
 
-pub const LONGEST_DOOR: usize = 108;
+pub const MAX_HANDOVER_ADDRESS: usize = 108;
 
 /// The longest UCX worker address, in bytes: longer than `ucx::WorkerAddress` accepts.
 pub const MAX_UCX_ADDRESS: usize = 65 << 10;
@@ -42,7 +42,7 @@ pub enum MemoryWord {
         /// The number of commands submitted on this connection: the share ends after them.
         after: u64,
     },
-    /// The host leaves: later commands must not find its memory. It waits for the lease.
+    /// The host leaves: later commands must not find its memory. It waits for the use guard.
     Leave,
 }
 
@@ -68,7 +68,7 @@ pub struct MemoryOffer {
 pub enum MemoryPlace {
     /// A mapping of the handed-over descriptor, from this offset on.
     Handed { offset: u64 },
-    /// The address space of the process that connected to the door.
+    /// The address space of the process that connected to the socket.
     Process,
     /// UCX requests.
     Network,
@@ -76,11 +76,11 @@ pub enum MemoryPlace {
 
 /// Where a host hands over descriptors.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct DoorAddress {
+pub struct HandoverAddress {
     /// The address of the worker's socket, abstract if it begins with a zero; may be empty.
     #[serde(
         serialize_with = "bytes::serialize",
-        deserialize_with = "bounded::bytes::<_, LONGEST_DOOR>"
+        deserialize_with = "bounded::bytes::<_, MAX_HANDOVER_ADDRESS>"
     )]
     pub address: Vec<u8>,
     pub machine: u128,
@@ -106,27 +106,27 @@ pub struct SharedBy {
     pub ucx_address: Vec<u8>,
 }
 
-/// A host's message to the door: its stream's ticket and the share's number, little-endian.
+/// A host's message to the socket: its stream's token and the share's number, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slip {
-    pub ticket: u128,
+    pub token: u128,
     pub share: u64,
 }
 
 const SLIP_LEN: usize = 24;
 
-/// The share number that requests the lease.
-pub const LEASE: u64 = 0;
+/// The share number that requests the use guard.
+pub const USE_GUARD: u64 = 0;
 
 /// The share number for the descriptors of a [ring].
 pub const RING: u64 = u64::MAX;
 
 const MOST_DESCRIPTORS: usize = ring::DESCRIPTORS;
 
-/// A worker's message on the lease after its last copy from the host's process.
+/// A worker's message on the use guard after its last copy from the host's process.
 pub const COPIES_END: u8 = 2;
 
-/// The pause before a retry at a door with a full backlog.
+/// The pause before a retry at a socket with a full backlog.
 const AGAIN: Duration = Duration::from_millis(1);
 
 const TAKEN: u8 = 1;
@@ -134,17 +134,17 @@ const TAKEN: u8 = 1;
 impl Slip {
     fn to_bytes(self) -> [u8; SLIP_LEN] {
         let mut bytes = [0; SLIP_LEN];
-        bytes[..16].copy_from_slice(&self.ticket.to_le_bytes());
+        bytes[..16].copy_from_slice(&self.token.to_le_bytes());
         bytes[16..].copy_from_slice(&self.share.to_le_bytes());
         bytes
     }
 
     fn from_bytes(bytes: [u8; SLIP_LEN]) -> Slip {
-        let (ticket, share) = bytes.split_at(16);
+        let (token, share) = bytes.split_at(16);
         let mut slip = ([0; 16], [0; 8]);
-        slip.0.copy_from_slice(ticket);
+        slip.0.copy_from_slice(token);
         slip.1.copy_from_slice(share);
-        Slip { ticket: u128::from_le_bytes(slip.0), share: u64::from_le_bytes(slip.1) }
+        Slip { token: u128::from_le_bytes(slip.0), share: u64::from_le_bytes(slip.1) }
     }
 }
 
@@ -154,12 +154,16 @@ pub fn machine() -> u128 {
     u128::from_str_radix(&boot.trim().replace('-', ""), 16).unwrap_or_default()
 }
 
-/// Hands over descriptors, or only this process, at a worker's door. Waits for capacity in the
-/// door's backlog, without a limit. Returns the connection once the worker has accepted, or
+/// Hands over descriptors, or only this process, at a worker's socket. Waits for capacity in the
+/// socket's backlog, without a limit. Returns the connection once the worker has accepted, or
 /// `PermissionDenied` if it refuses.
-pub async fn hand_over(door: &Path, slip: Slip, fds: &[BorrowedFd<'_>]) -> io::Result<UnixStream> {
+pub async fn hand_over(
+    socket: &Path,
+    slip: Slip,
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<UnixStream> {
     let mut stream = loop {
-        match UnixStream::connect(door).await {
+        match UnixStream::connect(socket).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(AGAIN).await,
             connected => break connected?,
         }
@@ -201,7 +205,7 @@ pub struct Handed {
     pub process: Option<i32>,
 }
 
-/// Receives a hand-over on a connection to the door. Fails with `InvalidData` for anything except
+/// Receives a hand-over on a connection to the socket. Fails with `InvalidData` for anything except
 /// one slip.
 pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
     let peer = stream.peer_cred()?;
@@ -247,18 +251,18 @@ mod tests {
 
     use super::*;
 
-    const SLIP: Slip = Slip { ticket: 0x1122 << 100 | 7, share: 0x99 };
+    const SLIP: Slip = Slip { token: 0x1122 << 100 | 7, share: 0x99 };
 
-    async fn door() -> (tempfile::TempDir, std::path::PathBuf, UnixListener) {
+    async fn socket() -> (tempfile::TempDir, std::path::PathBuf, UnixListener) {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("door");
+        let path = directory.path().join("socket");
         let listener = UnixListener::bind(&path).unwrap();
         (directory, path, listener)
     }
 
     #[tokio::test]
     async fn a_descriptor_and_the_process_arrive_with_the_slip() {
-        let (_directory, path, listener) = door().await;
+        let (_directory, path, listener) = socket().await;
         let file = tempfile::tempfile().unwrap();
         let worker = async {
             let (stream, _) = listener.accept().await.unwrap();
@@ -282,8 +286,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_door_that_closes_is_an_error_at_the_host() {
-        let (_directory, path, listener) = door().await;
+    async fn a_closed_socket_is_an_error_at_the_host() {
+        let (_directory, path, listener) = socket().await;
         let worker = async {
             let (stream, _) = listener.accept().await.unwrap();
             let handed = receive_handed(&stream).await.unwrap();

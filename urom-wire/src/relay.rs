@@ -13,7 +13,7 @@ use crate::control::{
     DaemonToHost, DaemonToWorker, HEARTBEAT, HostToDaemon, HostToWorker, WorkerToDaemon,
     WorkerToHost,
 };
-use crate::patience::Patience;
+use crate::peer_timeout::PeerTimeout;
 use crate::stream::{self, StreamError};
 
 pub trait Message {
@@ -56,7 +56,7 @@ pub async fn run<S, In, Out, E>(
     stream: S,
     mut outgoing: mpsc::Receiver<Out>,
     incoming: &mpsc::Sender<E>,
-    patience: Patience,
+    peer_timeout: PeerTimeout,
     map: impl Fn(In) -> E,
 ) -> Option<StreamError>
 where
@@ -67,7 +67,7 @@ where
     let (mut reader, mut writer) = tokio::io::split(stream);
     let read = async {
         loop {
-            let message: In = match stream::receive(&mut reader, patience).await {
+            let message: In = match stream::receive(&mut reader, peer_timeout).await {
                 Ok(message) => message,
                 Err(error) => return Some(error),
             };
@@ -83,7 +83,7 @@ where
                 Ok(None) => break,
                 Err(_) => Out::PING,
             };
-            if let Err(error) = send(&mut writer, &next, patience).await {
+            if let Err(error) = send(&mut writer, &next, peer_timeout).await {
                 return Some(error);
             }
         }
@@ -107,13 +107,13 @@ where
 async fn send<Out: Serialize>(
     writer: &mut (impl AsyncWrite + Unpin),
     message: &Out,
-    patience: Patience,
+    peer_timeout: PeerTimeout,
 ) -> Result<(), StreamError> {
-    match patience.wait(stream::send(writer, message)).await {
+    match peer_timeout.wait(stream::send(writer, message)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(StreamError::Closed),
         Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(StreamError::Silent(patience)),
+        Err(_) => Err(StreamError::Silent(peer_timeout)),
     }
 }
 
@@ -131,7 +131,8 @@ mod tests {
         let (outbox, outgoing) = mpsc::channel::<DaemonToHost>(BACKLOG);
         let (sender, events) = events();
         let end = async move {
-            run(ours, outgoing, &sender, Patience::default(), |message: HostToDaemon| message).await
+            run(ours, outgoing, &sender, PeerTimeout::default(), |message: HostToDaemon| message)
+                .await
         };
         (theirs, events, (outbox, tokio::spawn(end)))
     }
@@ -158,9 +159,9 @@ mod tests {
             stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
         }
         // It stays silent for much longer than the timeout, and receives heartbeats.
-        for _ in 0..3 * crate::control::PATIENCE.as_secs() {
+        for _ in 0..3 * crate::control::PEER_TIMEOUT.as_secs() {
             assert!(matches!(
-                stream::receive(&mut peer, Patience::default()).await.unwrap(),
+                stream::receive(&mut peer, PeerTimeout::default()).await.unwrap(),
                 DaemonToHost::Ping
             ));
         }

@@ -1,5 +1,5 @@
 //! Requests over UCX from a worker to a host's library, for memory that the worker cannot access
-//! itself, and their answers. Each begins with the secret ticket of the host's control stream. The
+//! itself, and their answers. Each begins with the secret token of the host's control stream. The
 //! host checks range and permissions of every request again.
 
 use bytemuck::{Pod, Zeroable};
@@ -24,7 +24,7 @@ pub const MOST_MOVED: u64 = 240 << 10;
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Ask {
-    pub ticket: U128,
+    pub token: U128,
     pub number: U64,
     pub share: U64,
     pub offset: U64,
@@ -47,8 +47,8 @@ impl Ask {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Answer {
-    /// The request's ticket, which the worker's other hosts do not have.
-    pub ticket: U128,
+    /// The request's token, which the worker's other hosts do not have.
+    pub token: U128,
     pub number: U64,
     /// The value before an atomic operation.
     pub result: U64,

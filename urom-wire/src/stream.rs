@@ -13,7 +13,7 @@ use super::hello::{HELLO_LEN, Hello, HelloError, Role};
 use super::proof::{self, KeyError, OPENING_LEN, Opening, PROOF_LEN};
 use crate::awake;
 use crate::key::Secret;
-use crate::patience::Patience;
+use crate::peer_timeout::PeerTimeout;
 use crate::plain::Plain;
 
 /// The longest message in bytes. Only descriptions of plugins come near it.
@@ -27,7 +27,7 @@ pub enum StreamError {
     Closed,
     /// The timeout passed: the peer was stopped, or the link was cut.
     #[error("the other side was silent for {0} s: it was stopped, or the link to it was cut")]
-    Silent(Patience),
+    Silent(PeerTimeout),
     #[error("the connection broke: {0}")]
     Io(#[from] io::Error),
     #[error("the other side sent a malformed message: {0}")]
@@ -45,7 +45,7 @@ pub enum StreamError {
 
 /// The time for an incompatible peer to finish its handshake: the kernel drops written bytes when a
 /// stream is closed with unread ones.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A service's answer, instead of its proof, to a wrong proof.
 const NOT_TAKEN: [u8; PROOF_LEN] = [0; PROOF_LEN];
@@ -62,18 +62,18 @@ pub fn prepare(stream: &TcpStream) {
 /// Performs the handshake: exchanges and checks the hellos; then both ends prove that they hold the
 /// secret, if there is one. The timeout applies to the whole handshake, even if single bytes keep
 /// arriving.
-pub async fn greet<S>(
+pub async fn handshake<S>(
     stream: &mut S,
     ours: Hello,
     expected: Role,
     secret: Option<&Secret>,
-    patience: Patience,
+    peer_timeout: PeerTimeout,
 ) -> Result<(), StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let met = patience.wait(meet(stream, ours, expected, secret)).await;
-    match met.unwrap_or(Err(StreamError::Silent(patience))) {
+    let met = peer_timeout.wait(meet(stream, ours, expected, secret)).await;
+    match met.unwrap_or(Err(StreamError::Silent(peer_timeout))) {
         Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
         // The error when a service closes with unread bytes of this host.
         Err(StreamError::Io(error))
@@ -99,7 +99,7 @@ where
     let mut hello = [0; HELLO_LEN];
     hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
     if let Err(error) = ours.check(&hello, expected) {
-        let _ = awake::timeout(LAST_WORDS, stream.read_exact(&mut [0; OPENING_LEN])).await;
+        let _ = awake::timeout(DRAIN_TIMEOUT, stream.read_exact(&mut [0; OPENING_LEN])).await;
         return Err(error.into());
     }
     let mut theirs = Opening { keyed: 0, challenge: [0; 32] };
@@ -175,9 +175,9 @@ pub async fn send<T: Serialize>(
 /// run it in a task, or in a `select!` branch that is never dropped.
 pub async fn receive<T: DeserializeOwned>(
     stream: &mut (impl AsyncRead + Unpin),
-    patience: Patience,
+    peer_timeout: PeerTimeout,
 ) -> Result<T, StreamError> {
-    let received = patience.wait(async {
+    let received = peer_timeout.wait(async {
         let mut len = [0; 4];
         match stream.read_exact(&mut len).await {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -207,7 +207,7 @@ pub async fn receive<T: DeserializeOwned>(
         }
         Ok(message)
     });
-    received.await.unwrap_or(Err(StreamError::Silent(patience)))
+    received.await.unwrap_or(Err(StreamError::Silent(peer_timeout)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::control::HostToDaemon;
 use crate::key::Key;
-use crate::patience::Patience;
+use crate::peer_timeout::PeerTimeout;
 use tokio::io::{DuplexStream, duplex};
 use tokio::time::{Instant, sleep};
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 async fn a_message_arrives_as_it_was_sent() {
     let (mut a, mut b) = duplex(64);
     let sent = send(&mut a, &HostToDaemon::Group { request: 5, gid: 7 });
-    let (sent, got) = tokio::join!(sent, receive(&mut b, Patience::default()));
+    let (sent, got) = tokio::join!(sent, receive(&mut b, PeerTimeout::default()));
     sent.unwrap();
     assert!(matches!(got.unwrap(), HostToDaemon::Group { request: 5, gid: 7 }));
 }
@@ -19,7 +19,7 @@ async fn a_message_arrives_as_it_was_sent() {
 #[tokio::test(start_paused = true)]
 async fn silence_closing_and_garbage_are_told_apart() {
     async fn end(stream: &mut DuplexStream) -> StreamError {
-        receive::<HostToDaemon>(stream, Patience::default()).await.unwrap_err()
+        receive::<HostToDaemon>(stream, PeerTimeout::default()).await.unwrap_err()
     }
     let (a, mut b) = duplex(64);
     assert!(matches!(end(&mut b).await, StreamError::Silent(_)));
@@ -32,18 +32,18 @@ async fn silence_closing_and_garbage_are_told_apart() {
     }
 }
 
-const GREETING: usize = HELLO_LEN + OPENING_LEN;
+const HELLO_AND_OPENING: usize = HELLO_LEN + OPENING_LEN;
 
 fn secret() -> Secret {
     Key::random().unwrap().daemon_secret()
 }
 
 async fn host(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<(), StreamError> {
-    greet(stream, Hello::new(Role::Host), Role::Daemon, secret, Patience::default()).await
+    handshake(stream, Hello::new(Role::Host), Role::Daemon, secret, PeerTimeout::default()).await
 }
 
 async fn daemon(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<(), StreamError> {
-    greet(stream, Hello::new(Role::Daemon), Role::Host, secret, Patience::default()).await
+    handshake(stream, Hello::new(Role::Daemon), Role::Host, secret, PeerTimeout::default()).await
 }
 
 async fn both(
@@ -63,7 +63,7 @@ fn key_error(result: Result<(), StreamError>) -> KeyError {
     }
 }
 
-fn greeting(role: Role, keyed: u8, challenge: [u8; 32]) -> Vec<u8> {
+fn hello_and_opening(role: Role, keyed: u8, challenge: [u8; 32]) -> Vec<u8> {
     [Hello::new(role).as_bytes(), Opening { keyed, challenge }.as_bytes()].concat()
 }
 
@@ -104,8 +104,8 @@ async fn a_host_whose_proof_is_not_answered_does_not_hear_that_its_key_is_wrong(
     let secret = secret();
     let (mut a, mut b) = duplex(256);
     let closing = async move {
-        b.write_all(&greeting(Role::Daemon, 1, [7; 32])).await.unwrap();
-        b.read_exact(&mut [0; GREETING + PROOF_LEN]).await.unwrap();
+        b.write_all(&hello_and_opening(Role::Daemon, 1, [7; 32])).await.unwrap();
+        b.read_exact(&mut [0; HELLO_AND_OPENING + PROOF_LEN]).await.unwrap();
     };
     let (end, ()) = tokio::join!(host(&mut a, Some(&secret)), closing);
     assert!(matches!(end, Err(StreamError::CutOff(Role::Daemon))), "{end:?}");
@@ -128,7 +128,7 @@ async fn a_key_on_one_side_only_is_refused_by_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_proves_nothing_hears_a_greeting_and_that_the_proof_is_wrong_and_no_more() {
+async fn a_peer_without_a_proof_receives_a_handshake_and_the_refusal_only() {
     let secret = secret();
     let proofs: [&[u8]; 4] = [&[], &[0; PROOF_LEN - 1], &[0; PROOF_LEN], &[0xff; 4 * PROOF_LEN]];
     for proof in proofs {
@@ -137,7 +137,7 @@ async fn who_proves_nothing_hears_a_greeting_and_that_the_proof_is_wrong_and_no_
             let secret = &secret;
             let service = async move { daemon(&mut b, Some(secret)).await };
             let stranger = async {
-                a.write_all(&[&greeting(Role::Host, keyed, [7; 32]), proof].concat())
+                a.write_all(&[&hello_and_opening(Role::Host, keyed, [7; 32]), proof].concat())
                     .await
                     .unwrap();
                 a.shutdown().await.unwrap();
@@ -151,7 +151,7 @@ async fn who_proves_nothing_hears_a_greeting_and_that_the_proof_is_wrong_and_no_
             let is_refused = keyed == 1 && proof.len() >= PROOF_LEN;
             let expected = if is_refused { &NOT_TAKEN[..] } else { &[] };
             assert_eq!(
-                &heard[GREETING..],
+                &heard[HELLO_AND_OPENING..],
                 expected,
                 "keyed {keyed}, {} bytes of proof",
                 proof.len()
@@ -170,11 +170,11 @@ async fn through(
     let host = async move { host(&mut a, Some(secret)).await };
     let daemon = async move { daemon(&mut b, Some(secret)).await };
     let middle = async move {
-        let mut said = vec![0; GREETING];
+        let mut said = vec![0; HELLO_AND_OPENING];
         of_host.read_exact(&mut said).await.unwrap();
         change(&mut said);
         of_daemon.write_all(&said).await.unwrap();
-        let mut answer = vec![0; GREETING];
+        let mut answer = vec![0; HELLO_AND_OPENING];
         of_daemon.read_exact(&mut answer).await.unwrap();
         of_host.write_all(&answer).await.unwrap();
         let mut proof = vec![0; PROOF_LEN];
@@ -200,14 +200,14 @@ async fn what_was_said_on_one_stream_opens_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_greeting_that_is_changed_on_the_way_is_refused() {
+async fn a_handshake_that_is_changed_in_transit_is_refused() {
     let secret = secret();
     // The UCX version, the flag of the key, and both ends of the challenge.
     for (at, error) in [
         (HELLO_LEN - 4, KeyError::HostHasAnother),
         (HELLO_LEN, KeyError::HostHasNone),
         (HELLO_LEN + 1, KeyError::HostHasAnother),
-        (GREETING - 1, KeyError::HostHasAnother),
+        (HELLO_AND_OPENING - 1, KeyError::HostHasAnother),
     ] {
         let (host, service, _) = through(&secret, |said| said[at] ^= 1).await;
         assert_eq!(key_error(service), error, "byte {at}");
@@ -229,7 +229,7 @@ async fn a_host_is_not_fooled_by_its_own_challenge_and_proof() {
     let (mut a, mut b) = duplex(256);
     let fooled = host(&mut a, Some(&secret));
     let mirror = async move {
-        let mut said = vec![0; GREETING];
+        let mut said = vec![0; HELLO_AND_OPENING];
         b.read_exact(&mut said).await.unwrap();
         // Pretends to be a daemon, with the host's own opening.
         b.write_all(Hello::new(Role::Daemon).as_bytes()).await.unwrap();
@@ -249,7 +249,7 @@ async fn a_service_is_not_fooled_by_its_own_challenge() {
     let (mut a, mut b) = duplex(256);
     let fooled = daemon(&mut a, Some(&secret));
     let mirror = async {
-        let mut said = vec![0; GREETING];
+        let mut said = vec![0; HELLO_AND_OPENING];
         b.read_exact(&mut said).await.unwrap();
         b.write_all(Hello::new(Role::Host).as_bytes()).await.unwrap();
         b.write_all(&said[HELLO_LEN..]).await.unwrap();
@@ -267,17 +267,17 @@ fn no_challenge_comes_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
+async fn a_silent_peer_and_a_slow_peer_time_out_together() {
     let secret = secret();
-    let whole = [greeting(Role::Host, 1, [7; 32]), vec![0; PROOF_LEN]].concat();
-    for said in [0, 1, HELLO_LEN, GREETING - 1, GREETING, whole.len() - 1] {
+    let whole = [hello_and_opening(Role::Host, 1, [7; 32]), vec![0; PROOF_LEN]].concat();
+    for said in [0, 1, HELLO_LEN, HELLO_AND_OPENING - 1, HELLO_AND_OPENING, whole.len() - 1] {
         let (mut a, mut b) = duplex(256);
         let begin = Instant::now();
         // Each single byte arrives in time.
         let drip = async {
             for byte in &whole[..said] {
                 a.write_all(std::slice::from_ref(byte)).await.unwrap();
-                sleep(crate::control::PATIENCE / 40).await;
+                sleep(crate::control::PEER_TIMEOUT / 40).await;
             }
             std::future::pending::<()>().await;
         };
@@ -287,7 +287,7 @@ async fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
                 assert!(matches!(end, Err(StreamError::Silent(_))), "{said} bytes: {end:?}");
             }
         }
-        assert_eq!(begin.elapsed(), crate::control::PATIENCE, "{said} bytes");
+        assert_eq!(begin.elapsed(), crate::control::PEER_TIMEOUT, "{said} bytes");
     }
 }
 
@@ -295,7 +295,7 @@ async fn who_says_nothing_or_drips_is_given_up_in_the_same_time() {
 async fn an_end_that_is_not_understood_hears_why_before_the_stream_is_closed() {
     let (mut a, mut b) = duplex(256);
     let end = async move {
-        greet(&mut a, Hello::new(Role::Worker), Role::Host, None, Patience::default()).await
+        handshake(&mut a, Hello::new(Role::Worker), Role::Host, None, PeerTimeout::default()).await
     };
     let peer = async { host(&mut b, None).await };
     let (end, peer) = tokio::join!(end, peer);

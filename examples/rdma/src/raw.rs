@@ -41,7 +41,8 @@ impl Raw {
     pub(crate) fn serve(&self, other: &Other, operation: Operation, size: u64) -> Result<()> {
         let mut receives = VecDeque::new();
         let receive = || -> Result<_> {
-            let place = self.memory.lease(0..size as usize).expect("the memory has so many bytes");
+            let place =
+                self.memory.try_borrow_mut(0..size as usize).expect("the memory has so many bytes");
             Ok(self.worker.tag_recv(TAG, u64::MAX, place))
         };
         other.meet_while(|| {
@@ -63,13 +64,14 @@ impl Raw {
 
     /// Runs `count` operations of a size, and waits for remote completion.
     pub(crate) fn batch(&self, operation: Operation, size: u64, count: u64) -> Result<Duration> {
-        let part = || self.memory.share(0..size as usize).expect("the memory has so many bytes");
+        let part =
+            || self.memory.try_borrow(0..size as usize).expect("the memory has so many bytes");
         let began = Instant::now();
         for _ in 0..count {
             match operation {
                 Operation::Write => self.remote.put(0, part()).detach(),
                 Operation::Read => {
-                    let place = self.memory.lease(0..size as usize);
+                    let place = self.memory.try_borrow_mut(0..size as usize);
                     let place = place.expect("the memory has so many bytes");
                     self.remote.get(0, place).wait().0?;
                 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Connections by channel number. A number is reused only after all others, so that a late frame of
-/// a stuck worker does not reach another connection.
+/// a hung worker does not reach another connection.
 pub(super) struct Channels<T> {
     all: Vec<Option<T>>,
     resting: VecDeque<u16>,

@@ -16,7 +16,7 @@ use urom_wire::awake::sleep;
 use urom_wire::control::{CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PluginEntry};
 use urom_wire::hello::Role;
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::StreamError;
 
 use crate::address::Address;
@@ -70,7 +70,7 @@ impl Welcome {
 pub(super) struct Daemon {
     pub(super) address: Address,
     pub(super) key: Option<Key>,
-    pub(super) patience: Patience,
+    pub(super) peer_timeout: PeerTimeout,
 }
 
 /// Connects to a daemon, passes on its welcome, and relays requests until the stream ends.
@@ -81,7 +81,7 @@ pub(super) async fn serve(
     requests: mpsc::UnboundedReceiver<Request>,
     welcomed: SyncSender<Result<Welcome, Failure>>,
 ) {
-    let within = to.patience.at_least(CONNECT_DEADLINE);
+    let within = to.peer_timeout.at_least(CONNECT_DEADLINE);
     let connected = within.wait(connect(&to)).await;
     let result = connected.unwrap_or_else(|_| Err(to.address.no_answer(within)));
     let (stream, welcome) = match result {
@@ -101,14 +101,15 @@ pub(super) async fn serve(
 }
 
 async fn connect(
-    Daemon { address, key, patience }: &Daemon,
+    Daemon { address, key, peer_timeout }: &Daemon,
 ) -> Result<(DaemonStream, Welcome), Failure> {
     let secret = key.as_ref().map(Key::daemon_secret);
     let (mut waited, mut pause, mut cut_off) = (Duration::ZERO, FIRST_PAUSE, None);
     loop {
         let (mut tried, mut again) = (Vec::new(), false);
         for candidate in address.resolve().await? {
-            match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *patience).await {
+            match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *peer_timeout).await
+            {
                 Ok(stream) => match welcome(address, stream).await {
                     // Without a key, the daemon may close the stream before it reads this host's
                     // handshake.
@@ -214,10 +215,14 @@ mod tests {
     use tokio::net::TcpSocket;
     use tokio::time::Instant;
     use urom_wire::hello::Hello;
-    use urom_wire::stream::{greet, send};
+    use urom_wire::stream::{handshake, send};
 
     fn at(address: SocketAddr) -> Daemon {
-        Daemon { address: Address::embedded(address), key: None, patience: Patience::default() }
+        Daemon {
+            address: Address::embedded(address),
+            key: None,
+            peer_timeout: PeerTimeout::default(),
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -231,9 +236,15 @@ mod tests {
             // The test needs real I/O from here on.
             tokio::time::resume();
             let (mut host, _) = socket.listen(1).unwrap().accept().await.unwrap();
-            greet(&mut host, Hello::new(Role::Daemon), Role::Host, None, Patience::default())
-                .await
-                .unwrap();
+            handshake(
+                &mut host,
+                Hello::new(Role::Daemon),
+                Role::Host,
+                None,
+                PeerTimeout::default(),
+            )
+            .await
+            .unwrap();
             let welcome = DaemonToHost::Welcome {
                 plugins: Vec::new(),
                 cpus: "0-3".to_owned(),
@@ -267,12 +278,7 @@ mod tests {
         let failure = || Failure::new(DocaError::FULL, "hidden ".repeat(1000));
         let words = [
             (
-                DaemonToHost::Started {
-                    request: 1,
-                    id: 7,
-                    address: somewhere,
-                    ticket: 123_456_789,
-                },
+                DaemonToHost::Started { request: 1, id: 7, address: somewhere, token: 123_456_789 },
                 "Started",
             ),
             (DaemonToHost::Group { request: 1, ids: vec![123_456_789; 1000] }, "Group"),
@@ -281,7 +287,7 @@ mod tests {
         for (word, name) in words {
             let (ours, mut theirs) = duplex(1 << 20);
             send(&mut theirs, &word).await.unwrap();
-            let stream = DaemonStream::carry(ours, somewhere, Patience::default());
+            let stream = DaemonStream::carry(ours, somewhere, PeerTimeout::default());
             let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else {
                 panic!("{name}")
             };

@@ -1,7 +1,7 @@
 //! Events from the control thread to a progress engine.
 
 use urom_wire::control::{Failure, PluginAddress};
-use urom_wire::envelope::Pass;
+use urom_wire::envelope::VerificationTag;
 use urom_wire::ring::Ring;
 
 /// An event of one run of a context (from a start to the next idle).
@@ -32,5 +32,5 @@ pub(super) struct Attached {
     pub(super) max_message: usize,
     pub(super) plugins: Vec<PluginAddress>,
     /// Authenticates messages in both directions.
-    pub(super) pass: Pass,
+    pub(super) tag: VerificationTag,
 }

@@ -22,7 +22,7 @@ use crate::failure::failure;
 /// Memory that a worker may access. Valid until `forget`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Served {
-    pub(super) ticket: u128,
+    pub(super) token: u128,
     pub(super) share: u64,
     pub(super) address: u64,
     pub(super) len: u64,
@@ -117,21 +117,21 @@ impl MemoryThread {
         self.run(move |answers| answers.serve(served));
     }
 
-    pub(super) fn connect(&self, ticket: u128, address: Vec<u8>, then: Then) {
+    pub(super) fn connect(&self, token: u128, address: Vec<u8>, then: Then) {
         self.run(move |answers| {
-            answers.connect(ticket, &address);
+            answers.connect(token, &address);
             then();
         });
     }
 
     /// Forgets a share. Runs `then` once its memory is unused, or drops it after UCX's end.
-    pub(super) fn forget(&self, ticket: u128, share: u64, then: Option<Then>) {
-        self.run(move |answers| answers.forget(ticket, share, then));
+    pub(super) fn forget(&self, token: u128, share: u64, then: Option<Then>) {
+        self.run(move |answers| answers.forget(token, share, then));
     }
 
     /// Forgets a stream and notifies `done` once its memory is unused.
-    pub(super) fn leave(&self, ticket: u128, done: oneshot::Sender<()>) {
-        self.run(move |answers| answers.leave(ticket, done));
+    pub(super) fn leave(&self, token: u128, done: oneshot::Sender<()>) {
+        self.run(move |answers| answers.leave(token, done));
     }
 }
 

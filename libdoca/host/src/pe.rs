@@ -359,7 +359,7 @@ impl Pe {
         let mut ctx_data = task.head.user_data.get();
         if let Some(run) = task.run() {
             // A cancelled command counts at its late answer.
-            if task.end.get().given_up == 0 {
+            if task.end.get().cancelled == 0 {
                 run.flight.completed();
             }
             self.owed.set(run.flight.count() != 0);

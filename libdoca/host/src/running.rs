@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 
 use crate::control_thread::ControlThread;
 use crate::daemon_link::{Request, Welcome};
@@ -23,7 +23,7 @@ pub(super) struct RunningService {
     pub(super) max_message: usize,
     pub(super) max_workers: Option<u32>,
     pub(super) key: Option<Key>,
-    pub(super) patience: Patience,
+    pub(super) peer_timeout: PeerTimeout,
     // Dropped in this order: tasks on the thread use the service.
     pub(super) control: Arc<ControlThread>,
     pub(super) _embedded: Option<Arc<Embedded>>,

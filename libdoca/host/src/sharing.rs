@@ -1,12 +1,12 @@
 //! Sharing memory with a worker: the path of each share, and its callbacks. The host sends a
-//! memory's descriptor to the worker's door. Without a descriptor, this process connects there, and
+//! memory's descriptor to the worker's socket. Without a descriptor, this process connects there, and
 //! the kernel may let the worker copy. As a fallback, the memory thread serves the worker over UCX.
 
-mod lease;
 mod ready;
 #[cfg(test)]
 mod tests;
 mod told;
+mod use_guard;
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -18,14 +18,14 @@ use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
 use urom_wire::control::{Failure, HostToWorker, MemoryAnswer, MemoryPlace, MemoryWord, SharedBy};
 
-use self::lease::Lease;
 use self::ready::{Made, Offer, Reason, make_ready};
 pub(super) use self::told::{Late, Told};
-use crate::door::WorkerDoor;
+use self::use_guard::UseGuard;
 use crate::memory_thread::MemoryThread;
+use crate::socket::WorkerSocket;
 use crate::stream::WorkerStream;
 
-/// Maximum concurrent offers, below the limit of the worker's door.
+/// Maximum concurrent offers, below the limit of the worker's socket.
 const AT_ONCE: usize = 32;
 
 pub(super) struct Offered {
@@ -42,12 +42,12 @@ pub(super) struct Offered {
 
 pub(super) struct Sharing {
     worker: String,
-    ticket: u128,
-    door: WorkerDoor,
+    token: u128,
+    socket: WorkerSocket,
     /// The last logged warning about a slow path.
     slow: String,
-    /// Set by the first share with a door.
-    lease: Arc<OnceCell<Lease>>,
+    /// Set by the first share with a socket.
+    use_guard: Arc<OnceCell<UseGuard>>,
     last: u64,
     /// Shares that are not offered yet.
     waiting: VecDeque<(u64, Offered)>,
@@ -72,13 +72,13 @@ struct Share {
 }
 
 impl Sharing {
-    pub(super) fn new(worker: &str, ticket: u128, door: WorkerDoor) -> Sharing {
+    pub(super) fn new(worker: &str, token: u128, socket: WorkerSocket) -> Sharing {
         Sharing {
             worker: worker.to_owned(),
-            ticket,
-            door,
+            token,
+            socket,
             slow: String::new(),
-            lease: Arc::default(),
+            use_guard: Arc::default(),
             last: 0,
             waiting: VecDeque::new(),
             ready: JoinSet::new(),
@@ -112,9 +112,9 @@ impl Sharing {
             self.ready.spawn(make_ready(
                 share,
                 offered,
-                self.door.clone(),
-                Arc::clone(&self.lease),
-                self.ticket,
+                self.socket.clone(),
+                Arc::clone(&self.use_guard),
+                self.token,
             ));
         }
     }
@@ -186,12 +186,12 @@ impl Sharing {
                         if !ucx_address.is_empty() =>
                     {
                         let tell = move || told.tell(&Ok(MemoryPath(path)));
-                        thread.connect(self.ticket, ucx_address, Box::new(tell));
+                        thread.connect(self.token, ucx_address, Box::new(tell));
                     }
                     (Ok(by), _) => told.tell(&Ok(MemoryPath(by.path))),
                     (Err(failure), thread) => {
                         if let Some(thread) = thread {
-                            thread.forget(self.ticket, share, None);
+                            thread.forget(self.token, share, None);
                         }
                         // Otherwise the worker answers the end.
                         if !is_ending {
@@ -211,11 +211,11 @@ impl Sharing {
     }
 
     /// Logs that a path is slower than possible on this machine, once per distinct line.
-    fn note_path(&mut self, path: MemoryPath, Reason { best, door }: Reason) {
-        if !self.door.is_here || path.0 <= best.0 {
+    fn note_path(&mut self, path: MemoryPath, Reason { best, socket }: Reason) {
+        if !self.socket.is_here || path.0 <= best.0 {
             return;
         }
-        let why = door.unwrap_or_else(|| {
+        let why = socket.unwrap_or_else(|| {
             "the kernel copies nothing of this process for the worker: it is of another user, or \
              kernel.yama.ptrace_scope or a container forbids it"
                 .to_owned()
@@ -246,7 +246,7 @@ impl Sharing {
         let ended = told.ended();
         if let Some(thread) = &self.thread {
             // A thread that ends closes UCX and then drops this.
-            thread.forget(self.ticket, share, Some(Box::new(move || drop(ended))));
+            thread.forget(self.token, share, Some(Box::new(move || drop(ended))));
         }
     }
 
@@ -261,16 +261,16 @@ impl Sharing {
         }
         if let Some(thread) = &self.thread {
             let (done, over) = oneshot::channel();
-            thread.leave(self.ticket, done);
+            thread.leave(self.token, done);
             // An error means that the thread has ended and does not use the memory.
             let _ = over.await;
         }
         let ending = self.shares.into_values().filter_map(|share| share.ending);
         ending.for_each(|(_, told)| late.keep(told));
-        match Arc::into_inner(self.lease).and_then(OnceCell::into_inner) {
-            Some(mut lease) => {
-                let copies_end = !self.is_copied || lease.copies_end().await;
-                if copies_end && !self.is_mapped { late.end() } else { lease.end(late) }
+        match Arc::into_inner(self.use_guard).and_then(OnceCell::into_inner) {
+            Some(mut use_guard) => {
+                let copies_end = !self.is_copied || use_guard.copies_end().await;
+                if copies_end && !self.is_mapped { late.end() } else { use_guard.end(late) }
             }
             None => late.end(),
         }

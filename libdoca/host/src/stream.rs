@@ -14,9 +14,9 @@ use urom_wire::awake::sleep;
 use urom_wire::control::{DaemonToHost, HostToDaemon, HostToWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG, Message};
-use urom_wire::stream::{StreamError, greet, prepare};
+use urom_wire::stream::{StreamError, handshake, prepare};
 
 const IN_TURN: usize = 4;
 
@@ -46,11 +46,11 @@ where
         address: SocketAddr,
         expected: Role,
         secret: Option<&Secret>,
-        patience: Patience,
+        peer_timeout: PeerTimeout,
     ) -> Result<Stream<In, Out>, StreamError> {
         let mut pause = FIRST_PAUSE;
         loop {
-            match Self::try_open(address, expected, secret, patience).await {
+            match Self::try_open(address, expected, secret, peer_timeout).await {
                 Err(StreamError::CutOff(_)) if pause <= LAST_PAUSE => {
                     sleep(pause).await;
                     pause *= 2;
@@ -64,23 +64,27 @@ where
         address: SocketAddr,
         expected: Role,
         secret: Option<&Secret>,
-        patience: Patience,
+        peer_timeout: PeerTimeout,
     ) -> Result<Stream<In, Out>, StreamError> {
         let mut tcp = TcpStream::connect(address).await?;
         prepare(&tcp);
         let peer = tcp.peer_addr()?;
-        greet(&mut tcp, Hello::new(Role::Host), expected, secret, patience).await?;
-        Ok(Stream::carry(tcp, peer, patience))
+        handshake(&mut tcp, Hello::new(Role::Host), expected, secret, peer_timeout).await?;
+        Ok(Stream::carry(tcp, peer, peer_timeout))
     }
 
-    pub(super) fn carry<S>(stream: S, peer: SocketAddr, patience: Patience) -> Stream<In, Out>
+    pub(super) fn carry<S>(
+        stream: S,
+        peer: SocketAddr,
+        peer_timeout: PeerTimeout,
+    ) -> Stream<In, Out>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (outgoing, to_send) = mpsc::channel(BACKLOG);
         let (received, incoming) = mpsc::channel(BACKLOG);
         let carry = async move {
-            relay::run(stream, to_send, &received, patience, |message: In| message).await
+            relay::run(stream, to_send, &received, peer_timeout, |message: In| message).await
         };
         let carrier = tokio::spawn(carry);
         Stream { incoming, outgoing, carrier, peer }

@@ -11,36 +11,36 @@ use tokio::sync::{mpsc, oneshot};
 use urom_abi::{DocaError, WorkerId};
 use urom_os::EventFd;
 use urom_wire::control::{
-    Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, DoorAddress, Failure, HostToDaemon,
-    HostToWorker, LONGEST_PROGRAM, PluginAddress, PluginEntry, Reach, StartWorker, Stuck,
+    Attach, CONNECT_DEADLINE, DaemonToHost, DomainWord, Failure, HandoverAddress, HostToDaemon,
+    HostToWorker, HungCall, LONGEST_PROGRAM, PluginAddress, PluginEntry, Reach, StartWorker,
     WorkerToHost,
 };
 use urom_wire::domain::PIECE;
-use urom_wire::envelope::Pass;
+use urom_wire::envelope::VerificationTag;
 use urom_wire::hello::Role;
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::StreamError;
 
 use crate::address::is_of_this_process;
 use crate::daemon_link::Request;
-use crate::door::WorkerDoor;
 use crate::event::{Attached, Event, Mailbox};
 use crate::failure::{fail_if, failure, stream_code};
 use crate::sharing::{Late, Offered, Sharing, Told};
+use crate::socket::WorkerSocket;
 use crate::stream::WorkerStream;
 
 /// Timeout of the worker's handshake over UCX after the control stream is up.
-const GREET_DEADLINE: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Visit {
     pub(super) worker: StartWorker,
-    /// Without the ticket.
+    /// Without the token.
     pub(super) attach: Attach,
     /// The worker wakes the host by this.
     pub(super) bell: EventFd,
     pub(super) key: Option<Key>,
-    pub(super) patience: Patience,
+    pub(super) peer_timeout: PeerTimeout,
     pub(super) health: Arc<Health>,
     pub(super) late: Arc<Late>,
     pub(super) daemon: SocketAddr,
@@ -55,7 +55,7 @@ pub(super) async fn serve(
     mailbox: Arc<Mailbox>,
     mut orders: mpsc::UnboundedReceiver<WorkerOrder>,
 ) {
-    let (patience, health) = (visit.patience, Arc::clone(&visit.health));
+    let (peer_timeout, health) = (visit.peer_timeout, Arc::clone(&visit.health));
     let late = Arc::clone(&visit.late);
     let mut entering = Box::pin(enter(visit, requests));
     let entered = tokio::select! {
@@ -75,11 +75,12 @@ pub(super) async fn serve(
             late.end();
             Some(failure)
         }
-        Ok((mut stream, attached, ticket, door)) => {
+        Ok((mut stream, attached, token, socket)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
             mailbox.post((run, Event::Attached(Box::new(attached))));
-            let mut sharing = Sharing::new(&who, ticket, door);
-            let watched = Watched { who: &who, run, mailbox: &mailbox, patience, health: &health };
+            let mut sharing = Sharing::new(&who, token, socket);
+            let watched =
+                Watched { who: &who, run, mailbox: &mailbox, peer_timeout, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
             if end.is_none() {
                 sharing.leave(&stream).await;
@@ -103,7 +104,7 @@ pub(super) async fn serve(
 async fn enter(
     visit: Visit,
     requests: mpsc::UnboundedSender<Request>,
-) -> Result<(WorkerStream, Attached, u128, WorkerDoor), Failure> {
+) -> Result<(WorkerStream, Attached, u128, WorkerSocket), Failure> {
     let gone = || {
         failure!(
             CONNECTION_RESET,
@@ -119,7 +120,7 @@ async fn enter(
     requests.send(Request::new(ask, hear)).map_err(|_| gone())?;
     drop(requests);
     let started = answered.await.map_err(|_| gone())??;
-    let DaemonToHost::Started { id, mut address, ticket, .. } = started else {
+    let DaemonToHost::Started { id, mut address, token, .. } = started else {
         return Err(failure!(IO_FAILED, "the daemon's answer is of another kind"));
     };
     if address.ip().is_unspecified() {
@@ -127,34 +128,37 @@ async fn enter(
     }
     let secret = visit.key.map(|key| key.worker_secret(id));
     let attach = async {
-        let mut stream = WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.patience)
-            .await
-            .map_err(|error| match error {
-                // Not the error for a closed port.
-                StreamError::Key(_) => failure!(
-                    code = stream_code(&error),
-                    "this program and worker {} at {address} do not let each other in: {error}",
-                    WorkerId(id)
-                ),
-                // Likewise.
-                StreamError::Io(error) if is_of_this_process(&error) => failure!(
-                    NOT_CONNECTED,
-                    "this process cannot connect to worker {} at {address}: {error}",
-                    WorkerId(id)
-                ),
-                StreamError::Io(_) => no_way(id, address, stream_code(&error), &error.to_string()),
-                error => no_answer(id, address, stream_code(&error), &error.to_string()),
-            })?;
-        let (pass, max_message) = (Pass::new(ticket), visit.attach.max_message);
-        stream.send(HostToWorker::Attach(Attach { ticket, ..visit.attach })).await;
-        let (mut attached, door) = admission(&mut stream, id, address, max_message, pass).await?;
+        let mut stream =
+            WorkerStream::open(address, Role::Worker, secret.as_ref(), visit.peer_timeout)
+                .await
+                .map_err(|error| match error {
+                    // Not the error for a closed port.
+                    StreamError::Key(_) => failure!(
+                        code = stream_code(&error),
+                        "this program and worker {} at {address} do not let each other in: {error}",
+                        WorkerId(id)
+                    ),
+                    // Likewise.
+                    StreamError::Io(error) if is_of_this_process(&error) => failure!(
+                        NOT_CONNECTED,
+                        "this process cannot connect to worker {} at {address}: {error}",
+                        WorkerId(id)
+                    ),
+                    StreamError::Io(_) => {
+                        no_way(id, address, stream_code(&error), &error.to_string())
+                    }
+                    error => no_answer(id, address, stream_code(&error), &error.to_string()),
+                })?;
+        let (tag, max_message) = (VerificationTag::new(token), visit.attach.max_message);
+        stream.send(HostToWorker::Attach(Attach { token, ..visit.attach })).await;
+        let (mut attached, socket) = admission(&mut stream, id, address, max_message, tag).await?;
         let wanted = visit.plugins.iter().filter(|entry| entry.id & wanted != 0);
         same_builds(id, wanted, &attached.plugins)?;
-        let door = WorkerDoor::new(door);
-        attached.ring = door.hand_ring(id, &visit.bell, ticket, attached.max_message).await;
-        Ok((stream, attached, ticket, door))
+        let socket = WorkerSocket::new(socket);
+        attached.ring = socket.hand_ring(id, &visit.bell, token, attached.max_message).await;
+        Ok((stream, attached, token, socket))
     };
-    let within = visit.patience.at_least(CONNECT_DEADLINE);
+    let within = visit.peer_timeout.at_least(CONNECT_DEADLINE);
     within.wait(attach).await.unwrap_or_else(|_| {
         let why = format!("no answer within {within} s");
         Err(no_way(id, address, DocaError::TIME_OUT, &why))
@@ -187,13 +191,19 @@ pub(super) async fn admission(
     id: u64,
     address: SocketAddr,
     max_message: u64,
-    pass: Pass,
-) -> Result<(Attached, DoorAddress), Failure> {
+    tag: VerificationTag,
+) -> Result<(Attached, HandoverAddress), Failure> {
     match stream.next().await {
-        Ok(WorkerToHost::Attached { door, ucx_address, channel, max_message: theirs, plugins }) => {
+        Ok(WorkerToHost::Attached {
+            socket,
+            ucx_address,
+            channel,
+            max_message: theirs,
+            plugins,
+        }) => {
             let max_message = theirs.min(max_message) as usize;
             let ring = None;
-            Ok((Attached { id, ring, ucx_address, channel, max_message, plugins, pass }, door))
+            Ok((Attached { id, ring, ucx_address, channel, max_message, plugins, tag }, socket))
         }
         Ok(WorkerToHost::Refused(failure)) => Err(with_own_variables(failure)),
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
@@ -242,7 +252,7 @@ pub(super) struct Watched<'a> {
     pub(super) who: &'a str,
     pub(super) run: u64,
     pub(super) mailbox: &'a Mailbox,
-    pub(super) patience: Patience,
+    pub(super) peer_timeout: PeerTimeout,
     pub(super) health: &'a Health,
 }
 
@@ -254,9 +264,9 @@ impl Watched<'_> {
         orders: &mut mpsc::UnboundedReceiver<WorkerOrder>,
         sharing: &mut Sharing,
     ) -> Option<Failure> {
-        let Watched { who, run, mailbox, patience, health } = self;
+        let Watched { who, run, mailbox, peer_timeout, health } = self;
         let (mut starting, mut ending) = (HashMap::new(), HashMap::new());
-        let mut overdue = Box::pin(patience.at_least(GREET_DEADLINE).run_out());
+        let mut overdue = Box::pin(peer_timeout.at_least(HANDSHAKE_TIMEOUT).run_out());
         let mut waiting = true;
         let lost = loop {
             tokio::select! {
@@ -287,7 +297,7 @@ impl Watched<'_> {
                 },
                 message = stream.next() => match message {
                     Ok(WorkerToHost::Refused(failure)) => break with_own_variables(failure),
-                    Ok(WorkerToHost::Health(stuck)) => health.hear(stuck),
+                    Ok(WorkerToHost::Health(hung)) => health.hear(hung),
                     Ok(WorkerToHost::Memory(answer)) => sharing.hear(answer),
                     Ok(WorkerToHost::DomainStarted { domain, result }) => {
                         // A stopped domain no longer waits for it.
@@ -344,22 +354,22 @@ pub(super) enum WorkerOrder {
     },
 }
 
-/// The last report of a worker's stuck plugins and its time, written by the stream's task. A worker
+/// The last report of a worker's hung plugins and its time, written by the stream's task. A worker
 /// without a report is healthy.
 #[derive(Debug, Default)]
-pub(super) struct Health(Mutex<Option<(Stuck, Instant)>>);
+pub(super) struct Health(Mutex<Option<(HungCall, Instant)>>);
 
 impl Health {
-    pub(super) fn hear(&self, stuck: Option<Stuck>) {
+    pub(super) fn hear(&self, hung: Option<HungCall>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            stuck.map(|stuck| (stuck, Instant::now()));
+            hung.map(|hung| (hung, Instant::now()));
     }
 
-    /// Returns the stuck call with its duration until now.
-    pub(super) fn stuck(&self) -> Option<Stuck> {
-        let (mut stuck, heard) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+    /// Returns the hung call with its duration until now.
+    pub(super) fn hung(&self) -> Option<HungCall> {
+        let (mut hung, heard) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let since = u32::try_from(heard.elapsed().as_secs()).unwrap_or(u32::MAX);
-        stuck.seconds = stuck.seconds.saturating_add(since);
-        Some(stuck)
+        hung.seconds = hung.seconds.saturating_add(since);
+        Some(hung)
     }
 }

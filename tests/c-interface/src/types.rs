@@ -6,8 +6,8 @@ use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::host::{
-    Buf, BufInventory, BufPool, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain,
-    Dpa, GidTask, GivenUp, Gpu, Graph, GraphInstance, GraphNode, Mmap, MmapAdvise,
+    Buf, BufInventory, BufPool, Cancelled, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo,
+    Domain, Dpa, GidTask, Gpu, Graph, GraphInstance, GraphNode, Mmap, MmapAdvise,
     MmapAdviseTaskInvalidateCache, OobColl, Pe, Service, SyncEvent, SyncEventRemoteNet,
     SyncEventTaskGet, SyncEventTaskNotifyAdd, SyncEventTaskNotifySet, SyncEventTaskWaitEq,
     SyncEventTaskWaitNeq, Task, TaskBatch, Worker, WorkerHealth,
@@ -64,7 +64,7 @@ c_types! {
     OobColl = "struct doca_urom_domain_oob_coll", CpuSet = "doca_cpu_set_t",
     PluginInfo = "struct doca_urom_service_plugin_info",
     WorkerHealth = "struct urom_worker_health", CmdTaskEnd = "struct urom_cmd_task_end",
-    GivenUp = "struct urom_given_up", ListLink = "ucs_list_link_t",
+    Cancelled = "struct urom_cancelled", ListLink = "ucs_list_link_t",
     WorkerCtx = "struct urom_worker_ctx",
     WorkerCmd = "struct urom_worker_cmd", WorkerCmdDesc = "struct urom_worker_cmd_desc",
     WorkerNotify = "struct urom_worker_notify", WorkerNotifDesc = "struct urom_worker_notif_desc",

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use urom_wire::control::{DaemonToHost, HEARTBEAT, HostToDaemon};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream;
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Crowd {
         }
         runtime.block_on(async {
             let all = u32::try_from(count).context("a count")?;
-            tokio::time::timeout(crate::process::PATIENCE, connected.acquire_many(all))
+            tokio::time::timeout(crate::process::TIMEOUT, connected.acquire_many(all))
                 .await
                 .map_err(|_| anyhow!("not all of {count} hosts could connect"))??
                 .forget();
@@ -84,19 +84,20 @@ async fn stay(
     key: Option<&Key>,
     welcomed: &mpsc::UnboundedSender<()>,
 ) -> Result<()> {
-    let patience = Patience::default();
+    let peer_timeout = PeerTimeout::default();
     let secret = key.map(Key::daemon_secret);
     let hello = Hello::new(Role::Host);
-    stream::greet(&mut stream, hello, Role::Daemon, secret.as_ref(), patience)
+    stream::handshake(&mut stream, hello, Role::Daemon, secret.as_ref(), peer_timeout)
         .await
-        .context("greeting")?;
-    let first = stream::receive(&mut stream, patience).await.context("waiting for the welcome")?;
+        .context("handshake")?;
+    let first =
+        stream::receive(&mut stream, peer_timeout).await.context("waiting for the welcome")?;
     ensure!(matches!(first, DaemonToHost::Welcome { .. }), "the daemon said {}", first.name());
     welcomed.send(())?;
     let (mut reader, mut writer) = stream.into_split();
     let hear = async {
         loop {
-            let said: Result<DaemonToHost, _> = stream::receive(&mut reader, patience).await;
+            let said: Result<DaemonToHost, _> = stream::receive(&mut reader, peer_timeout).await;
             said.context("listening")?;
         }
     };

@@ -13,7 +13,7 @@ use crate::bystander::{Paces, Repeats, TRIES, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::Kind;
 use crate::measure::Times;
-use crate::process::{END, HostProcess, PATIENCE, Program};
+use crate::process::{END, HostProcess, Program, TIMEOUT};
 use crate::rude::{Manner, Outcry};
 use crate::service::{FAULTY, Logs, Service};
 use crate::suite::{Extent, Figure, Outcome};
@@ -64,7 +64,7 @@ const REPEATS: u32 = 4;
 
 pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     let (mut times, mut played) = (Times::default(), 0);
-    let (mut repeats, mut stuck) = (Repeats::at_most(REPEATS), 0);
+    let (mut repeats, mut hung) = (Repeats::at_most(REPEATS), 0);
     let rounds = extent.rounds.unwrap_or(extent.pick(1, 5));
     for transports in [Transports::All, Transports::Tcp] {
         let mut scene = Scene::new(transports)?;
@@ -83,14 +83,14 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
                 times.add(format!("hosts/{}", name.replace(' ', "-").to_lowercase()), None, took);
             }
         }
-        stuck += scene.stuck;
+        hung += scene.hung;
         scene.end()?;
     }
     let grew = hoard().context("two hosts that read nothing")?;
     let mut figures = times.figures();
     let note =
         "times a host that sent without reading could send no more, and was not thrown out before";
-    figures.push(Figure::new("hosts/stuck", "", stuck.into(), note));
+    figures.push(Figure::new("hosts/hung", "", hung.into(), note));
     let note = "KiB that a worker was larger for two hosts which may each leave 2048 KiB unread";
     figures.push(Figure::new("hosts/unread", "KiB", grew as f64, note));
     figures.push(repeats.figure("hosts"));
@@ -156,7 +156,7 @@ struct Scene {
     logs: Logs,
     before: Vec<Vitals>,
     /// Number of rude hosts that stalled before they could be disconnected.
-    stuck: u32,
+    hung: u32,
 }
 
 impl Scene {
@@ -173,7 +173,7 @@ impl Scene {
         let mut good = service.host("good")?;
         let worker = good.start_worker(WORKER)?;
         let before = Vec::new();
-        let mut scene = Scene { good, worker, service, transports, logs, before, stuck: 0 };
+        let mut scene = Scene { good, worker, service, transports, logs, before, hung: 0 };
         scene.good.load(WORKER, Kind::Busy, 8, 1)?;
         scene.good.pass(WORKER, A_FEW)?;
         Ok(scene)
@@ -238,7 +238,7 @@ impl Scene {
             let harmless = why.is_none() && manner == Manner::SendsWithoutReading;
             let named = why.as_ref().is_some_and(|why| texts.iter().any(|text| why.contains(text)));
             ensure!(harmless || named, "not thrown out, or for another reason: {why:?}");
-            self.stuck += u32::from(harmless);
+            self.hung += u32::from(harmless);
         }
         let took = begin.elapsed();
         let beside = pace_until(&mut self.good, WORKER, Instant::now().max(begin + BESIDE));
@@ -288,7 +288,7 @@ impl Rude {
             command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
             command.env(ROOM.0, ROOM.1)
         })?);
-        match rude.hear(PATIENCE)? {
+        match rude.hear(TIMEOUT)? {
             Outcry::Begins => Ok(rude),
             other => bail!("the rude host was not let in: {other:?}"),
         }
@@ -302,7 +302,7 @@ impl Rude {
     fn thrown_out(&mut self, limit: Duration) -> Result<Option<String>> {
         match self.hear(limit)? {
             Outcry::ThrownOut(why) => Ok(Some(why)),
-            Outcry::Stuck => Ok(None),
+            Outcry::Hung => Ok(None),
             Outcry::Begins => bail!("it begins twice"),
         }
     }

@@ -20,7 +20,7 @@ use crate::transports::Transports;
 pub(crate) const END: Duration = Duration::from_secs(10);
 
 /// Time limit for any intact operation.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn signal(pid: Pid, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signalling process {pid:?}"))
@@ -183,7 +183,7 @@ impl HostProcess {
     }
 
     pub(crate) fn connected(&mut self) -> Result<Result<(), Trouble>> {
-        self.hear(PATIENCE, "connection", |word| match word {
+        self.hear(TIMEOUT, "connection", |word| match word {
             Word::Connected(result) => Some(result.clone()),
             _ => None,
         })
@@ -206,7 +206,7 @@ impl HostProcess {
         env: &[(&str, &str)],
     ) -> Result<Result<Pid, Trouble>> {
         self.ask_for_worker(worker, plugins, env)?;
-        self.started(PATIENCE, worker)
+        self.started(TIMEOUT, worker)
     }
 
     pub(crate) fn ask_for_worker(
@@ -247,7 +247,7 @@ impl HostProcess {
     }
 
     pub(crate) fn pass(&mut self, worker: u64, commands: u64) -> Result<()> {
-        self.pass_within(PATIENCE, worker, commands)
+        self.pass_within(TIMEOUT, worker, commands)
     }
 
     pub(crate) fn pass_within(
@@ -274,7 +274,7 @@ impl HostProcess {
 
     pub(crate) fn pace(&mut self, worker: u64) -> Result<Pace> {
         self.tell(&Order::Pace { worker })?;
-        self.hear_of(worker, PATIENCE, "pace", |said| match said {
+        self.hear_of(worker, TIMEOUT, "pace", |said| match said {
             Said::Paced(pace) => Some(*pace),
             _ => None,
         })
@@ -297,7 +297,7 @@ impl HostProcess {
     /// Ends an undisturbed load: every task has its value.
     pub(crate) fn halt(&mut self, worker: u64) -> Result<u64> {
         self.tell(&Order::Halt { worker })?;
-        let tally = self.over(worker, PATIENCE)?;
+        let tally = self.over(worker, TIMEOUT)?;
         ensure!(tally.errors.is_empty(), "{}, worker {worker}: {:?}", self.name, tally.errors);
         Ok(tally.values)
     }
@@ -309,7 +309,7 @@ impl HostProcess {
         limit: Duration,
     ) -> Result<(Result<u64, Trouble>, Duration)> {
         self.tell(&Order::Call { worker, call, limit })?;
-        let limit = limit.saturating_add(PATIENCE);
+        let limit = limit.saturating_add(TIMEOUT);
         self.hear_of(worker, limit, "end of a call", |said| match said {
             Said::Called { end, took } => Some((end.clone(), Duration::from_nanos(*took))),
             _ => None,
@@ -319,7 +319,7 @@ impl HostProcess {
     /// Stops a worker, lost or not.
     pub(crate) fn leave(&mut self, worker: u64) -> Result<()> {
         self.tell(&Order::Leave { worker })?;
-        let result = self.hear_of(worker, PATIENCE, "leave", |said| match said {
+        let result = self.hear_of(worker, TIMEOUT, "leave", |said| match said {
             Said::Left(result) => Some(result.clone()),
             _ => None,
         })?;
@@ -330,7 +330,7 @@ impl HostProcess {
 
     pub(crate) fn disconnect(&mut self) -> Result<()> {
         self.tell(&Order::Disconnect)?;
-        self.hear(PATIENCE, "end of the connection", |word| {
+        self.hear(TIMEOUT, "end of the connection", |word| {
             matches!(word, Word::Disconnected).then_some(())
         })
     }

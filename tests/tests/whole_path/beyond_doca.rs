@@ -33,13 +33,13 @@ pub(crate) fn a_command_learns_that_nobody_waits_for_it_and_why(provider: &Provi
     if !provider.has_extension() {
         // Commands of one host keep their order.
         assert_eq!([1, 2, 3].map(|key| reason(&faulty, &worker, key).ok()), [Some(0); 3]);
-        assert_eq!(worker.given_up(), 3);
+        assert_eq!(worker.cancelled(), 3);
         return Ok(());
     }
     for (key, expected) in [(1, 2), (2, 1), (3, 1)] {
         until("no command was told", || Ok(reason(&faulty, &worker, key)? == expected))?;
     }
-    until("the commands were not answered", || Ok(worker.given_up() == 0))
+    until("the commands were not answered", || Ok(worker.cancelled() == 0))
 }
 
 pub(crate) fn commands_of_a_host_that_leaves_end_and_then_the_plugin_learns_of_it(

@@ -49,7 +49,7 @@ fn answer_late(
 ) -> Result<()> {
     faulty.task_tell(worker, key).submit()?.wait()?;
     progress_until(service, || worker.late_replies() == late)?;
-    ensure!((worker.given_up(), worker.in_flight()?) == (0, 0));
+    ensure!((worker.cancelled(), worker.in_flight()?) == (0, 0));
     Ok(())
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     let text = error.to_string();
     let what = format!("Await on worker {}, plugin `worker_faulty`, failed", WorkerId(worker.id()));
     assert!(text.starts_with(&what) && text.contains("within the deadline of 20ms"), "{text}");
-    assert_eq!((worker.given_up(), worker.in_flight()?, worker.late_replies()), (1, 1, 0));
+    assert_eq!((worker.cancelled(), worker.in_flight()?, worker.late_replies()), (1, 1, 0));
     for data in 0..100 {
         assert_eq!(faulty.task_echo(&worker, data).submit()?.wait()?.data, data);
     }
@@ -150,9 +150,9 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
                 }
             }
         }
-        progress_until(&service, || worker.given_up() <= 8)?;
+        progress_until(&service, || worker.cancelled() <= 8)?;
     }
-    progress_until(&service, || worker.given_up() == 0)?;
+    progress_until(&service, || worker.cancelled() == 0)?;
     assert_eq!((worker.late_replies(), timed_out + right), (timed_out, 2000));
     Ok(())
 }
@@ -242,7 +242,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     let theirs = faulty(&stranger)?;
     let same = stranger.worker().id(worker.id()).plugin(&theirs).start().wait()?;
     theirs.task_tell(&same, 1).submit()?.wait()?;
-    progress_until(&service, || worker.given_up() == 0)?;
+    progress_until(&service, || worker.cancelled() == 0)?;
     assert_eq!(client.task_echo(&worker, 5).submit()?.wait()?.data, 5);
     assert_eq!(worker.late_replies(), 4);
     assert_eq!(last.wait().map(drop).map_err(|error| error.code()), Err(DocaError::SKIPPED));

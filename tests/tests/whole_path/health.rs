@@ -36,7 +36,7 @@ pub(crate) fn a_plugin_that_does_not_return_is_named_until_it_does(
     // The report does not need progress.
     for worker in [&first, &second] {
         wait_until("a plugin does not return", || worker.health() != Health::Well)?;
-        let Health::Stuck { plugin, method, since } = worker.health() else {
+        let Health::Hung { plugin, method, since } = worker.health() else {
             panic!("{:?}", worker.health())
         };
         assert_eq!((plugin.as_str(), method.as_str()), ("worker_faulty", "call"));

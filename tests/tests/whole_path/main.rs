@@ -4,10 +4,10 @@
 //! plugins, and with C plugins where these exist.
 
 mod beyond_doca;
+mod cancelled;
 mod commands;
 mod deadlines;
 mod domains;
-mod given_up;
 mod health;
 mod host_process;
 mod memory;
@@ -144,7 +144,7 @@ on_two_providers! {
         what_is_not_allowed_is_refused_on_each_path,
         memory_ends_with_its_share_and_the_last_command_that_uses_it,
         commands_that_were_submitted_before_the_end_of_a_share_find_it,
-        a_share_that_is_given_up_leaves_nothing,
+        a_cancelled_share_leaves_nothing,
         memory_of_one_connection_is_not_another_s,
         memory_outlives_its_owner_s_handles,
         what_is_not_mapped_ends_with_its_connection,
@@ -229,8 +229,8 @@ on_processes! {
     host_memory::{
         a_host_that_is_killed_in_the_middle_of_messages_harms_nobody,
     }
-    given_up::{
-        a_question_is_given_up_while_the_daemon_is_stopped,
+    cancelled::{
+        a_query_is_cancelled_while_the_daemon_is_stopped,
     }
     memory_lost::{
         a_host_that_is_killed_takes_nothing_from_another,

@@ -228,7 +228,7 @@ pub(crate) fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
     std::pin::Pin::new(future).poll(&mut cx).is_ready()
 }
 
-pub(crate) fn a_share_that_is_given_up_leaves_nothing(at: Reached) -> Result<()> {
+pub(crate) fn a_cancelled_share_leaves_nothing(at: Reached) -> Result<()> {
     for path in PATHS {
         let mut memory = paths::allocate(4096, BOTH, path)?;
         let range = memory.range();

@@ -262,7 +262,7 @@ macro_rules! host_extensions {
             /// worker starts again or is destroyed. They begin with DOCA's user data.
             fn urom_worker_cmd_task_get_area(task: *mut CmdTask) -> *mut c_void;
             /// Returns the counts of a worker's cancelled commands.
-            fn urom_worker_get_given_up(worker: *mut Worker, given_up: *mut GivenUp) -> DocaError;
+            fn urom_worker_get_cancelled(worker: *mut Worker, cancelled: *mut Cancelled) -> DocaError;
             /// Transfers a stopping worker to its engine, which destroys it when it is idle.
             fn urom_worker_leave(worker: *mut Worker) -> DocaError;
             /// Shares memory with the plugins of a running worker. The memory must stay valid until

@@ -128,24 +128,24 @@ pub struct CmdTaskEnd {
     /// The value of `doca_task_get_status`.
     pub status: DocaError,
     /// 1 for a cancelled command: by its deadline (`TIME_OUT`) or by the host (`SKIPPED`).
-    pub given_up: u32,
+    pub cancelled: u32,
     /// Start of the response's data; NULL without a notification.
     pub response: *mut c_void,
     /// Length of the response in bytes.
     pub length: usize,
 }
 
-assert_layout!(CmdTaskEnd, 24, align 8, { given_up @ 4, response @ 8, length @ 16 });
+assert_layout!(CmdTaskEnd, 24, align 8, { cancelled @ 4, response @ 8, length @ 16 });
 
 /// Size of the host's area in a command task (`UROM_CMD_TASK_AREA`); an extension, see
 /// [`Extensions`].
 pub const CMD_TASK_AREA: usize = 192;
 
-/// Counts of a worker's cancelled commands (`struct urom_given_up`); an extension, see
+/// Counts of a worker's cancelled commands (`struct urom_cancelled`); an extension, see
 /// [`Extensions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct GivenUp {
+pub struct Cancelled {
     /// Number of unanswered commands. They count as tasks in flight.
     pub waiting: u64,
     /// Number of answers after a deadline or a cancel.
@@ -154,7 +154,7 @@ pub struct GivenUp {
     pub dropped: u64,
 }
 
-assert_layout!(GivenUp, 24, align 8, { late @ 8, dropped @ 16 });
+assert_layout!(Cancelled, 24, align 8, { late @ 8, dropped @ 16 });
 
 /// A worker's report on its plugins (`struct urom_worker_health`); an extension, see
 /// [`Extensions`].
@@ -181,7 +181,7 @@ impl WorkerHealth {
     }
 
     /// Reports a plugin that does not return. Truncates texts that are too long.
-    pub fn stuck(plugin: &str, method: &str, seconds: u64) -> WorkerHealth {
+    pub fn hung(plugin: &str, method: &str, seconds: u64) -> WorkerHealth {
         let mut health = WorkerHealth { seconds, ..WorkerHealth::well() };
         put_text(&mut health.plugin, plugin);
         put_text(&mut health.method, method);

@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
 use super::{
-    Buf, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo, Domain, GidTask,
-    GidTaskCallback, GivenUp, OobColl, Pe, Service, StateChangedCallback, Task, Worker,
+    Buf, Cancelled, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo,
+    Domain, GidTask, GidTaskCallback, OobColl, Pe, Service, StateChangedCallback, Task, Worker,
     WorkerHealth,
 };
 use crate::c_text::c_text;

@@ -3,7 +3,7 @@
 use super::write::{in_place, zeroed};
 use super::{DecodeError, DecodeProblem, EncodeError, Name, Plain, Value, Written, Zero};
 use crate::describe::{Misfit, Type};
-use crate::protocol::{Answer, AnswerPlace, Room};
+use crate::protocol::{Answer, AnswerBuffer, AnswerBytes};
 
 /// A field of type `T` at offset `AT` of a fixed part of `LEN` bytes. `ANY` is true if any bytes
 /// are a valid `T`. It stores the functions of [`Value`] for `T`, so its methods need no bound, and
@@ -148,12 +148,12 @@ pub fn room<const LEN: usize>(
 #[inline]
 pub fn notification<const LEN: usize>(
     message: Name,
-    place: AnswerPlace<'_>,
+    place: AnswerBuffer<'_>,
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
     let mut desc = None;
     let bytes = match place.filter(|room| room.bytes.len() >= LEN) {
-        Some(Room { bytes, written }) => {
+        Some(AnswerBytes { bytes, written }) => {
             written.set(LEN);
             bytes
         }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::{DecodeError, EncodeError};
-use crate::protocol::{Answer, AnswerPlace, Now, Reply, Request};
+use crate::protocol::{Answer, AnswerBuffer, Now, Reply, Request};
 
 /// The path of this file, which backtraces show above a handler's method.
 pub const FILE: &str = file!();
@@ -16,7 +16,7 @@ pub const FILE: &str = file!();
 pub fn serve<'a, C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,
     run: impl FnOnce(C) -> F,
-    place: impl Fn(Now) -> AnswerPlace<'a>,
+    place: impl Fn(Now) -> AnswerBuffer<'a>,
 ) -> impl Future<Output = Result<Answer, E>>
 where
     C: Request,
@@ -42,7 +42,7 @@ impl<'a, C, F, P, E> Future for Answering<C, F, P>
 where
     C: Request,
     F: Future<Output = Result<C::Reply, E>>,
-    P: Fn(Now) -> AnswerPlace<'a>,
+    P: Fn(Now) -> AnswerBuffer<'a>,
     E: From<DecodeError> + From<EncodeError>,
 {
     type Output = Result<Answer, E>;

@@ -4,7 +4,7 @@ use super::inline::{Optional, Outgoing, Owned, Shown};
 use super::{Count, EncodeError, Name, Word, Written};
 use crate::descriptor::NotificationDesc;
 use crate::payload::{Payload, unit};
-use crate::protocol::{Answer, AnswerPlace, Placed, Room};
+use crate::protocol::{Answer, AnswerBuffer, AnswerBytes, WrittenInPlace};
 
 #[inline]
 pub fn bytes<P: Outgoing>(payload: &P) -> &[u8] {
@@ -165,14 +165,14 @@ pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDe
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
     message: Name,
-    place: AnswerPlace<'_>,
+    place: AnswerBuffer<'_>,
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
     let len = total(LEN, &payloads.each_ref().map(|payload| length(payload)));
     let mut desc = None;
     let bytes = match place.filter(|room| len.is_some_and(|len| len <= room.bytes.len())) {
-        Some(Room { bytes, written }) => {
+        Some(AnswerBytes { bytes, written }) => {
             let behind = bytes.get_mut(LEN..).unwrap_or_default();
             written.set(LEN + copy_all(&payloads, behind));
             bytes
@@ -196,7 +196,7 @@ pub fn reply<const LEN: usize, const N: usize>(
 #[inline]
 pub(super) fn in_place() -> Answer {
     // SAFETY: without a descriptor there was a buffer, which `Now` proves to be the command's.
-    Answer::InPlace(unsafe { Placed::new() })
+    Answer::InPlace(unsafe { WrittenInPlace::new() })
 }
 
 #[inline]

@@ -70,15 +70,16 @@ impl<R: Reply> Completion<R> {
     /// task, as with `submit_with` of the generated task. If the task is already complete, the
     /// callback runs at once.
     pub fn then(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
-        let handle = self.ticket.handle();
-        if self.ticket.is_complete() {
-            let Completion { ticket, echo, sent } = &mut self;
-            let answer = ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo));
+        let handle = self.in_flight.handle();
+        if self.in_flight.is_complete() {
+            let Completion { in_flight, echo, sent } = &mut self;
+            let answer =
+                in_flight.take(|context, slot| outcome::finish(context, *sent, slot, echo));
             callback(answer);
             return handle;
         }
-        let Completion { mut ticket, echo, sent } = self;
-        ticket.take(|_, slot| attach::<R, _>(slot, StoredCallback { echo, sent, callback }));
+        let Completion { mut in_flight, echo, sent } = self;
+        in_flight.take(|_, slot| attach::<R, _>(slot, StoredCallback { echo, sent, callback }));
         handle
     }
 }
@@ -89,7 +90,7 @@ where
     F: FnOnce(Result<R>) + 'static,
 {
     debug_assert!(slot.is_pending());
-    // SAFETY: only the slot's ticket uses the slot's memory for a callback, and only here.
+    // SAFETY: only the slot's in_flight uses the slot's memory for a callback, and only here.
     unsafe { callback.store(slot.callback()) };
     slot.deliver.set(Some(deliver::<R, F>));
     slot.state.set(SlotState::Calling);

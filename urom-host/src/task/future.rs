@@ -18,20 +18,20 @@ use crate::task::{Task, TaskHandle};
 use crate::wait;
 use crate::worker::{Context, Owner, Slot, SlotState, Worker};
 
-pub(super) struct Ticket {
+pub(super) struct InFlight {
     owner: Rc<Owner>,
     slot: Option<NonNull<Slot>>,
 }
 
-impl Ticket {
+impl InFlight {
     #[inline(always)]
     pub(super) fn submit<'a>(
         owner: &'a Rc<Owner>,
         task: Task<'a>,
         deadline: Option<Duration>,
-    ) -> std::result::Result<Ticket, (DocaError, Task<'a>)> {
+    ) -> std::result::Result<InFlight, (DocaError, Task<'a>)> {
         let slot = task.submit(SlotState::Waiting, deadline)?;
-        Ok(Ticket { owner: Rc::clone(owner), slot: Some(NonNull::from(slot)) })
+        Ok(InFlight { owner: Rc::clone(owner), slot: Some(NonNull::from(slot)) })
     }
 
     /// The slot. In a forked child this ends the task.
@@ -101,7 +101,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for InFlight {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.slot() {
@@ -135,8 +135,8 @@ pub(crate) fn submit<C: Request>(
 ) -> Result<Completion<C::Reply>> {
     let owner = worker.owner();
     let task = prepare(owner, plugin, command)?;
-    match Ticket::submit(owner, task, deadline) {
-        Ok(ticket) => Ok(Completion { ticket, echo: command.echo(), sent: Sent::by::<C>() }),
+    match InFlight::submit(owner, task, deadline) {
+        Ok(in_flight) => Ok(Completion { in_flight, echo: command.echo(), sent: Sent::by::<C>() }),
         Err((code, _task)) => Err(outcome::rejected(owner, Sent::by::<C>().on(owner), code)),
     }
 }
@@ -199,7 +199,7 @@ pub(crate) fn submit<C: Request>(
 /// ```
 #[must_use = "dropping a completion throws the reply away"]
 pub struct Completion<R: Reply> {
-    pub(super) ticket: Ticket,
+    pub(super) in_flight: InFlight,
     pub(super) echo: R::Echo,
     pub(super) sent: Sent,
 }
@@ -213,15 +213,15 @@ impl<R: Reply> Completion<R> {
     /// # Panics
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(mut self) -> Result<R> {
-        if !self.ticket.is_complete() {
+        if !self.in_flight.is_complete() {
             wait::allowed()?;
             // The usual case: preparing to sleep would cost more than the rest.
-            if !self.ticket.spin() {
+            if !self.in_flight.spin() {
                 return wait::block_on_after_spin(self);
             }
         }
-        let Completion { ticket, echo, sent } = &mut self;
-        ticket.take(|context, slot| outcome::finish(context, *sent, slot, echo))
+        let Completion { in_flight, echo, sent } = &mut self;
+        in_flight.take(|context, slot| outcome::finish(context, *sent, slot, echo))
     }
 
     /// Cancels the command: the future resolves to the error `SKIPPED` (`DOCA_ERROR_SKIPPED`).
@@ -231,17 +231,17 @@ impl<R: Reply> Completion<R> {
     /// run, and its task counts against [`max_inflight`](crate::WorkerBuilder::max_inflight) until
     /// the reply arrives, which is discarded and [counted](crate::Worker::late_replies).
     pub fn cancel(&self) -> bool {
-        self.ticket.cancel()
+        self.in_flight.cancel()
     }
 
     /// A handle to cancel the task while this future is awaited.
     pub fn handle(&self) -> TaskHandle {
-        self.ticket.handle()
+        self.in_flight.handle()
     }
 
     /// Whether the task has ended. Does not progress anything.
     pub fn is_complete(&self) -> bool {
-        self.ticket.is_complete()
+        self.in_flight.is_complete()
     }
 }
 
@@ -251,8 +251,8 @@ impl<R: Reply> Future for Completion<R> {
     type Output = Result<R>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let Completion { ticket, echo, sent } = &mut *self;
-        ticket.poll(cx, |context, slot| outcome::finish(context, *sent, slot, echo))
+        let Completion { in_flight, echo, sent } = &mut *self;
+        in_flight.poll(cx, |context, slot| outcome::finish(context, *sent, slot, echo))
     }
 }
 

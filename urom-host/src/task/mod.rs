@@ -224,9 +224,10 @@ impl<'a> Task<'a> {
         self.end().1.is_some()
     }
 
-    pub(crate) fn given_up(&self) -> Option<End> {
+    pub(crate) fn cancelled(&self) -> Option<End> {
         // SAFETY: the library keeps this memory while the task is live.
-        let end = self.slot.end.map(|end| unsafe { end.read() }).filter(|end| end.given_up != 0)?;
+        let end =
+            self.slot.end.map(|end| unsafe { end.read() }).filter(|end| end.cancelled != 0)?;
         Some(match end.status {
             DocaError::TIME_OUT => End::TimedOut(self.slot.limit.get()),
             _ => End::Cancelled,

@@ -91,7 +91,7 @@ pub(super) fn refused(context: &Context, plugin: &str, code: DocaError) -> Error
         (DocaError::NO_MEMORY, _) => {
             let tasks = context.settings.max_inflight as usize;
             let all = format!("no task is free: {} allocated", Quantity(tasks, "task"));
-            match (context.held.get(), context.given_up().waiting) {
+            match (context.held.get(), context.cancelled().waiting) {
                 (0, 0) => error.why(all).hint(
                     "wait for one to complete, or allow more with \
                         WorkerBuilder::max_inflight",
@@ -180,7 +180,7 @@ fn finish_otherwise<R: Reply>(
         Response::Held(RawReply { status, bytes: None, why }) => {
             Err(unanswered(context, sent.on(context), status, why))
         }
-        Response::GivenUp(end) => Err(ended(sent.on(context), end)),
+        Response::Cancelled(end) => Err(ended(sent.on(context), end)),
     }
 }
 

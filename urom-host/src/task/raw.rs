@@ -9,7 +9,7 @@ use urom_abi::wire::EncodeError;
 
 use crate::error::Result;
 use crate::plugin::Plugin;
-use crate::task::future::Ticket;
+use crate::task::future::InFlight;
 use crate::task::{Task, TaskHandle, outcome};
 use crate::wait;
 use crate::worker::{RawReply, Worker};
@@ -67,9 +67,9 @@ impl RawTask<'_> {
         };
         payload.copy_from_slice(self.command);
         task.set_len(need)?;
-        let ticket = Ticket::submit(owner, task, self.timeout)
+        let in_flight = InFlight::submit(owner, task, self.timeout)
             .map_err(|(code, _task)| outcome::rejected(owner, what(), code))?;
-        Ok(RawCompletion { ticket })
+        Ok(RawCompletion { in_flight })
     }
 }
 
@@ -79,7 +79,7 @@ impl RawTask<'_> {
 /// When polled after it has resolved.
 #[must_use = "dropping a completion throws the reply away"]
 pub struct RawCompletion {
-    ticket: Ticket,
+    in_flight: InFlight,
 }
 
 impl RawCompletion {
@@ -92,18 +92,18 @@ impl RawCompletion {
     /// With the panic of a callback that ran meanwhile.
     pub fn wait(self) -> Result<RawReply> {
         wait::allowed()?;
-        self.ticket.spin();
+        self.in_flight.spin();
         Ok(wait::block_on_after_spin(self))
     }
 
     /// Cancels the command: the reply is `SKIPPED` without bytes.
     pub fn cancel(&self) -> bool {
-        self.ticket.cancel()
+        self.in_flight.cancel()
     }
 
     /// A handle to cancel the task while this future is awaited.
     pub fn handle(&self) -> TaskHandle {
-        self.ticket.handle()
+        self.in_flight.handle()
     }
 }
 
@@ -111,8 +111,8 @@ impl Future for RawCompletion {
     type Output = RawReply;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<RawReply> {
-        self.ticket.poll(cx, |context, slot| context.take(slot).into_reply())
+        self.in_flight.poll(cx, |context, slot| context.take(slot).into_reply())
     }
 }
 
-debug_fields!(RawCompletion, |it| { complete: it.ticket.is_complete() });
+debug_fields!(RawCompletion, |it| { complete: it.in_flight.is_complete() });

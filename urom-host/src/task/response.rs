@@ -15,14 +15,14 @@ pub(crate) enum Response<'a> {
     /// A copied notification, or none: the task was released before a future took it.
     Held(RawReply),
     /// The program cancelled the task or its deadline passed.
-    GivenUp(End),
+    Cancelled(End),
 }
 
 impl<'a> Response<'a> {
     #[inline]
     pub(crate) fn of(task: Task<'a>) -> Response<'a> {
         let (context, (status, bytes)) = (task.context, task.end());
-        let given_up = task.given_up();
+        let cancelled = task.cancelled();
         let slot = task.into_slot();
         if let Some(bytes) = bytes {
             return Response::Arrived(
@@ -30,8 +30,8 @@ impl<'a> Response<'a> {
                 Arrived { context, slot, bytes, kept: Cell::new(false) },
             );
         }
-        let end = match given_up {
-            Some(end) => Response::GivenUp(end),
+        let end = match cancelled {
+            Some(end) => Response::Cancelled(end),
             None => Response::Held(RawReply { status, bytes: None, why: context.why(slot) }),
         };
         // UCX may still read the command of a task that ended with its connection.
@@ -47,7 +47,7 @@ impl<'a> Response<'a> {
                 RawReply { status, bytes: Some((&arrived).bytes().to_vec()), why }
             }
             Response::Held(reply) => reply,
-            Response::GivenUp(end) => {
+            Response::Cancelled(end) => {
                 let why =
                     if let End::Inherited(why) = end { why.to_string() } else { String::new() };
                 RawReply { status: end.code(), bytes: None, why }

@@ -9,7 +9,7 @@ use std::task::Context as TaskContext;
 use std::time::{Duration, Instant};
 
 use urom_abi::extension::LONGEST_FAILURE;
-use urom_abi::host::GivenUp;
+use urom_abi::host::Cancelled;
 use urom_os::fork::Inherited;
 
 use crate::callback;
@@ -42,8 +42,8 @@ impl Context {
                 task.leave();
                 self.deliver(slot, SlotState::Complete);
             }
-            state @ (SlotState::GivenUp | SlotState::Dropped) => {
-                if slot.given_up.get().is_some() {
+            state @ (SlotState::Cancelled | SlotState::Dropped) => {
+                if slot.cancelled.get().is_some() {
                     self.count(&self.late_replies, &task);
                 } else if !self.library.keeps_slots() {
                     self.count(&self.dropped_replies, &task);
@@ -53,7 +53,7 @@ impl Context {
                 }
                 task.leave();
                 self.release(slot);
-                self.deliver(slot, SlotState::GivenUp);
+                self.deliver(slot, SlotState::Cancelled);
             }
             // A task completes once, and only these states are in flight.
             state => {
@@ -90,10 +90,10 @@ impl Context {
         }
         // SAFETY: it is complete, and its future has not taken it, which would change the state.
         let task = unsafe { Task::of(self, slot) };
-        match task.given_up() {
+        match task.cancelled() {
             Some(end) => {
-                slot.given_up.set(Some(end));
-                slot.state.set(SlotState::GivenUp);
+                slot.cancelled.set(Some(end));
+                slot.state.set(SlotState::Cancelled);
             }
             None => slot.reply.set(Some(Box::new(task.reply()))),
         }
@@ -108,18 +108,18 @@ impl Context {
             self.slots.put_spare(slot);
             return Response::Held(*reply);
         }
-        match (slot.state.get(), slot.given_up.get()) {
+        match (slot.state.get(), slot.cancelled.get()) {
             (SlotState::Complete, _) => {
                 slot.state.set(SlotState::Idle);
                 // SAFETY: it was complete, and its new state keeps other code from taking it.
                 Response::of(unsafe { Task::of(self, slot) })
             }
-            (SlotState::GivenUp, Some(end)) => {
+            (SlotState::Cancelled, Some(end)) => {
                 match slot.is_released.get() {
                     true => self.slots.put_spare(slot),
                     false => slot.state.set(SlotState::Dropped),
                 }
-                Response::GivenUp(end)
+                Response::Cancelled(end)
             }
             (state, _) => {
                 unreachable!(
@@ -184,8 +184,8 @@ impl Context {
     }
 
     fn give_up(&self, slot: &Slot, end: End) {
-        slot.given_up.set(Some(end));
-        slot.state.set(SlotState::GivenUp);
+        slot.cancelled.set(Some(end));
+        slot.state.set(SlotState::Cancelled);
         if let Some(waker) = slot.waker.take() {
             waker.wake();
         }
@@ -193,8 +193,8 @@ impl Context {
 
     #[cold]
     pub(crate) fn end_inherited(&self, slot: &Slot, why: Inherited) {
-        slot.given_up.set(Some(End::Inherited(why)));
-        slot.state.set(SlotState::GivenUp);
+        slot.cancelled.set(Some(End::Inherited(why)));
+        slot.state.set(SlotState::Cancelled);
     }
 
     /// Sets the nanoseconds for a slot's commands; 0 means no limit.
@@ -238,15 +238,15 @@ impl Context {
         }
     }
 
-    pub(crate) fn given_up(&self) -> GivenUp {
-        if let Some(get) = self.task_extensions().urom_worker_get_given_up {
-            let mut given_up = GivenUp::default();
+    pub(crate) fn cancelled(&self) -> Cancelled {
+        if let Some(get) = self.task_extensions().urom_worker_get_cancelled {
+            let mut cancelled = Cancelled::default();
             // SAFETY: the worker is live, and the pointer is to a local variable.
-            unsafe { get(self.object(), &mut given_up) };
-            return given_up;
+            unsafe { get(self.object(), &mut cancelled) };
+            return cancelled;
         }
-        let waiting = self.slots.all().filter(|slot| slot.is_given_up()).count() as u64;
-        GivenUp { waiting, late: self.late_replies.get(), dropped: self.dropped_replies.get() }
+        let waiting = self.slots.all().filter(|slot| slot.is_cancelled()).count() as u64;
+        Cancelled { waiting, late: self.late_replies.get(), dropped: self.dropped_replies.get() }
     }
 }
 
@@ -264,9 +264,9 @@ impl Timed for Owner {
                 Some(at) => next = Some(next.map_or(at, |next: Instant| next.min(at))),
                 None => {}
             }
-            if slot.state.get() == SlotState::GivenUp {
+            if slot.state.get() == SlotState::Cancelled {
                 moved |= slot.is_calling();
-                callback::guard(|| self.deliver(slot, SlotState::GivenUp));
+                callback::guard(|| self.deliver(slot, SlotState::Cancelled));
             }
         }
         (moved, next)

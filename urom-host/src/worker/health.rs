@@ -17,7 +17,7 @@ pub enum Health {
     /// A plugin has not returned from a call for at least 5 s, for instance from an endless loop. A
     /// worker has one thread for its plugins, so it answers no commands meanwhile, and no host can
     /// join it.
-    Stuck {
+    Hung {
         /// The plugin's name.
         plugin: String,
         /// The called method of DOCA's plugin interface: `worker_cmd` and `progress` run handlers,
@@ -39,7 +39,7 @@ impl Context {
         let code = unsafe { get_health(self.object(), &mut health) };
         match (code, c_text(&health.plugin)) {
             (DocaError::SUCCESS, plugin) if plugin.is_empty() => Health::Well,
-            (DocaError::SUCCESS, plugin) => Health::Stuck {
+            (DocaError::SUCCESS, plugin) => Health::Hung {
                 plugin,
                 method: c_text(&health.method),
                 since: Duration::from_secs(health.seconds),

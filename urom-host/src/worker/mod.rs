@@ -105,7 +105,7 @@ impl Worker {
     /// that does not return, and reports again when it does. The call needs no progress and does
     /// not block.
     ///
-    /// A plugin that has not returned for 5 s is [`Health::Stuck`]. The worker is still
+    /// A plugin that has not returned for 5 s is [`Health::Hung`]. The worker is still
     /// [`ContextState::Running`](crate::ContextState::Running) then, but its tasks only end at
     /// their deadlines. A service with `uromd --plugin-timeout` ends such a worker, and its tasks
     /// with `TIME_OUT`.
@@ -117,7 +117,7 @@ impl Worker {
     }
 
     /// The number of submitted, incomplete tasks (`doca_ctx_get_num_inflight_tasks`), including
-    /// [cancelled](Self::given_up) ones.
+    /// [cancelled](Self::cancelled) ones.
     ///
     /// # Errors
     /// The library's errors.
@@ -127,19 +127,19 @@ impl Worker {
 
     /// The number of tasks in flight past their deadline, cancelled or without a completion. They
     /// count against [`max_inflight`](Self::max_inflight) until the worker answers them or ends.
-    pub fn given_up(&self) -> usize {
-        self.owner.given_up().waiting as usize
+    pub fn cancelled(&self) -> usize {
+        self.owner.cancelled().waiting as usize
     }
 
     /// The number of discarded replies to cancelled tasks and tasks past their deadline, including
     /// refusals and too long replies. Tasks that ended with their worker are not counted.
     pub fn late_replies(&self) -> u64 {
-        self.owner.given_up().late
+        self.owner.cancelled().late
     }
 
     /// The number of discarded replies to tasks whose completion had been dropped.
     pub fn dropped_replies(&self) -> u64 {
-        self.owner.given_up().dropped
+        self.owner.cancelled().dropped
     }
 
     /// The most tasks that may be allocated.

@@ -29,7 +29,7 @@ pub(crate) enum SlotState {
     /// The task is complete; its future has not taken it.
     Complete,
     /// The future or callback gets the slot's [`End`]. The task may be in flight.
-    GivenUp,
+    Cancelled,
     /// The task is in flight, and its answer will be discarded.
     Dropped,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Slot<C> {
     /// The deadline, for a library without deadlines.
     pub(crate) deadline: Cell<Option<Instant>>,
     /// The reason of an early end, for a library without deadlines.
-    pub(crate) given_up: Cell<Option<End>>,
+    pub(crate) cancelled: Cell<Option<End>>,
     /// The answer of a task released because its worker stopped.
     pub(crate) reply: Cell<Option<Box<RawReply>>>,
     /// Set in the state `Calling`.
@@ -112,7 +112,7 @@ impl<C> Slot<C> {
             payload: buffer,
             limit: Cell::new(0),
             deadline: Cell::new(None),
-            given_up: Cell::new(None),
+            cancelled: Cell::new(None),
             reply: Cell::new(None),
             deliver: Cell::new(None),
             callback: UnsafeCell::new([MaybeUninit::uninit(); CALLBACK_ROOM / 8]),
@@ -139,9 +139,9 @@ impl<C> Slot<C> {
         unsafe { &*self.waker.as_ptr() }.is_some()
     }
 
-    pub(crate) fn is_given_up(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         !self.is_released.get()
-            && matches!(self.state.get(), SlotState::GivenUp | SlotState::Dropped)
+            && matches!(self.state.get(), SlotState::Cancelled | SlotState::Dropped)
     }
 }
 

@@ -50,11 +50,11 @@ pub(crate) fn frame(kind: &[u8; 4], number: u32, body: &[u8]) -> Vec<u8> {
     [kind, &number.to_le_bytes()[..], &length, body].concat()
 }
 
-pub(crate) fn greet(stream: &mut TcpStream, participants: u64, index: u32) {
+pub(crate) fn handshake(stream: &mut TcpStream, participants: u64, index: u32) {
     stream.write_all(&frame(b"meet", index, &participants.to_le_bytes())).unwrap();
 }
 
-pub(crate) const GREETING: usize = 24;
+pub(crate) const HANDSHAKE: usize = 24;
 
 pub(crate) fn welcome() -> Vec<u8> {
     frame(b"data", 0, b"")

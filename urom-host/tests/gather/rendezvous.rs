@@ -8,7 +8,7 @@ use std::time::Duration;
 use urom_host::DocaError;
 use urom_host::gather::{AllGather, Rendezvous};
 
-use crate::meeting::{GREETING, frame, greet, group, meet, welcome};
+use crate::meeting::{HANDSHAKE, frame, group, handshake, meet, welcome};
 use crate::{LIMIT, block, code, exchange, exchanges, finish};
 
 #[test]
@@ -169,7 +169,7 @@ fn a_block_from_a_stranger_to_the_protocol_is_an_error() {
     let (listener, address) = meet();
     let hub = thread::spawn(move || Rendezvous::host(listener, 2, LIMIT).unwrap());
     let mut stream = TcpStream::connect(address).unwrap();
-    greet(&mut stream, 2, 1);
+    handshake(&mut stream, 2, 1);
     let mut answer = [0; 16];
     stream.read_exact(&mut answer).unwrap();
     stream.write_all(&[0xff; 64]).unwrap();
@@ -184,7 +184,7 @@ fn joined() -> (TcpStream, Rendezvous) {
     let (listener, address) = meet();
     let joined = thread::spawn(move || Rendezvous::join(address, 1, 2, LIMIT).unwrap());
     let (mut stream, _) = listener.accept().unwrap();
-    stream.read_exact(&mut [0; GREETING]).unwrap();
+    stream.read_exact(&mut [0; HANDSHAKE]).unwrap();
     stream.write_all(&welcome()).unwrap();
     (stream, joined.join().unwrap())
 }

@@ -9,7 +9,7 @@ use urom_host::DocaError;
 use urom_host::gather::Rendezvous;
 
 use crate::LIMIT;
-use crate::meeting::{GREETING, deserted, greet, meet, welcome};
+use crate::meeting::{HANDSHAKE, deserted, handshake, meet, welcome};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -73,7 +73,7 @@ fn those_who_come_before_participant_0_wait_for_it() {
 }
 
 #[test]
-fn a_participant_0_that_never_answers_is_given_up_at_the_deadline() {
+fn a_participant_0_that_never_answers_is_cancelled_at_the_deadline() {
     let (_listener, address) = meet();
     let error = Rendezvous::join(address, 1, 2, SHORT).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
@@ -120,7 +120,7 @@ fn indices_that_cannot_be_end_the_meeting() {
         let (listener, address) = meet();
         let hub = thread::spawn(move || Rendezvous::host(listener, 2, LIMIT));
         let mut stream = TcpStream::connect(address).unwrap();
-        greet(&mut stream, 2, index);
+        handshake(&mut stream, 2, index);
         let error = hub.join().unwrap().unwrap_err();
         assert!(error.to_string().contains(text), "{error}");
         let mut answer = Vec::new();
@@ -171,9 +171,9 @@ fn a_participant_that_died_before_the_group_was_complete_can_come_again() {
     // All of this happens before participant 0 accepts.
     let connect = || TcpStream::connect(address).unwrap();
     let [mut died, mut again] = [connect(), connect()];
-    greet(&mut died, 3, 1);
+    handshake(&mut died, 3, 1);
     drop(died);
-    greet(&mut again, 3, 1);
+    handshake(&mut again, 3, 1);
     let other = thread::spawn(move || Rendezvous::join(address, 2, 3, LIMIT));
     let _hub = Rendezvous::host(listener, 3, LIMIT).unwrap();
     other.join().unwrap().unwrap();
@@ -187,7 +187,7 @@ fn a_meeting_point_that_is_something_else_is_an_error() {
     let (listener, address) = meet();
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut [0; GREETING]).unwrap();
+        stream.read_exact(&mut [0; HANDSHAKE]).unwrap();
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
     });
     let error = Rendezvous::join(address, 1, 2, LIMIT).unwrap_err();

@@ -58,9 +58,9 @@ fn each_question_has_a_deadline_of_its_own_and_the_last_one_said_counts() {
         assert_eq!(block_on_for(LIMIT, query).unwrap().unwrap_err().code(), DocaError::TIME_OUT);
     }
     // The deadline of zero may have passed before the cancel.
-    let given_up = taken_back.cancel();
+    let cancelled = taken_back.cancel();
     let code = taken_back.wait().unwrap_err().code();
-    assert_eq!(code, if given_up { DocaError::SKIPPED } else { DocaError::TIME_OUT });
+    assert_eq!(code, if cancelled { DocaError::SKIPPED } else { DocaError::TIME_OUT });
     assert_eq!(release(&service).1, 0);
     for query in [never, long] {
         assert_eq!(query.wait().unwrap(), [0, 1, 2, 3, 4, 5]);
@@ -125,7 +125,7 @@ fn a_late_refusal_is_an_answer_and_the_end_of_the_service_is_none() {
 }
 
 #[test]
-fn a_service_with_questions_that_were_given_up_can_be_dropped() {
+fn a_service_with_questions_that_were_cancelled_can_be_dropped() {
     let (_clean, service) = connected();
     let (query, late) =
         (waiting(&service, group::WAITS), waiting(&service, group::WAITS).timeout(SHORT));

@@ -57,7 +57,7 @@ fn a_worker_that_does_not_stop_is_destroyed_by_a_later_progress() {
 }
 
 #[test]
-fn a_stop_that_is_given_up_is_over_with_a_later_progress() {
+fn a_stop_that_is_cancelled_is_over_with_a_later_progress() {
     let (_clean, service, _, worker) = world(0);
     let before = live();
     freeze();

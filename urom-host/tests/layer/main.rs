@@ -2,11 +2,11 @@
 
 mod all_gather;
 mod bring;
+mod cancelled;
 mod domains;
 #[cfg(feature = "tokio")]
 mod drivers;
 mod fake;
-mod given_up;
 mod group_queries;
 mod layouts;
 mod leaving;

@@ -65,13 +65,13 @@ fn what_a_worker_says_of_its_plugins_is_told_until_it_is_gone() {
     let (graph, worker) = start(&service, 5);
     assert_eq!(worker.health(), Health::Well);
     let say = |health| *fake::HEALTH.lock().unwrap() = health;
-    say(Some(WorkerHealth::stuck("worker_graph", "worker_cmd", 7)));
+    say(Some(WorkerHealth::hung("worker_graph", "worker_cmd", 7)));
     let (plugin, method) = ("worker_graph".to_owned(), "worker_cmd".to_owned());
-    assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(7) });
+    assert_eq!(worker.health(), Health::Hung { plugin, method, since: Duration::from_secs(7) });
     // The longest possible texts.
-    say(Some(WorkerHealth::stuck(&"p".repeat(99), &"m".repeat(99), 8)));
+    say(Some(WorkerHealth::hung(&"p".repeat(99), &"m".repeat(99), 8)));
     let (plugin, method) = ("p".repeat(47), "m".repeat(15));
-    assert_eq!(worker.health(), Health::Stuck { plugin, method, since: Duration::from_secs(8) });
+    assert_eq!(worker.health(), Health::Hung { plugin, method, since: Duration::from_secs(8) });
     let end = send(&graph, &worker, script::DIE | 11);
     block_on_for(LIMIT, end).unwrap().unwrap_err();
     assert_eq!(worker.health(), Health::Unknown);
@@ -109,7 +109,7 @@ fn a_start_that_fails_says_why_and_leaves_nothing() {
 }
 
 #[test]
-fn a_start_can_be_given_up() {
+fn a_start_can_be_cancelled() {
     let (_clean, service) = connected();
     let graph = service.plugin::<Graph>().unwrap();
     let starting = service.worker().id(fake::id::HANGS).plugin(&graph).start();

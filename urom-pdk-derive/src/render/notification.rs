@@ -104,7 +104,7 @@ impl Render<'_> {
                 fn write(
                     self,
                     #echo: &#echo_name,
-                    #place: __p::AnswerPlace<'_>,
+                    #place: __p::AnswerBuffer<'_>,
                 ) -> __p::Written {
                     #encode
                 }

@@ -1251,7 +1251,7 @@ const _: () = {
         fn write(
             self,
             __echo: &MemMappedEcho,
-            __place: __p::AnswerPlace<'_>,
+            __place: __p::AnswerBuffer<'_>,
         ) -> __p::Written {
             __p::notification(
                 "MemMapped",
@@ -1302,7 +1302,7 @@ const _: () = {
         fn write(
             self,
             __echo: &TagSentEcho,
-            __place: __p::AnswerPlace<'_>,
+            __place: __p::AnswerBuffer<'_>,
         ) -> __p::Written {
             __p::notification(
                 "TagSent",
@@ -1385,7 +1385,7 @@ const _: () = {
         fn write(
             self,
             __echo: &TagReceivedEcho,
-            __place: __p::AnswerPlace<'_>,
+            __place: __p::AnswerBuffer<'_>,
         ) -> __p::Written {
             let __address_of_data = __p::address_word(
                 "TagReceived",

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::ptr::NonNull;
 
 use urom_abi::DocaError;
-use urom_abi::command_room::CommandRoom;
+use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::extension::{Called, CommandCall};
 use urom_abi::protocol::{Answer, Protocol, Serve};
 
@@ -38,7 +38,7 @@ where
         };
         let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {
             Some(room) => room,
-            None => match CommandRoom::new(bytes.len().max(LEAST_ROOM)) {
+            None => match CommandBuffer::new(bytes.len().max(LEAST_ROOM)) {
                 Some(room) => room,
                 None => return Called::DECLINED,
             },
@@ -56,8 +56,8 @@ where
         drop(offered);
         let Some(command) = self.in_place.take() else { return Called::PENDING };
         (call.status, call.answer_len) = (DocaError::SUCCESS, worker.written().get());
-        // SAFETY: it was made from a `CommandRoom` of this capacity.
-        self.room = unsafe { CommandRoom::reclaim(command, capacity) };
+        // SAFETY: it was made from a `CommandBuffer` of this capacity.
+        self.room = unsafe { CommandBuffer::reclaim(command, capacity) };
         Called::ANSWERED
     }
 }

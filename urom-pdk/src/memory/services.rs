@@ -20,7 +20,7 @@ pub(crate) struct MemoryServices {
     is_open: Cell<bool>,
     watches: u64,
     #[cfg(feature = "ucx")]
-    leases: RefCell<Vec<Taken>>,
+    borrows: RefCell<Vec<Taken>>,
 }
 
 impl MemoryServices {
@@ -31,7 +31,7 @@ impl MemoryServices {
             is_open: Cell::new(true),
             watches: Watch::new_group(),
             #[cfg(feature = "ucx")]
-            leases: RefCell::default(),
+            borrows: RefCell::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl MemoryServices {
 type Taken = (u64, std::ops::Range<u64>, bool);
 
 #[cfg(feature = "ucx")]
-pub(crate) struct MemoryLease {
+pub(crate) struct RangeBorrow {
     of: Rc<MemoryServices>,
     taken: Taken,
 }
@@ -106,34 +106,34 @@ pub(crate) struct MemoryLease {
 #[cfg(feature = "ucx")]
 impl MemoryServices {
     /// Claims bytes; `None` when a request uses some of them exclusively.
-    pub(crate) fn lease(
+    pub(crate) fn borrow_range(
         self: &Rc<Self>,
         dest_id: u64,
         range: std::ops::Range<u64>,
         shared: bool,
-    ) -> Option<MemoryLease> {
+    ) -> Option<RangeBorrow> {
         let clashes = |(of, other, reads): &Taken| {
             *of == dest_id
                 && !(*reads && shared)
                 && other.start.max(range.start) < other.end.min(range.end)
         };
-        let mut leases = self.leases.borrow_mut();
-        if leases.iter().any(clashes) {
+        let mut borrows = self.borrows.borrow_mut();
+        if borrows.iter().any(clashes) {
             return None;
         }
         let taken = (dest_id, range, shared);
-        leases.push(taken.clone());
-        Some(MemoryLease { of: Rc::clone(self), taken })
+        borrows.push(taken.clone());
+        Some(RangeBorrow { of: Rc::clone(self), taken })
     }
 }
 
 #[cfg(feature = "ucx")]
-impl Drop for MemoryLease {
+impl Drop for RangeBorrow {
     fn drop(&mut self) {
-        let mut leases = self.of.leases.borrow_mut();
-        // Equal leases are all read-only: any of them can be removed.
-        if let Some(at) = leases.iter().position(|taken| *taken == self.taken) {
-            leases.swap_remove(at);
+        let mut borrows = self.of.borrows.borrow_mut();
+        // Equal borrows are all read-only: any of them can be removed.
+        if let Some(at) = borrows.iter().position(|taken| *taken == self.taken) {
+            borrows.swap_remove(at);
         }
     }
 }

@@ -6,15 +6,15 @@ use ucx::{Endpoint, Outside, OutsideMut, Rendezvous, Request, Status, TagInfo, W
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
-use super::services::MemoryLease;
+use super::services::RangeBorrow;
 use super::{HostMemory, room};
 use crate::time::yield_now;
 
 /// Most bytes copied without a pause.
 const PIECE: usize = 1 << 20;
 
-/// The owner of a request's bytes: the memory and the lease.
-type Holder = (HostMemory, MemoryLease);
+/// The owner of a request's bytes: the memory and the borrow.
+type Holder = (HostMemory, RangeBorrow);
 
 impl HostMemory {
     /// Returns these bytes as a buffer that UCX sends without a copy; `None` unless the path is
@@ -54,24 +54,24 @@ impl HostMemory {
     /// `BUSY` while this plugin receives into some of these bytes; `NO_MEMORY` for the copy;
     /// `IO_ERROR` for unmapped memory, `CONNECTION_RESET` for a lost host; or UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
-        let mut lease = match self.place(self.lease(true)?) {
+        let mut borrow = match self.place(self.borrow_range(true)?) {
             Ok((start, len, kept)) => {
                 // SAFETY: `kept` keeps the bytes mapped, and they are never referenced.
                 let bytes = unsafe { Outside::new(start, len, kept) };
                 return peer.tag_send(tag, bytes).await.0;
             }
-            Err(lease) => lease,
+            Err(borrow) => borrow,
         };
         // A message without bytes does not involve the host.
         if self.path() == MemoryPath::NETWORK && !self.is_empty() {
-            match self.push(peer, tag, lease).await {
+            match self.push(peer, tag, borrow).await {
                 // The host's library does not reach the peer.
-                Err(DocaError::DRIVER) => lease = self.lease(true)?,
+                Err(DocaError::DRIVER) => borrow = self.borrow_range(true)?,
                 ended => return ended.map_err(status),
             }
         }
         let bytes = self.copied().await.map_err(status)?;
-        drop(lease);
+        drop(borrow);
         peer.tag_send(tag, bytes).await.0
     }
 
@@ -89,15 +89,15 @@ impl HostMemory {
         Ok(bytes)
     }
 
-    async fn push(&self, peer: &Endpoint, tag: u64, lease: MemoryLease) -> Result<(), DocaError> {
+    async fn push(&self, peer: &Endpoint, tag: u64, borrow: RangeBorrow) -> Result<(), DocaError> {
         let address = peer.address().as_bytes().to_vec();
         let operation = MemoryOperation {
             operand: tag,
             result: address.len() as u64,
             ..MemoryOperation::new(MemoryAction::TAG_SEND, self.offset, self.len)
         };
-        // The lease prevents receives into the bytes until the host has sent them.
-        let sent = self.transfer(operation, address, Some(Box::new(lease))).await;
+        // The borrow prevents receives into the bytes until the host has sent them.
+        let sent = self.transfer(operation, address, Some(Box::new(borrow))).await;
         sent.map(drop).map_err(|error| error.code())
     }
 
@@ -113,46 +113,46 @@ impl HostMemory {
         if !self.access().others_write() {
             return Err(Status::REJECTED);
         }
-        let lease = self.lease(false)?;
-        match self.place(lease) {
+        let borrow = self.borrow_range(false)?;
+        match self.place(borrow) {
             Ok((start, len, kept)) => {
                 // SAFETY: `kept` keeps the bytes mapped; they are writable and never referenced.
                 let bytes = unsafe { OutsideMut::new(start, len, kept) };
                 worker.tag_recv(tag, mask, bytes).await.0
             }
-            Err(lease) => {
+            Err(borrow) => {
                 let room = room(self.len).map_err(status)?;
                 let (came, mut bytes) = worker.tag_recv(tag, mask, room).await;
                 let came = came?;
                 bytes.truncate(came.length);
-                self.put(bytes, lease).await.map_err(status)?;
+                self.put(bytes, borrow).await.map_err(status)?;
                 Ok(came)
             }
         }
     }
 
-    async fn put(&self, bytes: Vec<u8>, lease: MemoryLease) -> Result<(), DocaError> {
+    async fn put(&self, bytes: Vec<u8>, borrow: RangeBorrow) -> Result<(), DocaError> {
         let written = match self.path() {
             MemoryPath::NETWORK => {
                 let len = bytes.len() as u64;
                 let operation = MemoryOperation::new(MemoryAction::WRITE, self.offset, len);
-                self.transfer(operation, bytes, Some(Box::new(lease))).await.map(drop)
+                self.transfer(operation, bytes, Some(Box::new(borrow))).await.map(drop)
             }
             _ => self.write(0, &bytes).await,
         };
         written.map_err(|error| error.code())
     }
 
-    fn place(&self, lease: MemoryLease) -> Result<(*mut u8, usize, Holder), MemoryLease> {
+    fn place(&self, borrow: RangeBorrow) -> Result<(*mut u8, usize, Holder), RangeBorrow> {
         match self.mapped() {
-            Some(view) => Ok((view.as_ptr(), view.len() as usize, (self.clone(), lease))),
-            None => Err(lease),
+            Some(view) => Ok((view.as_ptr(), view.len() as usize, (self.clone(), borrow))),
+            None => Err(borrow),
         }
     }
 
-    fn lease(&self, shared: bool) -> Result<MemoryLease, Status> {
+    fn borrow_range(&self, shared: bool) -> Result<RangeBorrow, Status> {
         let range: Range<u64> = self.address()..self.address() + self.len;
-        self.services.lease(self.dest_id, range, shared).ok_or(Status::BUSY)
+        self.services.borrow_range(self.dest_id, range, shared).ok_or(Status::BUSY)
     }
 }
 

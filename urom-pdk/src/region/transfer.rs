@@ -80,7 +80,7 @@ impl Region {
         match &self.memory {
             RegionMemory::Here(memory) => {
                 let range = range.start as usize..range.end as usize;
-                peer.tag_send(tag, memory.share(range).ok_or(Status::BUSY)?).await.0
+                peer.tag_send(tag, memory.try_borrow(range).ok_or(Status::BUSY)?).await.0
             }
             RegionMemory::Host(memory) => memory.tag_send(peer, tag).await,
             RegionMemory::Imported(memory) => peer.tag_send_imported(tag, memory, range).await.0,
@@ -99,7 +99,10 @@ impl Region {
         match &self.memory {
             RegionMemory::Here(memory) => {
                 let range = range.start as usize..range.end as usize;
-                worker.tag_recv(tag, mask, memory.lease(range).ok_or(Status::BUSY)?).await.0
+                worker
+                    .tag_recv(tag, mask, memory.try_borrow_mut(range).ok_or(Status::BUSY)?)
+                    .await
+                    .0
             }
             RegionMemory::Host(memory) => memory.tag_recv(worker, tag, mask).await,
             RegionMemory::Imported(memory) => {

@@ -45,7 +45,7 @@ pub enum Fault {
     /// A command got several notifications: the number until now.
     AnsweredAgain(Asked, usize),
     /// A notification with this token (`urom_worker_notify::urom_context`) matches no sent command.
-    Stray(u64),
+    NoCommand(u64),
     /// A notification has another plugin or connection than its command.
     Misaddressed {
         /// The command.
@@ -83,7 +83,7 @@ impl fmt::Display for Fault {
             Fault::AnsweredAgain(command, times) => {
                 write!(f, "{command} got {times} notifications")
             }
-            Fault::Stray(token) => {
+            Fault::NoCommand(token) => {
                 write!(f, "a notification with token {token:#x} answers no command")
             }
             Fault::Misaddressed { command, plugin_id, connection } => write!(

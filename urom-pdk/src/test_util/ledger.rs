@@ -54,7 +54,7 @@ impl Ledger {
     pub(super) fn answer(&mut self, token: u64, notification: Notification) {
         self.notifications += 1;
         let Some(entry) = self.entries.get_mut(&token) else {
-            self.faults.push(Fault::Stray(token));
+            self.faults.push(Fault::NoCommand(token));
             return;
         };
         entry.times += 1;

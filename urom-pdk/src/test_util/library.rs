@@ -20,7 +20,7 @@ use crate::log;
 
 /// Space for a longer interface: the plugin writes before its version can be checked.
 #[repr(C)]
-struct Roomy {
+struct LongIface {
     iface: PluginIface,
     room: [u64; 25],
 }
@@ -68,8 +68,8 @@ pub(super) unsafe fn methods(
         );
         return Err(fails(DocaError::UNSUPPORTED_VERSION, what));
     }
-    let mut roomy = Roomy { iface: PluginIface::EMPTY, room: [0; 25] };
-    let place = (&raw mut roomy).cast::<PluginIface>();
+    let mut long = LongIface { iface: PluginIface::EMPTY, room: [0; 25] };
+    let place = (&raw mut long).cast::<PluginIface>();
     // SAFETY: the plugin's function, with a structure longer than any interface.
     unsafe { get_iface(place) }.check()?;
     // SAFETY: this symbol is the table of a plugin of this kit, or absent.
@@ -77,7 +77,7 @@ pub(super) unsafe fn methods(
     let table = table.map_or(std::ptr::null(), |table| *table);
     // SAFETY: NULL, or the plugin's table.
     let extension = unsafe { PluginExtension::read(table) };
-    Ok((roomy.iface, extension))
+    Ok((long.iface, extension))
 }
 
 /// Returns the description in the file; `None` for a plugin in C.

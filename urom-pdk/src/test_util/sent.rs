@@ -3,7 +3,7 @@
 use std::fmt;
 
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{Answer, AnswerPlace, Incoming, Reply};
+use urom_abi::protocol::{Answer, AnswerBuffer, Incoming, Reply};
 use urom_abi::wire::{DecodeError, EncodeError};
 
 /// A sent command, exchanged for its answer by [`Worker::answer`](super::Worker::answer) or
@@ -31,7 +31,7 @@ impl Reply for Bytes {
         Ok((Bytes(incoming.bytes().to_vec()), ()))
     }
 
-    fn write(self, (): &(), _: AnswerPlace<'_>) -> Result<Answer, EncodeError> {
+    fn write(self, (): &(), _: AnswerBuffer<'_>) -> Result<Answer, EncodeError> {
         let desc = NotificationDesc::zeroed(self.0.len());
         let mut desc = desc.map_err(|_| EncodeError::NoMemory { message: "Bytes" })?;
         desc.payload_mut().copy_from_slice(&self.0);

@@ -23,21 +23,21 @@ use crate::time::{self, clock};
 pub const CONNECTION: u64 = 1;
 
 /// Timeout for a notification, by the real clock.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A worker with one open plugin of protocol `P`, on this thread. The plugin only runs in
 /// [`send`](Self::send), [`call`](Self::call) and [`progress`](Self::progress). Dropping it closes
 /// and checks the plugin, like [`finish`](Self::finish).
 pub struct Worker<P: Protocol> {
     pub(super) instance: Rc<Instance>,
-    patience: Cell<Duration>,
+    peer_timeout: Cell<Duration>,
     is_finished: bool,
     protocol: PhantomData<fn() -> P>,
 }
 
 impl<P: Protocol> Worker<P> {
     pub(super) fn around(instance: Rc<Instance>) -> Worker<P> {
-        Worker { instance, patience: PATIENCE.into(), is_finished: false, protocol: PhantomData }
+        Worker { instance, peer_timeout: TIMEOUT.into(), is_finished: false, protocol: PhantomData }
     }
 
     /// Makes the plugin member `id` of its domain: others find the address from its `open`.
@@ -63,7 +63,7 @@ impl<P: Protocol> Worker<P> {
     /// The status of the notification, unless it is `SUCCESS`.
     ///
     /// # Panics
-    /// As [`send`](Self::send); after the [timeout](Self::set_patience), or for another type.
+    /// As [`send`](Self::send); after the [timeout](Self::set_peer_timeout), or for another type.
     #[track_caller]
     pub fn call<C: Request<Protocol = P>>(&self, command: C) -> Result<C::Reply, DocaError> {
         self.wait(self.send(command))
@@ -229,27 +229,27 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Waits for the answer: calls `progress` of this worker and of all others in its domain.
-    /// Panics after the [timeout](Self::set_patience).
+    /// Panics after the [timeout](Self::set_peer_timeout).
     ///
     /// # Errors
     /// The status of the notification, unless it is `SUCCESS`.
     #[track_caller]
     pub fn wait<R: Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
-        let until = Instant::now() + self.patience.get();
+        let until = Instant::now() + self.peer_timeout.get();
         loop {
             if let Some(answer) = self.answer(&sent) {
                 return answer;
             }
             if self.instance.world.progress() == 0 {
-                assert!(Instant::now() < until, "{}", self.impatience(sent.token));
+                assert!(Instant::now() < until, "{}", self.unanswered(sent.token));
                 std::thread::yield_now();
             }
         }
     }
 
     /// Sets the timeout of [`wait`](Self::wait) and [`call`](Self::call), by default 10 s.
-    pub fn set_patience(&self, patience: Duration) {
-        self.patience.set(patience);
+    pub fn set_peer_timeout(&self, peer_timeout: Duration) {
+        self.peer_timeout.set(peer_timeout);
     }
 
     /// Sets the longest notification that the worker accepts, including its header of 32 bytes;
@@ -329,13 +329,13 @@ impl<P: Protocol> Worker<P> {
         }
     }
 
-    fn impatience(&self, token: u64) -> String {
+    fn unanswered(&self, token: u64) -> String {
         let command = self.instance.describe(token);
-        let patience = self.patience.get();
+        let peer_timeout = self.peer_timeout.get();
         if !self.instance.is_open() {
             return format!("{command} gets no notification any more: the plugin is closed");
         }
-        let mut text = format!("{command} did not get a notification within {patience:?}");
+        let mut text = format!("{command} did not get a notification within {peer_timeout:?}");
         if let Some(next) = clock::until_next() {
             text += &format!(
                 "; something sleeps for another {next:?}, and the clock moves by `advance` alone"

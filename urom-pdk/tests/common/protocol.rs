@@ -8,7 +8,9 @@ use std::task::{Poll, Waker};
 
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
-use urom_abi::protocol::{Answer, Armed, HostSide, Now, Placed, PluginSide, Protocol, Room, Serve};
+use urom_abi::protocol::{
+    Answer, AnswerBytes, Armed, HostSide, Now, PluginSide, Protocol, Serve, WrittenInPlace,
+};
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side, Tasks};
 
@@ -183,13 +185,14 @@ impl Serve<Side, Obedient> for Words {
             let desc = reply(tag, value)?;
             let bytes = desc.payload();
             // SAFETY: `Now` is only used here: the buffer is written below and then dropped.
-            if let Some(Room { bytes: place, written }) = Side::place(cx, unsafe { Now::new() })
+            if let Some(AnswerBytes { bytes: place, written }) =
+                Side::place(cx, unsafe { Now::new() })
                 && let Some(place) = place.get_mut(..bytes.len())
             {
                 place.copy_from_slice(bytes);
                 written.set(bytes.len());
                 // SAFETY: the answer was written to the buffer.
-                return Ok(Answer::InPlace(unsafe { Placed::new() }));
+                return Ok(Answer::InPlace(unsafe { WrittenInPlace::new() }));
             }
             Ok(Answer::Descriptor(desc))
         };

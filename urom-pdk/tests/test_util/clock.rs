@@ -67,7 +67,7 @@ fn what_takes_longer_than_its_limit_is_a_time_out() {
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn a_wait_for_a_sleeper_says_that_the_clock_stands_still() {
     let worker = Worker::open::<Obliging>();
-    worker.set_patience(Duration::ZERO);
+    worker.set_peer_timeout(Duration::ZERO);
     let text = panic_of(|| _ = worker.call(sleep(1500)));
     assert!(
         text.contains("something sleeps for another 1.5s, and the clock moves by `advance` alone"),

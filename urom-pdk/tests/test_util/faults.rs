@@ -76,7 +76,7 @@ fn memory_of_plugins_that_cannot_be_watched_is_not_judged() {
 fn notifications_for_nobody_are_told_and_help_nobody() {
     let report = report(Wrong::MakesUpAToken);
     let [one, other] = asked().map(Fault::Unanswered);
-    let stray = || Fault::Stray(0xabc);
+    let stray = || Fault::NoCommand(0xabc);
     assert_eq!(report.faults, [stray(), stray(), one, other]);
 }
 

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 
 use urom_abi::cpu::CpuSet;
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 
 use super::options::DaemonArgs;
-use super::roster::Serial;
+use super::registry::Serial;
 
 #[derive(Debug, Clone)]
 pub(crate) struct DaemonConfig {
     pub(crate) args: DaemonArgs,
     /// The hosts' key. Without it, the daemon listens on loopback addresses only.
     pub(crate) key: Option<Key>,
-    pub(crate) patience: Patience,
+    pub(crate) peer_timeout: PeerTimeout,
     pub(crate) cpus: CpuSet,
     /// Replaces `UROM_PLUGIN_PATH`.
     pub(crate) plugin_path: Option<Vec<PathBuf>>,
@@ -26,11 +26,11 @@ pub(crate) struct DaemonConfig {
 
 impl DaemonConfig {
     pub(crate) fn new(args: DaemonArgs, cpus: CpuSet) -> DaemonConfig {
-        let (patience, worker_words) = (Patience::default(), Vec::new());
+        let (peer_timeout, worker_words) = (PeerTimeout::default(), Vec::new());
         DaemonConfig {
             args,
             key: None,
-            patience,
+            peer_timeout,
             cpus,
             plugin_path: None,
             worker_words,

@@ -9,11 +9,11 @@ use tracing::warn;
 use urom_abi::Quantity;
 
 use super::options::Limits;
-use crate::unproven::UNPROVEN;
+use crate::handshakes::MAX_HANDSHAKES;
 
 pub(crate) const OWN: usize = 64;
 
-/// A worker's descriptors per host: its stream, memory lease, and doorbells or UCX's descriptors.
+/// A worker's descriptors per host: its stream, memory use guard, and doorbells or UCX's descriptors.
 const FOR_A_HOST: usize = 5;
 
 /// The daemon's descriptors per worker: its stream, its process, and some briefly during the start.
@@ -54,7 +54,7 @@ fn raise(limits: Limits, needed: u64) {
 
 fn needed(limits: Limits) -> u64 {
     let Limits { hosts, workers, .. } = limits;
-    let all = OWN + UNPROVEN + FOR_A_HOST * hosts + FOR_A_WORKER * workers;
+    let all = OWN + MAX_HANDSHAKES + FOR_A_HOST * hosts + FOR_A_WORKER * workers;
     u64::try_from(all).unwrap_or(u64::MAX)
 }
 

@@ -8,9 +8,9 @@ use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 use urom_wire::stream::LONGEST_DESCRIPTION;
 
 use super::discovery::Found;
-use super::roster::{Action, HostKey, Roster, Serial};
+use super::registry::{Action, HostKey, Registry, Serial};
 
-impl Roster {
+impl Registry {
     /// Handles a host's message. `plugins` is the list sent to the host, `None` after it left.
     pub(super) fn host_says(
         &mut self,
@@ -51,9 +51,9 @@ impl Roster {
                 return self.ready(serial, SocketAddr::new(listen, port));
             }
             WorkerToDaemon::Failed(failure) => return self.failed(serial, &failure),
-            WorkerToDaemon::Expected { ticket } => return self.expected(serial, ticket),
-            WorkerToDaemon::Arrived { ticket } => self.arrived(serial, ticket),
-            WorkerToDaemon::Departed { ticket } => self.departed(serial, ticket),
+            WorkerToDaemon::Expected { token } => return self.expected(serial, token),
+            WorkerToDaemon::Arrived { token } => self.arrived(serial, token),
+            WorkerToDaemon::Departed { token } => self.departed(serial, token),
             WorkerToDaemon::Empty => return self.empty(serial),
         }
         Vec::new()

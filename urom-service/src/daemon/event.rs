@@ -7,9 +7,9 @@ use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 
 use super::discovery::Found;
-use super::roster::{HostKey, Serial};
+use super::registry::{HostKey, Serial};
 
-/// Not `Debug`, because it may contain tickets.
+/// Not `Debug`, because it may contain tokens.
 pub(crate) enum Event {
     HostCame { key: HostKey, host: HostLink },
     Host { key: HostKey, message: HostToDaemon },
@@ -19,7 +19,7 @@ pub(crate) enum Event {
     WorkerSilent { serial: Serial },
     WorkerGone { serial: Serial, cause: String },
     Overdue { serial: Serial },
-    Expired { serial: Serial, ticket: u128 },
+    Expired { serial: Serial, token: u128 },
 }
 
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use urom_wire::fuzzing::program::Program;
 use super::config::DaemonConfig;
 use super::discovery::Found;
 use super::options::{DaemonArgs, Limits};
+use super::registry::{Action, HostKey, Registry, Serial};
 use super::request;
-use super::roster::{Action, HostKey, Roster, Serial};
 use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
 
@@ -35,7 +35,7 @@ static CONFIG: LazyLock<DaemonConfig> =
 pub fn daemon(input: &[u8]) {
     LazyLock::force(&CONFIG);
     let mut daemon = Daemon {
-        roster: Roster::new(Limits::default(), numbers()),
+        registry: Registry::new(Limits::default(), numbers()),
         open: HashMap::new(),
         asked: None,
         running: HashMap::new(),
@@ -47,7 +47,7 @@ pub fn daemon(input: &[u8]) {
         while let Some(step) = program.byte() {
             daemon.step(step, &mut program);
         }
-        let actions = daemon.roster.stop();
+        let actions = daemon.registry.stop();
         daemon.act(actions);
         daemon.end();
     });
@@ -58,11 +58,11 @@ struct FuzzedProcess {
     id: u64,
     gid: u32,
     ready: bool,
-    tickets: Vec<u128>,
+    tokens: Vec<u128>,
 }
 
 struct Daemon {
-    roster: Roster,
+    registry: Registry,
     open: HashMap<(HostKey, u64), usize>,
     /// An unanswered group request: host, request, group.
     asked: Option<(HostKey, u64, u32)>,
@@ -80,19 +80,19 @@ impl Daemon {
             3 | 4 => self.worker_says(serial, program.bytes()),
             5 => {
                 self.open.retain(|(of, _), _| *of != host);
-                let actions = self.roster.host_gone(host);
+                let actions = self.registry.host_gone(host);
                 self.act(actions);
             }
             6 => {
                 self.running.remove(&serial);
-                let actions = self.roster.gone(serial, &failure());
+                let actions = self.registry.gone(serial, &failure());
                 self.act(actions);
             }
             _ => {
-                let ticket = u128::from(program.small());
-                let actions = match ticket {
-                    0 => self.roster.overdue(serial, &failure()),
-                    _ => self.roster.expired(serial, ticket),
+                let token = u128::from(program.small());
+                let actions = match token {
+                    0 => self.registry.overdue(serial, &failure()),
+                    _ => self.registry.expired(serial, token),
                 };
                 self.act(actions);
             }
@@ -109,7 +109,7 @@ impl Daemon {
             }
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
-        let actions = self.roster.host_says(host, Some(&self.plugins), message);
+        let actions = self.registry.host_says(host, Some(&self.plugins), message);
         self.act(actions);
         assert_eq!(self.asked, None, "a group is answered at once");
     }
@@ -121,7 +121,7 @@ impl Daemon {
         {
             process.ready = true;
         }
-        let actions = self.roster.worker_says(serial, LISTEN, message);
+        let actions = self.registry.worker_says(serial, LISTEN, message);
         self.act(actions);
     }
 
@@ -132,15 +132,11 @@ impl Daemon {
                     if let Err(failure) =
                         request::resolve(WorkerId(id), &worker, &self.plugins, &CONFIG, LISTEN)
                     {
-                        let actions = self.roster.failed(serial, &failure);
+                        let actions = self.registry.failed(serial, &failure);
                         self.act(actions);
                     } else {
-                        let process = FuzzedProcess {
-                            id,
-                            gid: worker.gid,
-                            ready: false,
-                            tickets: Vec::new(),
-                        };
+                        let process =
+                            FuzzedProcess { id, gid: worker.gid, ready: false, tokens: Vec::new() };
                         assert!(
                             self.running.insert(serial, process).is_none(),
                             "a serial is given once"
@@ -148,16 +144,16 @@ impl Daemon {
                         self.last = self.last.max(serial);
                     }
                 }
-                Action::ToWorker(serial, DaemonToWorker::Expect { ticket }) => {
+                Action::ToWorker(serial, DaemonToWorker::Expect { token }) => {
                     let process = self.running.get_mut(&serial);
-                    process.expect("a worker with a host runs").tickets.push(ticket);
+                    process.expect("a worker with a host runs").tokens.push(token);
                 }
                 Action::ToWorker(..) | Action::Expire(..) => {}
                 Action::Abandon(serial) => drop(self.running.remove(&serial)),
-                Action::ToHost(host, DaemonToHost::Started { request, ticket, .. }) => {
+                Action::ToHost(host, DaemonToHost::Started { request, token, .. }) => {
                     assert!(
-                        self.running.values().any(|process| process.tickets.contains(&ticket)),
-                        "a worker has the ticket of its host"
+                        self.running.values().any(|process| process.tokens.contains(&token)),
+                        "a worker has the token of its host"
                     );
                     self.answered(host, request);
                 }

@@ -12,18 +12,18 @@ use urom_wire::awake::timeout;
 use urom_wire::control::{DaemonToHost, Failure};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG};
-use urom_wire::stream::{self, StreamError, greet};
+use urom_wire::stream::{self, StreamError, handshake};
 
 use super::config::DaemonConfig;
 use super::event::{Event, HostLink};
-use super::roster::HostKey;
+use super::registry::HostKey;
 use super::search::Search;
-use crate::unproven::Unproven;
+use crate::handshakes::PendingHandshake;
 
 /// How long a host waits for the plugin list. The host disconnects after
-/// [`PATIENCE`](urom_wire::control::PATIENCE) of silence.
+/// [`PEER_TIMEOUT`](urom_wire::control::PEER_TIMEOUT) of silence.
 const SEARCH: Duration = Duration::from_secs(3);
 
 const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
@@ -40,21 +40,21 @@ pub(crate) struct Reception {
 pub(crate) async fn serve(
     key: HostKey,
     mut stream: TcpStream,
-    (peer, mut unproven): (SocketAddr, Unproven),
+    (peer, mut handshakes): (SocketAddr, PendingHandshake),
     reception: Arc<Reception>,
     events: mpsc::Sender<Event>,
 ) {
-    let greeting = greet(
+    let handshake = handshake(
         &mut stream,
         Hello::new(Role::Daemon),
         Role::Host,
         reception.secret.as_ref(),
-        Patience::default(),
+        PeerTimeout::default(),
     );
-    if !unproven.admit(peer, greeting).await {
+    if !handshakes.admit(peer, handshake).await {
         return;
     }
-    drop(unproven);
+    drop(handshakes);
     let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
@@ -88,18 +88,18 @@ pub(crate) async fn serve(
         max_message: reception.config.args.max_message as u64,
     };
     let _ = outbox.try_send(welcome);
-    let (give_up, given_up) = oneshot::channel();
+    let (give_up, cancelled) = oneshot::channel();
     let host = HostLink { outbox, give_up, plugins, peer };
     if events.send(Event::HostCame { key, host }).await.is_err() {
         return;
     }
-    let relayed = relay::run(stream, outgoing, &events, reception.config.patience, |message| {
+    let relayed = relay::run(stream, outgoing, &events, reception.config.peer_timeout, |message| {
         Event::Host { key, message }
     });
     let end = tokio::select! {
         end = relayed => end,
         // The daemon has already logged that the host does not read.
-        Ok(()) = given_up => None,
+        Ok(()) = cancelled => None,
     };
     match end {
         None | Some(StreamError::Closed) => debug!("host {peer} disconnected"),
@@ -120,7 +120,7 @@ async fn closed(stream: &TcpStream) {
 impl Reception {
     async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
         limited!(warn, "refused host {peer}: {failure}");
-        let _ = Patience::default()
+        let _ = PeerTimeout::default()
             .wait(stream::send(&mut stream, &DaemonToHost::Refused(failure)))
             .await;
     }

@@ -18,12 +18,12 @@ mod manager;
 mod options;
 mod place;
 mod process;
+mod registry;
 mod request;
-mod roster;
 mod search;
 mod server;
 mod supervisor;
-mod tickets;
+mod tokens;
 mod trust;
 mod turns;
 

@@ -13,7 +13,7 @@ use urom_abi::cpu::CpuSet;
 use urom_wire::control::DEFAULT_PORT;
 use urom_wire::envelope::MESSAGE_LEN;
 use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 
 use super::environment::{allowed, given};
 use crate::log::LogLevel;
@@ -31,7 +31,7 @@ pub struct DaemonArgs {
     pub(crate) address_file: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) limits: Limits,
-    pub(crate) patience: Option<Patience>,
+    pub(crate) peer_timeout: Option<PeerTimeout>,
     pub(crate) plugin_timeout: Option<u32>,
     pub(crate) plain_doca: bool,
     pub(crate) socket_dir: Option<PathBuf>,
@@ -53,7 +53,7 @@ impl Default for DaemonArgs {
             address_file: None,
             key_file: None,
             limits: Limits::default(),
-            patience: None,
+            peer_timeout: None,
             plugin_timeout: None,
             plain_doca: false,
             socket_dir: None,
@@ -148,7 +148,7 @@ impl CommandLine {
                 "max-hosts" => args.limits.hosts = value.read(count)?,
                 "max-workers" => args.limits.workers = value.read(count)?,
                 "max-workers-per-host" => args.limits.workers_per_host = value.read(count)?,
-                "patience" => args.patience = Some(value.read(str::parse)?),
+                "peer_timeout" => args.peer_timeout = Some(value.read(str::parse)?),
                 "plugin-timeout" => args.plugin_timeout = Some(value.read(seconds)?),
                 "plain-doca" => args.plain_doca = true,
                 "socket-dir" => args.socket_dir = Some(value.read(socket_dir)?),

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_that_was_given_up_can_be_taken_up_again() {
+    async fn a_wait_that_was_cancelled_can_be_taken_up_again() {
         let reaper = Reaper::start().unwrap();
         let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
         assert!(

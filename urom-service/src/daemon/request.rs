@@ -30,7 +30,7 @@ pub(crate) fn resolve(
         max_message: args.max_message,
         max_unread: args.max_unread(),
         max_hosts: args.limits.hosts,
-        patience: daemon.patience,
+        peer_timeout: daemon.peer_timeout,
         plugin_timeout: args.plugin_timeout,
         plain_doca: args.plain_doca,
         listen,

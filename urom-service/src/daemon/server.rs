@@ -16,7 +16,7 @@ use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::awake::timeout;
 use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker, WorkerToDaemon};
 use urom_wire::key::Key;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG};
 
 use super::config::DaemonConfig;
@@ -25,21 +25,21 @@ use super::event::{Event, HostLink};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::manager::Manager;
+use super::registry::{Action, HostKey, Registry, Serial};
 use super::request;
-use super::roster::{Action, HostKey, Roster, Serial};
 use super::search::Search;
 use super::supervisor::{self, GRACE};
-use super::tickets;
+use super::tokens;
 use super::turns::{self, measured};
 use crate::entrance::Entrance;
 
-const TICKET_LIFE: Duration = Duration::from_secs(10);
+const TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 
 struct Server {
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     address: SocketAddr,
-    roster: Roster,
+    registry: Registry,
     hosts: HashMap<HostKey, HostLink>,
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
@@ -83,7 +83,7 @@ async fn run(
     });
     let mut server = Server {
         address: listener.local_addr()?,
-        roster: Roster::new(config.args.limits, tickets::draw),
+        registry: Registry::new(config.args.limits, tokens::draw),
         config,
         launcher,
         hosts: HashMap::new(),
@@ -104,10 +104,10 @@ async fn run(
             }
             Some(_) = server.supervisors.join_next() => {}
             () = manager.alive() => {}
-            (stream, peer, unproven) = entrance.accept() => {
+            (stream, peer, handshakes) = entrance.accept() => {
                 last_host += 1;
                 let (reception, events) = (Arc::clone(&reception), server.events.clone());
-                let served = host::serve(last_host, stream, (peer, unproven), reception, events);
+                let served = host::serve(last_host, stream, (peer, handshakes), reception, events);
                 tokio::spawn(measured("a host's stream", served));
             }
         }
@@ -115,7 +115,7 @@ async fn run(
     drop(entrance);
     manager.stopping();
     info!("stopping the service; it has {}", Quantity(server.workers.len(), "worker"));
-    let actions = server.roster.stop();
+    let actions = server.registry.stop();
     server.act(actions);
     let wait = async {
         loop {
@@ -145,28 +145,28 @@ impl Server {
             }
             Event::Host { key, message } => {
                 let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-                self.roster.host_says(key, plugins, message)
+                self.registry.host_says(key, plugins, message)
             }
             Event::HostGone { key } => {
                 self.hosts.remove(&key);
-                self.roster.host_gone(key)
+                self.registry.host_gone(key)
             }
             Event::Worker { serial, message } => self.worker_says(serial, message),
             Event::NotStarted { serial, failure } => {
                 limited!(warn, "worker {} was not started: {failure}", self.name(serial));
-                self.roster.failed(serial, &failure)
+                self.registry.failed(serial, &failure)
             }
             Event::WorkerSilent { serial } => {
-                self.roster.silent(serial);
+                self.registry.silent(serial);
                 Vec::new()
             }
             Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
             Event::Overdue { serial } => {
                 let text =
                     format!("the worker did not open its plugins within {} s", self.ready_within());
-                self.roster.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
+                self.registry.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
-            Event::Expired { serial, ticket } => self.roster.expired(serial, ticket),
+            Event::Expired { serial, token } => self.registry.expired(serial, token),
         };
         self.act(actions);
     }
@@ -176,7 +176,7 @@ impl Server {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        self.roster.worker_says(serial, self.address.ip(), message)
+        self.registry.worker_says(serial, self.address.ip(), message)
     }
 
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
@@ -187,7 +187,7 @@ impl Server {
         let text = format!(
             "the worker was lost while it started: {cause}; the service's log may say more"
         );
-        self.roster.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
+        self.registry.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
     }
 
     fn act(&mut self, actions: Vec<Action>) {
@@ -197,9 +197,9 @@ impl Server {
                 Action::ToWorker(serial, message) => self.tell_worker(serial, message),
                 Action::Abandon(serial) => drop(self.workers.remove(&serial)),
                 Action::ToHost(key, message) => self.tell_host(key, message),
-                Action::Expire(serial, ticket) => self.later(
-                    self.config.patience.at_least(TICKET_LIFE),
-                    Event::Expired { serial, ticket },
+                Action::Expire(serial, token) => self.later(
+                    self.config.peer_timeout.at_least(TOKEN_LIFETIME),
+                    Event::Expired { serial, token },
                 ),
             }
         }
@@ -233,8 +233,9 @@ impl Server {
             info!("worker {id} (group {gid}) is starting with {names}{process}");
             Ok(launched)
         };
-        let (events, patience) = (self.events.clone(), (self.ready_within(), self.config.patience));
-        let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, patience);
+        let (events, peer_timeout) =
+            (self.events.clone(), (self.ready_within(), self.config.peer_timeout));
+        let supervisor = supervisor::supervise(serial, id, launch, outgoing, events, peer_timeout);
         let supervisor = async move {
             supervisor.await;
             if let Some(socket) = socket {
@@ -245,11 +246,11 @@ impl Server {
         self.later(self.ready_within(), Event::Overdue { serial });
     }
 
-    fn ready_within(&self) -> Patience {
-        self.config.patience.at_least(self.launcher.ready_deadline())
+    fn ready_within(&self) -> PeerTimeout {
+        self.config.peer_timeout.at_least(self.launcher.ready_deadline())
     }
 
-    fn later(&self, delay: Patience, event: Event) {
+    fn later(&self, delay: PeerTimeout, event: Event) {
         let events = self.events.clone();
         let timer = async move {
             delay.run_out().await;
@@ -280,7 +281,7 @@ impl Server {
             );
             let _ = host.give_up.send(());
             // Not at the stream's end: until then, a worker might be started for this host.
-            let actions = self.roster.host_gone(key);
+            let actions = self.registry.host_gone(key);
             self.act(actions);
         }
     }

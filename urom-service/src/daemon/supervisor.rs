@@ -11,13 +11,13 @@ use urom_abi::{DocaError, WorkerId};
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay;
-use urom_wire::stream::{StreamError, greet};
+use urom_wire::stream::{StreamError, handshake};
 
 use super::event::Event;
 use super::launcher::Body;
-use super::roster::Serial;
+use super::registry::Serial;
 use crate::aside::result_of;
 
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ pub(crate) async fn supervise(
     launch: impl FnOnce() -> Result<(UnixStream, Body), Failure> + Send + 'static,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: mpsc::Sender<Event>,
-    (first_word, patience): (Patience, Patience),
+    (first_word, peer_timeout): (PeerTimeout, PeerTimeout),
 ) {
     let launched = result_of("urom-start", launch).await.unwrap_or_else(|why| {
         let text = format!("it could not be started: {why}");
@@ -52,7 +52,7 @@ pub(crate) async fn supervise(
     let end = tokio::select! {
         // The last message of an ended worker counts, even if this task runs late.
         biased;
-        end = talk(serial, stream, first_word, outgoing, &events, patience) => end,
+        end = talk(serial, stream, first_word, outgoing, &events, peer_timeout) => end,
         () = over => None,
     };
     if matches!(end, Some(StreamError::Silent(_))) {
@@ -82,20 +82,20 @@ pub(crate) async fn supervise(
 async fn talk(
     serial: Serial,
     mut stream: UnixStream,
-    first_word: Patience,
+    first_word: PeerTimeout,
     outgoing: mpsc::Receiver<DaemonToWorker>,
     events: &mpsc::Sender<Event>,
-    patience: Patience,
+    peer_timeout: PeerTimeout,
 ) -> Option<StreamError> {
     if first_word.wait(stream.readable()).await.is_err() {
         return Some(StreamError::Silent(first_word));
     }
     if let Err(error) =
-        greet(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, patience).await
+        handshake(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, peer_timeout).await
     {
         return Some(error);
     }
-    relay::run(stream, outgoing, events, patience, |message| Event::Worker { serial, message })
+    relay::run(stream, outgoing, events, peer_timeout, |message| Event::Worker { serial, message })
         .await
 }
 

@@ -17,8 +17,8 @@ pub(super) fn of_daemon() -> Seeds {
         |host, request, id| step(0, host, &HostToDaemon::Start { request, worker: wish(id, None) });
     let says = |serial, message: WorkerToDaemon| step(3, serial, &message);
     let ready = |serial| says(serial, WorkerToDaemon::Ready { port: 5000 });
-    let expected = |serial, ticket| says(serial, WorkerToDaemon::Expected { ticket });
-    let arrived = |serial, ticket| says(serial, WorkerToDaemon::Arrived { ticket });
+    let expected = |serial, token| says(serial, WorkerToDaemon::Expected { token });
+    let arrived = |serial, token| says(serial, WorkerToDaemon::Arrived { token });
     let empty = |serial| says(serial, WorkerToDaemon::Empty);
     let invalid = step(
         0,
@@ -56,9 +56,9 @@ pub(super) fn of_daemon() -> Seeds {
 
 pub(super) fn of_worker_control() -> Seeds {
     let attach =
-        || Attach { ticket: 7, max_inflight: 32, max_message: 4096, program: String::new() };
+        || Attach { token: 7, max_inflight: 32, max_message: 4096, program: String::new() };
     let enter = |link| {
-        let expect = step(4, 0, &DaemonToWorker::Expect { ticket: 7 });
+        let expect = step(4, 0, &DaemonToWorker::Expect { token: 7 });
         [expect, vec![5 + 8 * link], step(0, link, &HostToWorker::Attach(attach()))].concat()
     };
     let domain = |link, domain, word| step(0, link, &HostToWorker::Domain { domain, word });
@@ -75,7 +75,7 @@ pub(super) fn of_worker_control() -> Seeds {
     let whole = [enter(0), starts(0, 5), domain(0, 5, DomainWord::End), vec![6]].concat();
     let two = [enter(0), starts(0, 5), enter(1), starts(1, 5), starts(0, 5)].concat();
     let forgets =
-        [step(4, 0, &DaemonToWorker::Forget { ticket: 7 }), enter(2), vec![7 + 16]].concat();
+        [step(4, 0, &DaemonToWorker::Forget { token: 7 }), enter(2), vec![7 + 16]].concat();
     let broken = [enter(0), domain(0, 5, DomainWord::Start { len: 9 }), starts(0, 6)].concat();
     let stranger = [vec![5], starts(0, 5), vec![5 + 8, 7 + 8]].concat();
     let memory = |link, word| step(0, link, &HostToWorker::Memory(word));
@@ -120,7 +120,7 @@ pub(super) fn of_worker_frames() -> Seeds {
         [&[1, bytes.len() as u8], &bytes[..]].concat()
     };
     let attach = |max_inflight, max_message| Attach {
-        ticket: 0,
+        token: 0,
         max_inflight,
         max_message,
         program: String::new(),

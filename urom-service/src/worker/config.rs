@@ -10,7 +10,7 @@ use anyhow::{Error, Result, ensure};
 use lexopt::{Arg, Parser, ValueExt};
 use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 
 use crate::log::LogLevel;
 use crate::plugin_elf::{self, PluginElf, plugin_name};
@@ -39,7 +39,7 @@ pub(crate) struct WorkerConfig {
     pub max_unread: usize,
     pub max_hosts: usize,
     /// Timeout for daemon and hosts.
-    pub patience: Patience,
+    pub peer_timeout: PeerTimeout,
     /// Limit in seconds for a plugin call, after which the worker ends.
     pub plugin_timeout: Option<u32>,
     /// Use only DOCA's interface of plugins.
@@ -69,7 +69,7 @@ impl WorkerConfig {
             max_message: 4096,
             max_unread: usize::MAX >> 8,
             max_hosts: usize::MAX,
-            patience: Patience::OFF,
+            peer_timeout: PeerTimeout::OFF,
             plugin_timeout: None,
             plain_doca: false,
             listen: [127, 0, 0, 1].into(),
@@ -91,7 +91,7 @@ impl WorkerConfig {
         option("max-message", &self.max_message);
         option("max-unread", &self.max_unread);
         option("max-hosts", &self.max_hosts);
-        option("patience", &self.patience);
+        option("peer_timeout", &self.peer_timeout);
         option("listen", &self.listen);
         option("log-level", &self.log_level);
         option("sdk-log-level", &self.sdk_log_level);
@@ -121,7 +121,7 @@ impl WorkerConfig {
             "max-message",
             "max-unread",
             "max-hosts",
-            "patience",
+            "peer_timeout",
             "listen",
             "log-level",
             "sdk-log-level",
@@ -136,7 +136,7 @@ impl WorkerConfig {
                 Arg::Long("max-message") => config.max_message = parser.value()?.parse()?,
                 Arg::Long("max-unread") => config.max_unread = parser.value()?.parse()?,
                 Arg::Long("max-hosts") => config.max_hosts = parser.value()?.parse()?,
-                Arg::Long("patience") => config.patience = parser.value()?.parse()?,
+                Arg::Long("peer_timeout") => config.peer_timeout = parser.value()?.parse()?,
                 Arg::Long("listen") => config.listen = parser.value()?.parse()?,
                 Arg::Long("log-level") => config.log_level = parser.value()?.parse()?,
                 Arg::Long("sdk-log-level") => config.sdk_log_level = parser.value()?.parse()?,
@@ -200,7 +200,7 @@ mod tests {
             max_message: 4096,
             max_unread: 1 << 26,
             max_hosts: 256,
-            patience: "60".parse().unwrap(),
+            peer_timeout: "60".parse().unwrap(),
             plugin_timeout: Some(30),
             plain_doca: true,
             listen: "::1".parse().unwrap(),

@@ -1,9 +1,9 @@
 //! State and event handlers of the control thread: the streams of daemon and hosts, and admission.
 
-#[cfg(test)]
-mod door_tests;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+#[cfg(test)]
+mod handover_tests;
 mod health;
 mod memory;
 mod run;
@@ -25,16 +25,17 @@ use self::health::takes_no_host;
 pub(crate) use self::run::{Setup, start};
 use super::WorkerConfig;
 use super::intake::{Answer, Intake, TableInbox};
-use super::memory::door::Handover;
+use super::memory::handover::Handover;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{LONG, Observer, Watch};
-use crate::unproven::Unproven;
+use crate::handshakes::PendingHandshake;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
 use urom_wire::control::{
-    Attach, DaemonToWorker, DoorAddress, Failure, HostToWorker, Stuck, WorkerToDaemon, WorkerToHost,
+    Attach, DaemonToWorker, Failure, HandoverAddress, HostToWorker, HungCall, WorkerToDaemon,
+    WorkerToHost,
 };
-use urom_wire::envelope::Pass;
+use urom_wire::envelope::VerificationTag;
 use urom_wire::key::Secret;
 use urom_wire::mailbox::Mailbox;
 use urom_wire::memory::Handed;
@@ -43,7 +44,7 @@ use urom_wire::stream::StreamError;
 const ADMISSION: Duration = Duration::from_secs(2);
 
 const UNEXPECTED_HOST: &str =
-    "the worker does not expect this host: its ticket is missing, unknown, used up or too old";
+    "the worker does not expect this host: its token is missing, unknown, used up or too old";
 
 #[derive(Debug, Clone)]
 pub(crate) struct ControlHandle(mpsc::UnboundedSender<ToControl>);
@@ -68,7 +69,7 @@ pub(super) enum ControlEvent {
         link: LinkKey,
         peer: SocketAddr,
         outbox: mpsc::Sender<WorkerToHost>,
-        unproven: Unproven,
+        handshakes: PendingHandshake,
     },
     /// The host's next message waits until `turn`, if present, is dropped.
     Host {
@@ -76,7 +77,7 @@ pub(super) enum ControlEvent {
         message: HostToWorker,
         turn: Option<OwnedSemaphorePermit>,
     },
-    AtDoor(Handover),
+    Handover(Handover),
     HostGone {
         link: LinkKey,
         end: Option<StreamError>,
@@ -91,12 +92,12 @@ struct Link {
     /// For log lines: the address and, once admitted, the host's program.
     name: String,
     outbox: mpsc::Sender<WorkerToHost>,
-    unproven: Option<Unproven>,
+    handshakes: Option<PendingHandshake>,
     intake: Option<Intake>,
-    ticket: Option<u128>,
+    token: Option<u128>,
     /// Handed over through the socket, but not yet offered.
     handed: HashMap<u64, Handed>,
-    /// Whether it handed over memory. Then it has its lease, and cannot get another.
+    /// Whether it handed over memory. Then it has its use guard, and cannot get another.
     has_handed: bool,
     /// Whether it has handed over a ring or sent its UCX address.
     is_reached: bool,
@@ -122,16 +123,16 @@ struct Control {
     expected: HashSet<u128>,
     links: HashMap<LinkKey, Link>,
     /// Slots of refused hosts that have not yet read the reason.
-    lingering: HashMap<LinkKey, Unproven>,
+    lingering: HashMap<LinkKey, PendingHandshake>,
     strangers: LineBudget,
     events: mpsc::Sender<ControlEvent>,
     streams: JoinSet<()>,
     /// Separate from the streams: the worker's end does not wait for timers.
     timers: JoinSet<()>,
     /// Set when the socket is first needed; empty if it cannot be opened.
-    door_address: Option<DoorAddress>,
+    handover_address: Option<HandoverAddress>,
     /// The hosts' secret. Hosts are not admitted before the daemon has sent it.
-    door: Option<Option<Secret>>,
+    socket: Option<Option<Secret>>,
     stopping: bool,
 }
 
@@ -159,8 +160,8 @@ impl Control {
             events,
             streams: JoinSet::new(),
             timers: JoinSet::new(),
-            door_address: None,
-            door: None,
+            handover_address: None,
+            socket: None,
             stopping: false,
         }
     }
@@ -176,16 +177,16 @@ impl Control {
                 }
                 self.stop();
             }
-            ControlEvent::HostCame { link, peer, outbox, unproven } => {
+            ControlEvent::HostCame { link, peer, outbox, handshakes } => {
                 self.links.insert(
                     link,
                     Link {
                         peer,
                         name: peer.to_string(),
                         outbox,
-                        unproven: Some(unproven),
+                        handshakes: Some(handshakes),
                         intake: None,
-                        ticket: None,
+                        token: None,
                         handed: HashMap::new(),
                         has_handed: false,
                         is_reached: false,
@@ -200,7 +201,7 @@ impl Control {
                 });
             }
             ControlEvent::Host { link, message, turn } => self.host_says(link, message, turn),
-            ControlEvent::AtDoor(visitor) => self.at_door(visitor),
+            ControlEvent::Handover(visitor) => self.at_socket(visitor),
             ControlEvent::HostGone { link, end } => self.host_gone(link, end),
             ControlEvent::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
@@ -230,13 +231,13 @@ impl Control {
     fn daemon_says(&mut self, message: DaemonToWorker) {
         match message {
             DaemonToWorker::Ping => {}
-            DaemonToWorker::Open { secret } => self.door = Some(secret),
-            DaemonToWorker::Expect { ticket } => {
-                self.expected.insert(ticket);
-                self.tell_daemon(WorkerToDaemon::Expected { ticket });
+            DaemonToWorker::Open { secret } => self.socket = Some(secret),
+            DaemonToWorker::Expect { token } => {
+                self.expected.insert(token);
+                self.tell_daemon(WorkerToDaemon::Expected { token });
             }
-            DaemonToWorker::Forget { ticket } => {
-                self.expected.remove(&ticket);
+            DaemonToWorker::Forget { token } => {
+                self.expected.remove(&token);
                 self.tell_if_empty();
             }
             DaemonToWorker::Leave | DaemonToWorker::Stop => self.stop(),
@@ -258,7 +259,7 @@ impl Control {
                     Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"),
                 );
             }
-            HostToWorker::Attach(attach) if self.expected.contains(&attach.ticket) => {
+            HostToWorker::Attach(attach) if self.expected.contains(&attach.token) => {
                 self.admit(key, attach)
             }
             HostToWorker::Attach(_) => {
@@ -301,36 +302,36 @@ impl Control {
                  with a larger --max-hosts",
                 Quantity(max_hosts, "host")
             );
-            // Its ticket expires, like the ticket of a host that never came.
+            // Its token expires, like the token of a host that never came.
             return self.throw_out(key, Failure::new(DocaError::FULL, text));
         }
-        if let Some(stuck) = self.observer.stuck().filter(|stuck| stuck.seconds >= LONG) {
-            return self.turn_away(key, attach.ticket, &stuck);
+        if let Some(hung) = self.observer.hung().filter(|hung| hung.seconds >= LONG) {
+            return self.turn_away(key, attach.token, &hung);
         }
         let Some(link) = self.links.get_mut(&key) else { return };
         link.intake = Some(Intake::new(key, self.inbox.clone()));
-        link.ticket = Some(attach.ticket);
-        link.unproven = None;
+        link.token = Some(attach.token);
+        link.handshakes = None;
         link.waits = Some(0);
-        self.expected.remove(&attach.ticket);
+        self.expected.remove(&attach.token);
         if !attach.program.is_empty() {
             let program = attach.program.replace(char::is_control, " ");
             link.name = format!("{} ({program})", link.peer);
         }
         info!("host {} connected", link.name);
         let host = link.name.clone();
-        self.tell_daemon(WorkerToDaemon::Arrived { ticket: attach.ticket });
-        let pass = Pass::new(attach.ticket);
-        self.mailbox.post(ToData::Attach { link: key, host, attach, pass });
+        self.tell_daemon(WorkerToDaemon::Arrived { token: attach.token });
+        let tag = VerificationTag::new(attach.token);
+        self.mailbox.post(ToData::Attach { link: key, host, attach, tag });
     }
 
     /// Refuses a host because a plugin does not return. The blocked data thread is not notified.
-    /// The ticket is used up, so that the worker does not wait for this host.
-    fn turn_away(&mut self, key: LinkKey, ticket: u128, stuck: &Stuck) {
-        self.throw_out(key, takes_no_host(&self.config, stuck));
-        self.expected.remove(&ticket);
-        self.tell_daemon(WorkerToDaemon::Arrived { ticket });
-        self.tell_daemon(WorkerToDaemon::Departed { ticket });
+    /// The token is used up, so that the worker does not wait for this host.
+    fn turn_away(&mut self, key: LinkKey, token: u128, hung: &HungCall) {
+        self.throw_out(key, takes_no_host(&self.config, hung));
+        self.expected.remove(&token);
+        self.tell_daemon(WorkerToDaemon::Arrived { token });
+        self.tell_daemon(WorkerToDaemon::Departed { token });
         self.tell_if_empty();
     }
 
@@ -339,7 +340,7 @@ impl Control {
             self.lingering.remove(&key);
             return;
         };
-        if let Some(more) = self.line_about(link.ticket.is_some()) {
+        if let Some(more) = self.line_about(link.token.is_some()) {
             match end {
                 None | Some(StreamError::Closed) => info!("host {} disconnected{more}", link.name),
                 Some(error) => warn!("lost the connection to host {}: {error}{more}", link.name),
@@ -350,7 +351,7 @@ impl Control {
 
     fn throw_out(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.get(&key) else { return };
-        let (name, is_in) = (link.name.clone(), link.ticket.is_some());
+        let (name, is_in) = (link.name.clone(), link.token.is_some());
         if let Some(more) = self.line_about(is_in) {
             warn!("closed the connection to host {name}: {failure}{more}");
         }
@@ -361,8 +362,8 @@ impl Control {
         let Some(link) = self.links.remove(&key) else { return };
         let _ = link.outbox.try_send(WorkerToHost::Refused(failure));
         self.part(key, &link);
-        if let Some(unproven) = link.unproven {
-            self.lingering.insert(key, unproven);
+        if let Some(handshakes) = link.handshakes {
+            self.lingering.insert(key, handshakes);
         }
     }
 
@@ -382,11 +383,11 @@ impl Control {
 
     /// Removes an admitted host from the data thread, and notifies the daemon.
     fn part(&mut self, key: LinkKey, link: &Link) {
-        if let Some(ticket) = link.ticket {
+        if let Some(token) = link.token {
             self.mailbox.post(ToData::Detach { link: key });
             // A failed send to a lost daemon would stop the worker before its hosts get the reason.
             if !self.daemon.is_closed() {
-                self.tell_daemon(WorkerToDaemon::Departed { ticket });
+                self.tell_daemon(WorkerToDaemon::Departed { token });
             }
             self.tell_if_empty();
         }
@@ -403,9 +404,9 @@ impl Control {
                 return false;
             }
             ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
-                let door = self.door_address();
+                let socket = self.handover_address();
                 let answer =
-                    WorkerToHost::Attached { door, ucx_address, channel, max_message, plugins };
+                    WorkerToHost::Attached { socket, ucx_address, channel, max_message, plugins };
                 if let Some(link) = self.links.get_mut(&link) {
                     link.waits = None;
                     let _ = link.outbox.try_send(answer);

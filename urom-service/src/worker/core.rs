@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tracing::debug;
 use urom_abi::DocaError;
-use urom_abi::command_room::CommandRoom;
+use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::extension::CancelReason;
 use urom_abi::plugin::WorkerNotify;
@@ -33,7 +33,7 @@ pub(crate) struct Core {
     by_bit: [u8; 256],
     rounds: Rounds,
     /// Memory for a next command of the same length, allocated while commands are not waiting.
-    room: Option<CommandRoom>,
+    room: Option<CommandBuffer>,
     usual: usize,
     draft: Draft,
     pub(crate) hosts: Rc<Hosts>,
@@ -102,17 +102,17 @@ impl Core {
     }
 
     pub(crate) fn receive_message(&mut self, message: &[u8]) {
-        let Some((Envelope { pass, channel }, message)) = Envelope::split(message) else {
+        let Some((Envelope { tag, channel }, message)) = Envelope::split(message) else {
             return limited!(warn, "a message was dropped: it is shorter than its envelope");
         };
         let Some(host) = self.hosts.by_channel(channel) else {
             // A host that just left may have commands under way.
             return limited!(debug, "dropped a message for channel {channel}, where no host is");
         };
-        if host.pass != pass {
+        if host.tag != tag {
             return limited!(
                 warn,
-                "dropped a message for channel {channel} without the pass of its host"
+                "dropped a message for channel {channel} without the verification tag of its host"
             );
         }
         for frame in frames(message) {
@@ -169,7 +169,7 @@ impl Core {
         let Some(plugin) = self.plugins.get_mut(usize::from(place)) else { return };
         let room = match self.room.take_if(|room| room.capacity() == payload.len()) {
             Some(room) => Some(room),
-            None => CommandRoom::new(payload.len()),
+            None => CommandBuffer::new(payload.len()),
         };
         match room {
             Some(room) => {
@@ -244,9 +244,9 @@ impl Core {
         }
         self.hosts.end_due();
         if self.usual <= LONGEST_ROOM
-            && self.room.as_ref().map(CommandRoom::capacity) != Some(self.usual)
+            && self.room.as_ref().map(CommandBuffer::capacity) != Some(self.usual)
         {
-            self.room = CommandRoom::new(self.usual);
+            self.room = CommandBuffer::new(self.usual);
         }
         if self.hosts.departed.borrow().has_news() {
             self.report_departed();

@@ -19,7 +19,7 @@ use ucx::{AmFlags, Status, Worker, WorkerAddress};
 use urom_abi::DocaError;
 use urom_os::EventFd;
 use urom_wire::control::{Attach, Failure, PluginAddress, Reach};
-use urom_wire::envelope::{AM_COMMANDS, AM_GREET, Pass};
+use urom_wire::envelope::{AM_COMMANDS, AM_HANDSHAKE, VerificationTag};
 use urom_wire::frame::{MAX_SLOTS, MIN_MAX_MESSAGE};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::ring::Ring;
@@ -39,7 +39,7 @@ use super::rounds::ROUND;
 use super::services::services;
 use super::watch::Watch;
 
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Polls for commands in an idle turn: the rest of a turn takes longer than a poll.
 const LOOKS: u32 = 32;
@@ -177,7 +177,7 @@ impl Data {
         if self.hosts.uses_ucx() {
             worked |= self.worker.progress();
             if !self.failed.borrow().is_empty() {
-                self.bury_failed();
+                self.remove_failed();
             }
         }
         worked |= self.core.borrow_mut().turn(if slept { ROUND } else { looks });
@@ -193,15 +193,15 @@ impl Data {
         for message in self.mailbox.take() {
             match message {
                 ToData::Stop => return false,
-                ToData::Attach { link, host, attach, pass } => {
-                    if let Err(failure) = self.attach(link, &host, &attach, pass) {
+                ToData::Attach { link, host, attach, tag } => {
+                    if let Err(failure) = self.attach(link, &host, &attach, tag) {
                         self.control.send(ToControl::Refused { link, failure });
                     }
                 }
                 ToData::Ring { link, ring, bell } => self.connect_ring(link, ring, bell),
                 ToData::Reach { link, reach } => self.reach(link, &reach),
                 ToData::Detach { link } => self.detach(link),
-                ToData::Lease { link, lease } => self.lease(link, lease),
+                ToData::UseGuard { link, use_guard } => self.use_guard(link, use_guard),
                 ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
                 ToData::Unshare { link, end, turn: _turn } => self.hosts.unshare(link, end),
                 ToData::Leave { link } => self.hosts.end_shares(link),
@@ -215,7 +215,7 @@ impl Data {
         link: LinkKey,
         host: &str,
         attach: &Attach,
-        pass: Pass,
+        tag: VerificationTag,
     ) -> Result<(), Failure> {
         let refuse = |code, text| Err(Failure::new(code, text));
         let max_inflight = attach.max_inflight as usize;
@@ -232,7 +232,7 @@ impl Data {
             return refuse(DocaError::INVALID_VALUE, text);
         }
         self.hosts.departed.borrow().check()?;
-        let Some(host) = self.hosts.admit(link, host, pass, limit, max_inflight) else {
+        let Some(host) = self.hosts.admit(link, host, tag, limit, max_inflight) else {
             let text = "the worker has as many connections as there can be";
             return refuse(DocaError::FULL, text.to_owned());
         };
@@ -270,8 +270,8 @@ impl Data {
         match address.and_then(connect) {
             Ok(endpoint) => {
                 // If sending fails, the endpoint fails, or the host times out.
-                let greeting = channel.to_le_bytes();
-                endpoint.am_send_with(AM_GREET, &greeting, (), AmFlags::EAGER).detach();
+                let handshake = channel.to_le_bytes();
+                endpoint.am_send_with(AM_HANDSHAKE, &handshake, (), AmFlags::EAGER).detach();
                 self.hosts.connect_ucx(&host, endpoint, *channel);
             }
             Err(error) => {
@@ -289,7 +289,7 @@ impl Data {
     }
 
     #[cold]
-    fn bury_failed(&self) {
+    fn remove_failed(&self) {
         for (dest_id, status) in self.failed.take() {
             if let Some(host) = self.hosts.by_dest_id(dest_id) {
                 let text = format!(
@@ -353,7 +353,7 @@ impl Data {
     fn end(&self) {
         self.core.borrow_mut().close_plugins();
         let flushes = self.hosts.flush_endpoints();
-        let deadline = Instant::now() + LAST_WORDS;
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
         let is_done = || flushes.iter().all(ucx::Request::is_done) && !self.hosts.is_waiting();
         while Instant::now() < deadline && !is_done() {
             if !self.worker.progress() {
@@ -389,6 +389,6 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<Worker> {
             limited!(warn, "a message was dropped: a host announced it instead of sending it")
         }
     })?;
-    worker.set_am_handler(AM_GREET, |_| {})?;
+    worker.set_am_handler(AM_HANDSHAKE, |_| {})?;
     Ok(worker)
 }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use tokio::sync::OwnedSemaphorePermit;
 use urom_os::EventFd;
 use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress, Reach};
-use urom_wire::envelope::Pass;
+use urom_wire::envelope::VerificationTag;
 use urom_wire::ring::Ring;
 
 use super::memory::HandedOffer;
@@ -17,12 +17,12 @@ pub(crate) type Turn = Option<OwnedSemaphorePermit>;
 
 #[derive(Debug)]
 pub(crate) enum ToData {
-    /// Admit a host, with the pass of its messages; log lines use `host`.
+    /// Admit a host, with the verification tag of its messages; log lines use `host`.
     Attach {
         link: LinkKey,
         host: String,
         attach: Attach,
-        pass: Pass,
+        tag: VerificationTag,
     },
     /// The host handed over a ring for its frames. The doorbell ends the worker's sleep.
     Ring {
@@ -39,9 +39,9 @@ pub(crate) enum ToData {
         link: LinkKey,
     },
     /// Keep this while memory of the host is used.
-    Lease {
+    UseGuard {
         link: LinkKey,
-        lease: OwnedFd,
+        use_guard: OwnedFd,
     },
     Share {
         link: LinkKey,

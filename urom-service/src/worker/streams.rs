@@ -9,13 +9,13 @@ use urom_memory::engine::MOST_OF_HOST;
 use urom_wire::control::WorkerToDaemon;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG};
-use urom_wire::stream::greet;
+use urom_wire::stream::handshake;
 
 use super::control_thread::ControlEvent;
 use super::messages::LinkKey;
-use crate::unproven::Unproven;
+use crate::handshakes::PendingHandshake;
 
 /// Capacity for unread messages to a host; all its memories may end at once.
 const ROOM: usize = BACKLOG + 2 * MOST_OF_HOST;
@@ -24,42 +24,44 @@ pub(super) async fn daemon_stream(
     mut stream: UnixStream,
     outgoing: mpsc::Receiver<WorkerToDaemon>,
     events: mpsc::Sender<ControlEvent>,
-    patience: Patience,
+    peer_timeout: PeerTimeout,
 ) {
-    let end = match greet(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, patience).await
-    {
-        Ok(()) => relay::run(stream, outgoing, &events, patience, ControlEvent::Daemon).await,
-        Err(error) => Some(error),
-    };
+    let end =
+        match handshake(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, peer_timeout)
+            .await
+        {
+            Ok(()) => {
+                relay::run(stream, outgoing, &events, peer_timeout, ControlEvent::Daemon).await
+            }
+            Err(error) => Some(error),
+        };
     let _ = events.send(ControlEvent::DaemonGone(end)).await;
 }
 
 pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,
-    (peer, mut unproven): (SocketAddr, Unproven),
+    (peer, mut handshakes): (SocketAddr, PendingHandshake),
     secret: Option<Secret>,
     events: mpsc::Sender<ControlEvent>,
-    patience: Patience,
+    peer_timeout: PeerTimeout,
 ) {
-    let greeting = greet(
+    let handshake = handshake(
         &mut stream,
         Hello::new(Role::Worker),
         Role::Host,
         secret.as_ref(),
-        Patience::default(),
+        PeerTimeout::default(),
     );
-    if !unproven.admit(peer, greeting).await {
+    if !handshakes.admit(peer, handshake).await {
         return;
     }
     let (outbox, outgoing) = mpsc::channel(ROOM);
-    if events.send(ControlEvent::HostCame { link, peer, outbox, unproven }).await.is_err() {
+    if events.send(ControlEvent::HostCame { link, peer, outbox, handshakes }).await.is_err() {
         return;
     }
-    let relayed = relay::run(stream, outgoing, &events, patience, |message| ControlEvent::Host {
-        link,
-        message,
-        turn: None,
+    let relayed = relay::run(stream, outgoing, &events, peer_timeout, |message| {
+        ControlEvent::Host { link, message, turn: None }
     });
     let end = relayed.await;
     let _ = events.send(ControlEvent::HostGone { link, end }).await;

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use urom_wire::control::{Method, Stuck};
+use urom_wire::control::{HungCall, Method};
 
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
-/// Seconds after which a call is reported as stuck.
+/// Seconds after which a call is reported as hung.
 pub(crate) const LONG: u32 = 5;
 
 #[derive(Debug, Default)]
@@ -76,8 +76,8 @@ pub(crate) struct Observer {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// A plugin has now blocked the data thread for [`LONG`] seconds.
-    Stuck(Stuck),
-    Returned(Stuck),
+    Hung(HungCall),
+    Returned(HungCall),
 }
 
 impl Observer {
@@ -91,17 +91,17 @@ impl Observer {
         if turn == self.turn && call != 0 && self.call != 0 {
             self.call = call;
             self.seconds += 1;
-            return self.stuck().filter(|stuck| stuck.seconds == LONG).map(News::Stuck);
+            return self.hung().filter(|hung| hung.seconds == LONG).map(News::Hung);
         }
-        let before = self.stuck().filter(|stuck| stuck.seconds >= LONG);
+        let before = self.hung().filter(|hung| hung.seconds >= LONG);
         (self.turn, self.call, self.seconds) = (turn, call, 0);
         before.map(News::Returned)
     }
 
     /// Returns the call that has blocked the data thread for at least a second.
-    pub(crate) fn stuck(&self) -> Option<Stuck> {
+    pub(crate) fn hung(&self) -> Option<HungCall> {
         let (plugin, method) = self.watch.read(self.call).filter(|_| self.seconds > 0)?;
-        Some(Stuck { plugin, method, seconds: self.seconds })
+        Some(HungCall { plugin, method, seconds: self.seconds })
     }
 
     pub(crate) fn call(&self) -> Option<(String, Method)> {
@@ -121,8 +121,8 @@ mod tests {
         (watch, calls, observer)
     }
 
-    fn stuck(method: Method, seconds: u32) -> Stuck {
-        Stuck { plugin: "second".to_owned(), method, seconds }
+    fn hung(method: Method, seconds: u32) -> HungCall {
+        HungCall { plugin: "second".to_owned(), method, seconds }
     }
 
     #[test]
@@ -130,16 +130,16 @@ mod tests {
         let (watch, calls, mut observer) = rig();
         watch.next_turn();
         calls.begin(Method::WorkerCmd);
-        assert_eq!((observer.look(), observer.stuck()), (None, None), "it may just have begun");
+        assert_eq!((observer.look(), observer.hung()), (None, None), "it may just have begun");
         for seconds in 1..LONG {
             assert_eq!(observer.look(), None);
-            assert_eq!(observer.stuck(), Some(stuck(Method::WorkerCmd, seconds)));
+            assert_eq!(observer.hung(), Some(hung(Method::WorkerCmd, seconds)));
         }
-        assert_eq!(observer.look(), Some(News::Stuck(stuck(Method::WorkerCmd, LONG))));
+        assert_eq!(observer.look(), Some(News::Hung(hung(Method::WorkerCmd, LONG))));
         assert_eq!(observer.look(), None);
         calls.over();
-        assert_eq!(observer.look(), Some(News::Returned(stuck(Method::WorkerCmd, LONG + 1))));
-        assert_eq!((observer.look(), observer.stuck()), (None, None));
+        assert_eq!(observer.look(), Some(News::Returned(hung(Method::WorkerCmd, LONG + 1))));
+        assert_eq!((observer.look(), observer.hung()), (None, None));
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         for _ in 0..3 * LONG {
             watch.next_turn();
             calls.begin(Method::Progress);
-            assert_eq!((observer.look(), observer.stuck()), (None, None));
+            assert_eq!((observer.look(), observer.hung()), (None, None));
         }
     }
 
@@ -159,12 +159,12 @@ mod tests {
         calls.begin(Method::Progress);
         calls.over();
         for _ in 0..3 * LONG {
-            assert_eq!((observer.look(), observer.stuck()), (None, None));
+            assert_eq!((observer.look(), observer.hung()), (None, None));
         }
         // It wakes between two polls, which is a new turn.
         watch.next_turn();
         calls.begin(Method::WorkerCmd);
-        assert_eq!((observer.look(), observer.stuck()), (None, None));
+        assert_eq!((observer.look(), observer.hung()), (None, None));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             observer.look();
         }
         calls.begin(Method::NotifPack);
-        assert_eq!(observer.look(), Some(News::Stuck(stuck(Method::NotifPack, LONG))));
+        assert_eq!(observer.look(), Some(News::Hung(hung(Method::NotifPack, LONG))));
     }
 
     #[test]

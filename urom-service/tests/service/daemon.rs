@@ -195,7 +195,7 @@ fn hosts_may_leave_a_few_messages_unread_at_least() {
 
 #[test]
 fn a_worker_without_a_daemon_says_so() {
-    let args = "worker --id 1 --gid 0 --max-message 64 --max-unread 65536 --max-hosts 1 --patience off --listen ::1 --log-level 50 \
+    let args = "worker --id 1 --gid 0 --max-message 64 --max-unread 65536 --max-hosts 1 --peer-timeout off --listen ::1 --log-level 50 \
                 --sdk-log-level 50 x.so:1";
     let output = run(&args.split_whitespace().collect::<Vec<_>>());
     assert!(!output.status.success());

@@ -13,7 +13,7 @@ use urom_wire::control::StartWorker;
 
 use crate::discovery::{described, replace, source};
 use crate::loading::hanging;
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 
@@ -80,7 +80,7 @@ fn one_plugin_path_shares_one_service() {
     // A child of another test has copies of all descriptors until its exec.
     let begin = Instant::now();
     while std::net::TcpStream::connect(address).is_ok() {
-        assert!(begin.elapsed() < PATIENCE, "not stopped with its last user");
+        assert!(begin.elapsed() < TIMEOUT, "not stopped with its last user");
         std::thread::yield_now();
     }
     let last = Embedded::shared(path, DEFAULT_MAX_MESSAGE).unwrap();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ucx::{AmFlags, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
-use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass};
+use urom_wire::envelope::{AM_COMMANDS, Envelope, VerificationTag};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::key::Key;
@@ -217,7 +217,7 @@ fn a_host_without_the_key_cannot_tell_whether_there_are_plugins() {
 }
 
 #[test]
-fn a_worker_asks_for_the_key_too_and_a_ticket_alone_opens_nothing() {
+fn a_worker_asks_for_the_key_too_and_a_token_alone_opens_nothing() {
     let (plugins, keys) = (Plugins::obedient(), Keys::new());
     let ((file, key), (_, other)) = (keys.good("right"), keys.good("wrong"));
     let uromd = keyed("127.0.0.1:0", &plugins, &file);
@@ -235,7 +235,7 @@ fn a_worker_asks_for_the_key_too_and_a_ticket_alone_opens_nothing() {
             Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping);
         assert!(matches!(link.err(), Some(StreamError::Key(error)) if error == expected));
     }
-    // These attempts did not use up the ticket.
+    // These attempts did not use up the token.
     assert_eq!(client.enter(started, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
@@ -251,10 +251,10 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     // SAFETY: from a worker that this test started.
     let address = unsafe { WorkerAddress::from_bytes(&host.address) }.unwrap();
     let endpoint = stranger.endpoint().connect(&address).unwrap();
-    let wrong = Pass::new(host.started.ticket ^ 0x8000_0000);
-    let said = "without the pass of its host";
-    for (pass, lines) in [(wrong, 2), (Pass::default(), 4)] {
-        let envelope = Envelope { pass, ..host.envelope };
+    let wrong = VerificationTag::new(host.started.token ^ 0x8000_0000);
+    let said = "without the verification tag of its host";
+    for (tag, lines) in [(wrong, 2), (VerificationTag::default(), 4)] {
+        let envelope = Envelope { tag, ..host.envelope };
         // A free slot, and an invalid one, which would end a host's connection.
         for slot in [9, 99] {
             let echo = [op::ECHO.to_le_bytes(), 666u64.to_le_bytes()].concat();

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
 use urom_abi::DocaError;
-use urom_wire::control::{DaemonToHost, PATIENCE as SILENCE, StartWorker};
+use urom_wire::control::{DaemonToHost, PEER_TIMEOUT as SILENCE, StartWorker};
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, Connection, any, attached, first_message, op, served_with};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
 /// Limit of connections that have not completed their handshake.
-const UNPROVEN: usize = 256;
+const MAX_HANDSHAKES: usize = 256;
 
 fn descriptors(pid: impl std::fmt::Display) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
@@ -61,7 +61,7 @@ fn ten_thousand_connections_keep_no_host_out() {
             most = most.max(descriptors(uromd.pid()));
         }
     });
-    assert!(most <= before + UNPROVEN + 8, "{most} descriptors, and {before} before");
+    assert!(most <= before + MAX_HANDSHAKES + 8, "{most} descriptors, and {before} before");
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
     // The worker's own port.
     let pid = host.pid();
@@ -71,16 +71,16 @@ fn ten_thousand_connections_keep_no_host_out() {
         if number % 500 == 499 {
             let again = client.attach(StartWorker { id, ..any() }, 1);
             assert_eq!(again.call(op::ECHO, 1).status, DocaError::SUCCESS);
-            assert!(descriptors(pid) <= before + UNPROVEN + 16);
+            assert!(descriptors(pid) <= before + MAX_HANDSHAKES + 16);
         }
     });
     assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
 }
 
 /// Sends bytes of a handshake's length, and waits until the connection closes.
-fn greet_with(to: SocketAddr, hello: &[u8]) {
+fn handshake_with(to: SocketAddr, hello: &[u8]) {
     let mut stream = TcpStream::connect(to).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.write_all(&[hello, &[0; OPENING_LEN]].concat()).unwrap();
     stream.read_to_end(&mut Vec::new()).unwrap();
 }
@@ -94,20 +94,20 @@ fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
     for (to, who) in [(uromd.address, "[uromd]"), (host.started.address, "[worker ")] {
         let begin = Instant::now();
         for _ in 0..100 {
-            greet_with(to, &[b'x'; HELLO_LEN]);
+            handshake_with(to, &[b'x'; HELLO_LEN]);
         }
         // A refused host, whose log line has its own limit, comes last.
-        greet_with(to, Hello::new(Role::Worker).as_bytes());
+        handshake_with(to, Hello::new(Role::Worker).as_bytes());
         uromd.logged(&[who, "refused host"]);
         let lines = uromd.lines_with("handshake") - before;
         let more = begin.elapsed().as_secs() as usize / 10;
         assert!((AT_ONCE..=AT_ONCE + more).contains(&lines), "{lines} lines");
         before += lines;
     }
-    // Peers with a valid handshake, but without a ticket.
+    // Peers with a valid handshake, but without a token.
     let begin = Instant::now();
     for _ in 0..100 {
-        let mut stream = greeted(host.started.address);
+        let mut stream = after_handshake(host.started.address);
         stream.write_all(&[0xff; 4]).unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     }
@@ -223,7 +223,7 @@ fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
     }
     assert!(dripped >= 8 && dripped < hello.as_bytes().len(), "{dripped} bytes");
     assert!(begin.elapsed() < SILENCE * 3, "{:?}", begin.elapsed());
-    silent.set_read_timeout(Some(PATIENCE)).unwrap();
+    silent.set_read_timeout(Some(TIMEOUT)).unwrap();
     let mut heard = Vec::new();
     silent.read_to_end(&mut heard).unwrap();
     assert_eq!(heard.len(), HELLO_LEN + OPENING_LEN);
@@ -243,7 +243,7 @@ fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
     assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
     uromd.logged(&["refused host", "--max-hosts"]);
     drop(first);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !matches!(first_message(&uromd).1, DaemonToHost::Welcome { .. }) {
         assert!(Instant::now() < deadline, "its place does not become free");
     }
@@ -279,7 +279,7 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
     assert_eq!(joined.call(op::ECHO, 1).status, DocaError::SUCCESS);
     // A host that leaves a worker may use another.
     drop((hosts.pop(), joined));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.start(any()).is_err() {
         assert!(Instant::now() < deadline, "its place does not become free");
     }
@@ -302,17 +302,17 @@ fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
         assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
     }
     drop(first);
-    // The worker detects the end later; until then each attempt uses up a ticket.
-    let deadline = Instant::now() + PATIENCE;
+    // The worker detects the end later; until then each attempt uses up a token.
+    let deadline = Instant::now() + TIMEOUT;
     while Connection::attach(client.start(worker.clone()).unwrap(), 1).is_err() {
         assert!(Instant::now() < deadline, "its place does not become free");
     }
 }
 
 /// Returns a host's stream after the handshake.
-fn greeted(to: SocketAddr) -> TcpStream {
+fn after_handshake(to: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(to).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.write_all(Hello::new(Role::Host).as_bytes()).unwrap();
     stream.write_all(&[0; OPENING_LEN]).unwrap();
     stream.read_exact(&mut [0; HELLO_LEN + OPENING_LEN]).unwrap();
@@ -324,7 +324,7 @@ fn a_message_over_the_limit_ends_its_stream_and_no_other() {
     let (uromd, mut client, host) = attached(1);
     for to in [uromd.address, host.started.address] {
         for len in [(1 << 20) + 1, 1 << 31, u32::MAX] {
-            let mut stream = greeted(to);
+            let mut stream = after_handshake(to);
             stream.write_all(&u32::to_le_bytes(len)).unwrap();
             // The stream ends after any messages.
             let _ = stream.read_to_end(&mut Vec::new());

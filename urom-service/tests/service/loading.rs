@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use urom_abi::DocaError;
 
 use crate::discovery::source;
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op, serving};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
@@ -64,7 +64,7 @@ fn whatever_a_file_does_as_it_is_loaded_costs_a_line_of_the_log() {
     // A search waits two seconds, and this may take longer.
     let begin = Instant::now();
     while uromd.lines_with_all(&["prints.so is not served", "it wrote 16 MiB"]) == 0 {
-        assert!(begin.elapsed() < PATIENCE, "it is not told");
+        assert!(begin.elapsed() < TIMEOUT, "it is not told");
         Client::connect(uromd.address);
     }
     for file in ["aborts", "exits"] {
@@ -89,7 +89,7 @@ fn no_plugin_is_examined_any_more_once_the_daemon_was_killed() {
     };
     let begin = Instant::now();
     while fs::read_dir("/proc").unwrap().map(Result::unwrap).any(|process| is_examined(&process)) {
-        assert!(begin.elapsed() < PATIENCE, "a plugin is examined");
+        assert!(begin.elapsed() < TIMEOUT, "a plugin is examined");
         std::thread::yield_now();
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaError;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command, full_pipe, wait};
@@ -39,7 +39,7 @@ impl Manager {
 
     fn hears(&self) -> String {
         let mut message = [0; 64];
-        self.socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        self.socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         let length = self.socket.recv(&mut message).expect("a message in time");
         String::from_utf8(message[..length].to_vec()).unwrap()
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
@@ -66,7 +66,7 @@ fn a_daemon_that_is_process_1_reaps_the_orphans_of_plugins_and_ends_in_order() {
     let begin = Instant::now();
     while Path::new(&format!("/proc/{orphan}")).exists() {
         let state = status(&orphan.to_string(), "State");
-        assert!(begin.elapsed() < PATIENCE, "the orphan is still there: {state:?}");
+        assert!(begin.elapsed() < TIMEOUT, "the orphan is still there: {state:?}");
         std::thread::yield_now();
     }
     // The daemon noticed its own child's end, and continues.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use urom_wire::control::StartWorker;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, Connection, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
@@ -67,7 +67,7 @@ fn setting(max_unread: usize) -> Setting {
 
 /// Waits until a worker's memory shrinks to `most` bytes, while a host keeps using it.
 fn shrinks_to(most: usize, pid: u64, good: &Connection) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while resident(pid) > most {
         assert!(Instant::now() < deadline, "{} bytes, where {most} are the most", resident(pid));
         good.call(op::ECHO, 1);
@@ -75,7 +75,7 @@ fn shrinks_to(most: usize, pid: u64, good: &Connection) {
 }
 
 #[test]
-fn hosts_that_do_not_read_cost_what_they_may_leave_unread_and_are_given_up() {
+fn hosts_that_do_not_read_cost_at_most_the_unread_limit_and_are_disconnected() {
     let Setting { good, rude, uromd, _plugins } = setting(MAX_UNREAD);
     let pid = good.pid();
     let before = resident(pid);

@@ -109,17 +109,17 @@ fn a_worker_nobody_comes_to_ends_with_the_host_that_asked() {
     client.start(StartWorker { id: 4, gid: 6, ..any() }).unwrap();
     drop(client);
     let mut client = Client::connect(uromd.address);
-    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
     while client.group(6) == [4] {
         assert!(std::time::Instant::now() < deadline, "it stays");
     }
 }
 
 #[test]
-fn a_ticket_is_good_once() {
+fn a_token_is_good_once() {
     let (_uromd, _client, host) = attached(1);
-    for ticket in [host.started.ticket, 0] {
-        let started = Started { ticket, ..host.started };
+    for token in [host.started.token, 0] {
+        let started = Started { token, ..host.started };
         let refusal = Connection::attach(started, 1).err().unwrap();
         assert_eq!(refusal.code(), DocaError::AUTHENTICATION, "{refusal}");
     }
@@ -127,7 +127,7 @@ fn a_ticket_is_good_once() {
 }
 
 #[test]
-fn a_host_that_never_shows_a_ticket_is_thrown_out() {
+fn a_host_that_never_shows_a_token_is_thrown_out() {
     let (_uromd, mut client) = served();
     let address = client.start(any()).unwrap().address;
     let begin = Instant::now();
@@ -182,7 +182,7 @@ fn a_worker_that_dies_while_it_starts_is_reported_with_the_cause() {
 }
 
 #[test]
-fn a_plugin_that_never_opens_is_given_up() {
+fn a_plugin_that_never_opens_is_cancelled() {
     let plugins = Plugins::new();
     plugins.add_obedient("hangs", &["-DOPEN_HANGS"]);
     let (uromd, mut client) = serving(&plugins);
@@ -249,7 +249,7 @@ fn the_end_of_a_worker_counts_though_a_process_that_its_plugin_started_goes_on()
 }
 
 #[test]
-fn a_worker_that_is_stopped_is_given_up_and_killed() {
+fn a_worker_that_is_stopped_is_cancelled_and_killed() {
     let (uromd, mut client) = served();
     let host = client.attach(StartWorker { id: 8, ..any() }, 1);
     let pid = host.pid();

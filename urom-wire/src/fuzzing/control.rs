@@ -10,7 +10,7 @@ use super::{now, stream};
 use crate::control::{
     DaemonToHost, DaemonToWorker, HostToDaemon, HostToWorker, WorkerToDaemon, WorkerToHost,
 };
-use crate::patience::Patience;
+use crate::peer_timeout::PeerTimeout;
 use crate::stream::{StreamError, receive, send};
 
 /// The most memory allocated for a claimed length before its bytes arrive.
@@ -38,7 +38,7 @@ fn all<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) {
     let limit = CLAIM + GROWTH * bytes.len() + (16 << 10);
     let end = loop {
         let left = stream.reader().len();
-        match within(limit, || now(receive::<T>(&mut stream, Patience::default()))) {
+        match within(limit, || now(receive::<T>(&mut stream, PeerTimeout::default()))) {
             Ok(message) => {
                 assert!(stream.reader().len() < left, "a message takes bytes");
                 said_again(&message);
@@ -57,7 +57,7 @@ fn all<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) {
 fn said_again<T: Serialize + DeserializeOwned + Debug>(message: &T) {
     let mut bytes = Vec::new();
     now(send(&mut bytes, message)).expect("what was received can be sent");
-    let again: T =
-        now(receive(&mut &bytes[..], Patience::default())).expect("what was sent can be received");
+    let again: T = now(receive(&mut &bytes[..], PeerTimeout::default()))
+        .expect("what was sent can be received");
     assert_eq!(format!("{again:?}"), format!("{message:?}"));
 }

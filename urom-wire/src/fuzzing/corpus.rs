@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{Body, frames, now};
-use crate::envelope::{Envelope, Pass};
+use crate::envelope::{Envelope, VerificationTag};
 use crate::stream::send;
 
 pub type Seeds = Vec<(String, Vec<u8>)>;
@@ -85,7 +85,7 @@ pub fn strange() -> Vec<u8> {
     let kinds = (1..8).flat_map(|how| message(how, &[how; 2], &[how; 9])).collect();
     let bare = (1..8).flat_map(|how| message(how, &[], &[])).collect();
     let command = frames::command(0, 0, &[]);
-    let envelope = Envelope { pass: Pass::new(0x0101_0101), channel: 0 };
+    let envelope = Envelope { tag: VerificationTag::new(0x0101_0101), channel: 0 };
     let with_pass = message(0, &[], &frames::message(envelope, &command));
     [kinds, bare, with_pass, message(2, b"expected", &[]), message(4, &[], &command), vec![7]]
         .concat()

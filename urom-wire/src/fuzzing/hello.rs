@@ -8,9 +8,9 @@ use super::program::Program;
 use super::{now, stream};
 use crate::hello::{HELLO_LEN, Hello, HelloError, Role};
 use crate::key::Secret;
-use crate::patience::Patience;
+use crate::peer_timeout::PeerTimeout;
 use crate::proof::{OPENING_LEN, PROOF_LEN};
-use crate::stream::{StreamError, greet};
+use crate::stream::{StreamError, handshake};
 
 const PAIRS: [(Role, Role); 6] = [
     (Role::Host, Role::Daemon),
@@ -35,7 +35,7 @@ pub fn hello(input: &[u8]) {
     let mut stream = stream(theirs);
     let ours = Hello::new(me);
     let heard = within(MEMORY, || {
-        now(greet(&mut stream, ours, expected, secret.as_ref(), Patience::default()))
+        now(handshake(&mut stream, ours, expected, secret.as_ref(), PeerTimeout::default()))
     });
     assert!(stream.writer().starts_with(ours.as_bytes()), "every end says who it is");
     let right = Hello::new(expected);
@@ -67,7 +67,7 @@ pub fn hello(input: &[u8]) {
 /// A handshake of two ends over a wire that changes bytes: the first byte of the input selects the
 /// keys, the others the changes. With the same key, an end that received changed bytes refuses;
 /// with different keys, an end with a key never continues.
-pub fn greeting(input: &[u8]) {
+pub fn key_handshake(input: &[u8]) {
     let mut program = Program::new(input);
     let choice = program.small();
     let service = if choice & 1 == 0 { Role::Daemon } else { Role::Worker };
@@ -84,7 +84,7 @@ pub fn greeting(input: &[u8]) {
         let (peer, near_service) = duplex(256);
         let held = [of_host, of_service].map(|number| (number > 0).then(|| secret(number)));
         let end = async |mut stream, me, expected, secret| {
-            greet(&mut stream, Hello::new(me), expected, secret, Patience::default()).await
+            handshake(&mut stream, Hello::new(me), expected, secret, PeerTimeout::default()).await
         };
         let ((from_host, to_host), (from_service, to_service)) =
             (split(near_host), split(near_service));

@@ -7,8 +7,8 @@
 mod control;
 pub mod corpus;
 mod domain;
-mod door;
 pub mod frames;
+mod handover;
 mod hello;
 pub mod memory;
 pub mod program;
@@ -25,8 +25,8 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use control::control_messages;
 pub use domain::domain_table;
-pub use door::memory_door;
-pub use hello::{greeting, hello};
+pub use handover::memory_handover;
+pub use hello::{hello, key_handshake};
 pub use memory::Counting;
 pub use ring::ring_cells;
 
@@ -35,9 +35,9 @@ pub type Body = fn(&[u8]);
 pub const ALL: [(&str, Body); 6] = [
     ("control_messages", control_messages),
     ("domain_table", domain_table),
-    ("greeting", greeting),
+    ("handshake", key_handshake),
     ("hello", hello),
-    ("memory_door", memory_door),
+    ("memory_handover", memory_handover),
     ("ring_cells", ring_cells),
 ];
 
@@ -67,9 +67,9 @@ mod tests {
         let seeds = vec![
             ("control_messages", seeds::of_control()),
             ("domain_table", seeds::of_domain()),
-            ("greeting", seeds::of_greeting()),
+            ("handshake", seeds::of_handshake()),
             ("hello", seeds::of_hello()),
-            ("memory_door", seeds::of_door()),
+            ("memory_handover", seeds::of_handover()),
             ("ring_cells", seeds::of_ring()),
         ];
         corpus::check(&ALL, seeds);

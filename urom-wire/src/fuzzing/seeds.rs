@@ -9,8 +9,8 @@ use crate::control::*;
 use crate::domain::{Address, Member, Participant, Segment, Verdict};
 use crate::hello::{Hello, Role};
 
-fn stuck() -> Stuck {
-    Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
+fn hung() -> HungCall {
+    HungCall { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
 }
 
 pub(super) fn of_control() -> Seeds {
@@ -34,7 +34,7 @@ pub(super) fn of_control() -> Seeds {
     };
     let address = "127.0.0.1:5000".parse().unwrap();
     let attach = Attach {
-        ticket: 7,
+        token: 7,
         max_inflight: 32,
         max_message: 4096,
         program: "host, process 7".to_owned(),
@@ -44,9 +44,9 @@ pub(super) fn of_control() -> Seeds {
         build: PluginBuild { version: 2, fingerprint: Some(6) },
         address: vec![8; 9],
     }];
-    let door = DoorAddress { address: b"/run/urom/7".to_vec(), machine: 7 };
+    let socket = HandoverAddress { address: b"/run/urom/7".to_vec(), machine: 7 };
     let (ucx_address, max_message) = (vec![2; 50], 4096);
-    let attached = WorkerToHost::Attached { door, ucx_address, channel: 4, max_message, plugins };
+    let attached = WorkerToHost::Attached { socket, ucx_address, channel: 4, max_message, plugins };
     let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
     let offer = |place| {
         let offer = MemoryOffer {
@@ -70,7 +70,7 @@ pub(super) fn of_control() -> Seeds {
     ];
     let daemon_to_host = [
         encoded(&welcome),
-        encoded(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 7 }),
+        encoded(&DaemonToHost::Started { request: 1, id: 7, address, token: 7 }),
         encoded(&DaemonToHost::Group { request: 3, ids: vec![7, u64::MAX] }),
         encoded(&DaemonToHost::Failed { request: 2, failure: failure() }),
         encoded(&DaemonToHost::Description { request: 4, description: Arc::from([1, 2, 3]) }),
@@ -92,7 +92,7 @@ pub(super) fn of_control() -> Seeds {
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         encoded(&WorkerToHost::DomainEnded { domain: 5 }),
         encoded(&WorkerToHost::Refused(failure())),
-        encoded(&WorkerToHost::Health(Some(stuck()))),
+        encoded(&WorkerToHost::Health(Some(hung()))),
         encoded(&WorkerToHost::Health(None)),
         memory(MemoryAnswer::Shared { share: 2, result: Err(failure()) }),
         memory(MemoryAnswer::Shared {
@@ -102,15 +102,15 @@ pub(super) fn of_control() -> Seeds {
         memory(MemoryAnswer::Ended { share: 2 }),
     ];
     let daemon_to_worker = [
-        encoded(&DaemonToWorker::Expect { ticket: 7 }),
-        encoded(&DaemonToWorker::Forget { ticket: 7 }),
+        encoded(&DaemonToWorker::Expect { token: 7 }),
+        encoded(&DaemonToWorker::Forget { token: 7 }),
         encoded(&DaemonToWorker::Open { secret: Some(postcard::from_bytes(&[1; 32]).unwrap()) }),
         encoded(&DaemonToWorker::Stop),
     ];
     let worker_to_daemon = [
         encoded(&WorkerToDaemon::Ready { port: 5000 }),
         encoded(&WorkerToDaemon::Failed(failure())),
-        encoded(&WorkerToDaemon::Expected { ticket: 7 }),
+        encoded(&WorkerToDaemon::Expected { token: 7 }),
         encoded(&WorkerToDaemon::Empty),
     ];
     let all: [&[Vec<u8>]; 6] = [
@@ -169,7 +169,7 @@ pub(super) fn of_hello() -> Seeds {
 }
 
 /// The ends' keys, and the wire's changes.
-pub(super) fn of_greeting() -> Seeds {
+pub(super) fn of_handshake() -> Seeds {
     let (same, other, one) = (2 + 8, 2 + 16, 2);
     let seed = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
     vec![
@@ -187,7 +187,7 @@ pub(super) fn of_greeting() -> Seeds {
     ]
 }
 
-pub(super) fn of_door() -> Seeds {
+pub(super) fn of_handover() -> Seeds {
     let slip = [7; 24];
     let seed = |name: &str, how: u8, cut: u8, bytes: &[u8]| {
         (name.to_owned(), [&[how, cut], bytes].concat())

@@ -28,14 +28,14 @@ pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>
             break;
         }
         if arg == b"-" || !arg.starts_with(b"-") {
-            let stray = || {
+            let unknown = || {
                 refusal!(
                     INVALID_VALUE,
                     "{} belongs to no flag; -h lists the flags there are",
                     shown(arg)
                 )
             };
-            path.enter(arg).unwrap_or_else(|| Err(stray()))?;
+            path.enter(arg).unwrap_or_else(|| Err(unknown()))?;
             continue;
         }
         for (flag, given) in split(&path, arg)? {

@@ -95,7 +95,7 @@ fn from_file(
 mod tests {
     use std::io::Write;
 
-    use urom_wire::patience::Patience;
+    use urom_wire::peer_timeout::PeerTimeout;
 
     use super::*;
 
@@ -118,7 +118,7 @@ mod tests {
             panic!()
         };
         assert_eq!((address.host.as_str(), address.port), ("dpu1", 99));
-        let text = address.no_answer(Patience::default()).text;
+        let text = address.no_answer(PeerTimeout::default()).text;
         let named =
             format!("(from line 4 of {}, named by DOCA_UROM_SERVICE_FILE;", file.path().display());
         let remedy = "correct the file or UROM_SERVICE_PORT";
@@ -131,7 +131,7 @@ mod tests {
             panic!()
         };
         assert_eq!(address.port, DEFAULT_PORT);
-        let text = address.no_answer(Patience::default()).text;
+        let text = address.no_answer(PeerTimeout::default()).text;
         assert!(text.contains("UROM_SERVICE_PORT is not set") && text.ends_with(remedy), "{text}");
     }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use rustix::io::Errno;
 use urom_wire::control::Failure;
 use urom_wire::hello::HelloError;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::StreamError;
 
 use super::{Address, GivenBy};
@@ -42,7 +42,7 @@ impl Address {
         )
     }
 
-    pub(crate) fn no_answer(&self, within: Patience) -> Failure {
+    pub(crate) fn no_answer(&self, within: PeerTimeout) -> Failure {
         let (shown, origin) = (self.shown(), &self.origin);
         let advice = self.advice(Absent::Unreached);
         failure!(
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_failed_connection_names_address_origin_and_remedy() {
         let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
-        let failure = address.no_answer(Patience::default());
+        let failure = address.no_answer(PeerTimeout::default());
         assert_eq!(
             failure.text,
             "no UROM daemon answers at 10.0.0.2:18700 within 3.5 s (from --service): start uromd there, open \
@@ -176,7 +176,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "10.0.0.2:7\nprocess 42 on node7\n").unwrap();
         let name = format!("@{}", file.path().display());
-        let failure = Address::parse(&name, None).unwrap().no_answer(Patience::default());
+        let failure = Address::parse(&name, None).unwrap().no_answer(PeerTimeout::default());
         for part in ["10.0.0.2:7", &name[1..], "process 42 on node7", "without removing its file"] {
             assert!(failure.text.contains(part), "{part} in {failure}");
         }
@@ -190,7 +190,7 @@ mod tests {
         let text = address.refused(&[(six, refused()), (four, refused())]).text;
         let expected = "no UROM daemon answers at localhost:7, tried as [::1]:7 and 127.0.0.1:7 (";
         assert!(text.starts_with(expected), "{text}");
-        let silent = StreamError::Silent(Patience::default());
+        let silent = StreamError::Silent(PeerTimeout::default());
         let text = address.refused(&[(four, silent), (six, refused())]).text;
         assert!(text.contains("tried as 127.0.0.1:7 (") && text.contains("silent"), "{text}");
         assert!(address.refused(&[]).text.contains("lacks an address"));
@@ -221,7 +221,7 @@ mod tests {
         let embedded = Address::embedded("127.0.0.1:7".parse().unwrap());
         for text in [
             refused(&embedded, Errno::CONNREFUSED),
-            embedded.no_answer(Patience::default()).text,
+            embedded.no_answer(PeerTimeout::default()).text,
             embedded.not_welcomed("127.0.0.1:7".parse().unwrap(), &StreamError::Closed).text,
         ] {
             assert!(!text.contains("start") && text.contains("its log may say why"), "{text}");

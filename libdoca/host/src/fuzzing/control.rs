@@ -3,18 +3,18 @@
 use std::sync::{Arc, mpsc as std_mpsc};
 
 use tokio::sync::{mpsc, oneshot};
-use urom_wire::control::{DoorAddress, HostToDaemon};
-use urom_wire::envelope::Pass;
+use urom_wire::control::{HandoverAddress, HostToDaemon};
+use urom_wire::envelope::VerificationTag;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::now;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 
 use super::{loopback, stream};
 use crate::address::Address;
 use crate::daemon_link::{self, Request};
-use crate::door::WorkerDoor;
 use crate::event::Mailbox;
 use crate::sharing::Sharing;
+use crate::socket::WorkerSocket;
 use crate::worker_link::{self, Health, Watched, WorkerOrder};
 
 /// Memory limit: a message's announced length is allocated early, plus stream and queues.
@@ -64,9 +64,9 @@ async fn from_worker(said: &[u8]) {
     assert!(given, "the task takes orders");
     let mut stream = stream(said);
     let health = Health::default();
-    let (who, patience) = ("worker 9", Patience::default());
-    let watched = Watched { who, run: RUN, mailbox: &mailbox, patience, health: &health };
-    let mut sharing = Sharing::new("a worker", 7, WorkerDoor::new(DoorAddress::default()));
+    let (who, peer_timeout) = ("worker 9", PeerTimeout::default());
+    let watched = Watched { who, run: RUN, mailbox: &mailbox, peer_timeout, health: &health };
+    let mut sharing = Sharing::new("a worker", 7, WorkerSocket::new(HandoverAddress::default()));
     let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
     let end = end.expect("the stream's end is told");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
@@ -95,7 +95,9 @@ async fn welcome(said: &[u8]) {
 async fn admission(said: &[u8]) {
     const LIMIT: u64 = 256;
     let mut stream = stream(said);
-    match worker_link::admission(&mut stream, 9, loopback(), LIMIT, Pass::default()).await {
+    match worker_link::admission(&mut stream, 9, loopback(), LIMIT, VerificationTag::default())
+        .await
+    {
         Ok((attached, _)) => {
             stream.close().await;
             assert!(attached.id == 9 && attached.max_message as u64 <= LIMIT);

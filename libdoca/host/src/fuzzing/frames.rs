@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tokio::sync::mpsc;
 use urom_abi::DocaError;
 use urom_abi::host::{self, CtxState, Data};
-use urom_wire::envelope::{Envelope, Pass, frames};
+use urom_wire::envelope::{Envelope, VerificationTag, frames};
 use urom_wire::frame::{NOTIFICATION_HEADER, Notification};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::fuzzing::memory::within;
@@ -29,7 +29,7 @@ const MEMORY: usize = 1 << 20;
 
 /// Runs a worker program with tasks in flight: valid and damaged notifications and random bytes.
 /// Each task must complete once, with the first answer for its slot. Answers with a wrong slot,
-/// channel or pass must be ignored.
+/// channel or verification tag must be ignored.
 pub fn host_frames(input: &[u8]) {
     within(MEMORY + 64 * input.len(), || {
         let (mut rig, mut program) = (FrameRig::new(), Program::new(input));
@@ -50,7 +50,7 @@ thread_local! {
 struct FrameRig {
     pe: Rc<Pe>,
     run: Rc<Run>,
-    pass: Pass,
+    tag: VerificationTag,
     /// Unanswered tasks by slot.
     open: HashMap<u16, u64>,
     /// The expected outcome by task.
@@ -73,7 +73,7 @@ impl FrameRig {
         let engine = Rc::clone(&pe);
         let open = |channel| Run::new(1, SLOTS, Rc::clone(&ctx), engine, channel, None, orders);
         let run = pe.open_channel(open).expect("a channel");
-        let pass = Pass::new(77);
+        let tag = VerificationTag::new(77);
         run.let_in(Attached {
             id: 9,
             ring: None,
@@ -81,10 +81,10 @@ impl FrameRig {
             channel: 5,
             max_message: LIMIT,
             plugins: Vec::new(),
-            pass,
+            tag,
         });
         ctx.state.set(CtxState::RUNNING);
-        FrameRig { pe, run, pass, open: HashMap::new(), answered: HashMap::new(), last: 0 }
+        FrameRig { pe, run, tag, open: HashMap::new(), answered: HashMap::new(), last: 0 }
     }
 
     fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -93,11 +93,11 @@ impl FrameRig {
             0 | 1 => self.submit(),
             2 => {
                 let bytes = note(slot, program);
-                self.send(self.pass, &bytes);
+                self.send(self.tag, &bytes);
             }
             3 => {
                 let bytes = [note(slot, program), note(slot + 1, program)].concat();
-                self.send(self.pass, &bytes);
+                self.send(self.tag, &bytes);
             }
             4 => {
                 let mut bytes = note(slot, program);
@@ -105,13 +105,13 @@ impl FrameRig {
                 let at = at % bytes.len();
                 bytes[at] ^= with;
                 bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
-                let guessed = Pass::new(u128::from(with));
-                self.send(if with & 0xc0 == 0 { self.pass } else { guessed }, &bytes);
+                let guessed = VerificationTag::new(u128::from(with));
+                self.send(if with & 0xc0 == 0 { self.tag } else { guessed }, &bytes);
             }
-            5 => self.send(self.pass, program.bytes()),
+            5 => self.send(self.tag, program.bytes()),
             6 => {
                 self.pe.on_notifications(program.bytes());
-                self.pe.on_greeting(&[&self.run.channel.to_le_bytes(), program.bytes()].concat());
+                self.pe.on_handshake(&[&self.run.channel.to_le_bytes(), program.bytes()].concat());
             }
             _ => self.progress(),
         }
@@ -132,8 +132,8 @@ impl FrameRig {
         assert!(before.is_none(), "slot {slot} is taken");
     }
 
-    fn expect(&mut self, pass: Pass, message: &[u8]) {
-        if pass != self.pass {
+    fn expect(&mut self, tag: VerificationTag, message: &[u8]) {
+        if tag != self.tag {
             return;
         }
         for (header, body) in frames(message).map_while(Result::ok) {
@@ -149,9 +149,9 @@ impl FrameRig {
         }
     }
 
-    fn send(&mut self, pass: Pass, frames: &[u8]) {
-        self.expect(pass, frames);
-        let envelope = Envelope { pass, channel: self.run.channel };
+    fn send(&mut self, tag: VerificationTag, frames: &[u8]) {
+        self.expect(tag, frames);
+        let envelope = Envelope { tag, channel: self.run.channel };
         self.pe.on_notifications(&bytes_of::message(envelope, frames));
     }
 
@@ -166,7 +166,7 @@ impl FrameRig {
     fn end(&mut self) {
         for slot in self.open.keys().copied().collect::<Vec<_>>() {
             let status = DocaError::SUCCESS;
-            self.send(self.pass, &bytes_of::notification(slot, status, Some(&[]), &[]));
+            self.send(self.tag, &bytes_of::notification(slot, status, Some(&[]), &[]));
         }
         while !self.answered.is_empty() {
             let before = self.answered.len();

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::Message;
 
 use crate::stream::Stream;
@@ -20,7 +20,7 @@ pub use control::host_control;
 pub use frames::host_frames;
 
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + PEER_TIMEOUT;
     while !done() {
         assert!(Instant::now() < deadline, "{what}");
     }
@@ -33,7 +33,7 @@ where
     Out: Message + serde::Serialize + Send + Sync + 'static,
 {
     let said = std::io::Cursor::new(said.to_vec());
-    Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback(), Patience::default())
+    Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback(), PeerTimeout::default())
 }
 
 fn loopback() -> SocketAddr {
@@ -41,7 +41,7 @@ fn loopback() -> SocketAddr {
 }
 
 /// Timeout of each step.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// All targets of this crate with their bodies.
 pub const ALL: [(&str, Body); 3] = [

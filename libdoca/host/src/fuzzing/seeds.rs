@@ -4,8 +4,8 @@ use urom_wire::control::*;
 use urom_wire::fuzzing::corpus::{Seeds, encoded};
 use urom_wire::fuzzing::frames;
 
-fn stuck() -> Stuck {
-    Stuck { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
+fn hung() -> HungCall {
+    HungCall { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
 }
 
 /// Messages from a daemon after its welcome and from a worker after its acceptance.
@@ -14,8 +14,8 @@ pub(super) fn of_host_control() -> Seeds {
     let address = "0.0.0.0:5000".parse().unwrap();
     let daemon = [
         encoded(&DaemonToHost::Ping),
-        encoded(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 7 }),
-        encoded(&DaemonToHost::Started { request: 1, id: 7, address, ticket: 8 }),
+        encoded(&DaemonToHost::Started { request: 1, id: 7, address, token: 7 }),
+        encoded(&DaemonToHost::Started { request: 1, id: 7, address, token: 8 }),
         encoded(&DaemonToHost::Group { request: 2, ids: vec![7, u64::MAX] }),
         encoded(&DaemonToHost::Failed { request: 3, failure: failure() }),
         encoded(&DaemonToHost::Failed { request: 4, failure: failure() }),
@@ -27,7 +27,7 @@ pub(super) fn of_host_control() -> Seeds {
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Ok(()) }),
         encoded(&WorkerToHost::DomainStarted { domain: 5, result: Err(failure()) }),
         encoded(&WorkerToHost::DomainEnded { domain: 6 }),
-        encoded(&WorkerToHost::Health(Some(stuck()))),
+        encoded(&WorkerToHost::Health(Some(hung()))),
         memory(MemoryAnswer::Shared { share: 1, result: Err(failure()) }),
         memory(MemoryAnswer::Shared { share: 2, result: Ok(by) }),
         memory(MemoryAnswer::Ended { share: 2 }),
@@ -57,8 +57,8 @@ pub(super) fn of_host_control() -> Seeds {
             build: PluginBuild { version: 2, fingerprint: Some(6) },
             address: vec![8; 9],
         }];
-        let door = DoorAddress { address: b"/run/urom/7".to_vec(), machine: 7 };
-        encoded(&WorkerToHost::Attached { door, ucx_address, channel: 4, max_message, plugins })
+        let socket = HandoverAddress { address: b"/run/urom/7".to_vec(), machine: 7 };
+        encoded(&WorkerToHost::Attached { socket, ucx_address, channel: 4, max_message, plugins })
     };
     let refused = encoded(&DaemonToHost::Refused(failure()));
     vec![
@@ -94,7 +94,7 @@ pub(super) fn of_host_frames() -> Seeds {
         ("twice".to_owned(), [four, answers([1, 2, 3, 4]), answers([5, 6, 7, 8])].concat()),
         ("damaged".to_owned(), vec![0, 0, 4, 0, 9, 1, 3, 0x40, 12, 0, 9, 1, 5, 0x07]),
         ("lengths".to_owned(), vec![0, 0, 0, 2, 0, 0xfe, 1, 10, 0, 0xfd, 2, 18, 0, 0xff, 3]),
-        ("greets".to_owned(), vec![0, 6, 2, 0, 0, 6, 0, 6, 3, 1, 2, 3, 7]),
+        ("handshake".to_owned(), vec![0, 6, 2, 0, 0, 6, 0, 6, 3, 1, 2, 3, 7]),
         ("bytes".to_owned(), bytes),
         ("explained".to_owned(), explained),
         ("full".to_owned(), vec![0; 12]),

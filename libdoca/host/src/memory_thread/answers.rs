@@ -46,16 +46,16 @@ pub(super) struct Answers {
     worker: Worker,
     /// Sends to plugins' UCX workers; created at the first send.
     sender: Rc<OnceCell<Worker>>,
-    desk: Rc<RefCell<Questions>>,
+    questions: Rc<RefCell<Questions>>,
 }
 
 /// Dropped in this order: UCX stops using memory before waiting threads are notified.
 struct Questions {
-    /// By stream ticket.
+    /// By stream token.
     askers: HashMap<u128, Asker>,
     sends: Vec<Send>,
     waits: Waits,
-    /// Answers in flight, by stream ticket.
+    /// Answers in flight, by stream token.
     unheard: Vec<(u128, Request<()>)>,
     /// Streams with possibly lost answers, which get one answer to all questions.
     owed: HashMap<u128, Every>,
@@ -73,7 +73,7 @@ impl Answers {
         let worker = context().name("urom-memory").build()?.worker()?;
         let address = worker.address()?.as_bytes().to_vec();
         let sender = Rc::new(OnceCell::new());
-        let desk = Rc::new(RefCell::new(Questions {
+        let questions = Rc::new(RefCell::new(Questions {
             askers: HashMap::new(),
             sends: Vec::new(),
             waits: Waits::new(waker),
@@ -85,39 +85,39 @@ impl Answers {
             left: Vec::new(),
         }));
         // A weak reference: the questions own endpoints of the worker, which owns the handler.
-        let asked = Rc::downgrade(&desk);
+        let asked = Rc::downgrade(&questions);
         worker.set_am_handler(AM_ASK, move |message: Message<'_>| {
-            if let Some(desk) = asked.upgrade() {
-                desk.borrow_mut().asked(message.header, message.data);
+            if let Some(questions) = asked.upgrade() {
+                questions.borrow_mut().asked(message.header, message.data);
             }
         })?;
-        Ok((Answers { worker, sender, desk }, address))
+        Ok((Answers { worker, sender, questions }, address))
     }
 
     pub(super) fn serve(&mut self, served: Served) {
-        let mut desk = self.desk.borrow_mut();
-        let asker = desk.askers.entry(served.ticket).or_default();
+        let mut questions = self.questions.borrow_mut();
+        let asker = questions.askers.entry(served.token).or_default();
         asker.memories.insert(served.share, Rc::new(served));
     }
 
-    pub(super) fn connect(&mut self, ticket: u128, address: &[u8]) {
-        let mut desk = self.desk.borrow_mut();
-        let Some(asker) = desk.askers.get_mut(&ticket) else { return };
+    pub(super) fn connect(&mut self, token: u128, address: &[u8]) {
+        let mut questions = self.questions.borrow_mut();
+        let Some(asker) = questions.askers.get_mut(&token) else { return };
         if !asker.is_connected() {
             let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
-            asker.endpoint = self.open(ticket, address).map_err(why).ok();
+            asker.endpoint = self.open(token, address).map_err(why).ok();
             asker.address = address.to_vec();
         }
     }
 
-    pub(super) fn forget(&mut self, ticket: u128, share: u64, then: Option<Then>) {
-        let mut desk = self.desk.borrow_mut();
-        desk.waits.forget(ticket, Some(share));
-        let asker = desk.askers.get_mut(&ticket);
+    pub(super) fn forget(&mut self, token: u128, share: u64, then: Option<Then>) {
+        let mut questions = self.questions.borrow_mut();
+        questions.waits.forget(token, Some(share));
+        let asker = questions.askers.get_mut(&token);
         match asker.and_then(|asker| asker.memories.remove(&share)) {
-            Some(served) => desk.leaving.push((served, then)),
+            Some(served) => questions.leaving.push((served, then)),
             None => {
-                drop(desk);
+                drop(questions);
                 if let Some(then) = then {
                     then();
                 }
@@ -125,13 +125,13 @@ impl Answers {
         }
     }
 
-    pub(super) fn leave(&mut self, ticket: u128, done: oneshot::Sender<()>) {
-        let mut desk = self.desk.borrow_mut();
-        desk.waits.forget(ticket, None);
-        let mut asker = desk.askers.remove(&ticket).unwrap_or_default();
+    pub(super) fn leave(&mut self, token: u128, done: oneshot::Sender<()>) {
+        let mut questions = self.questions.borrow_mut();
+        questions.waits.forget(token, None);
+        let mut asker = questions.askers.remove(&token).unwrap_or_default();
         asker.close();
-        desk.owed.remove(&ticket);
-        desk.left.push((asker.memories.into_values().collect(), done));
+        questions.owed.remove(&token);
+        questions.left.push((asker.memories.into_values().collect(), done));
     }
 
     /// Answers questions up to the limit or until `is_wanted`. Returns whether there may be more.
@@ -144,23 +144,23 @@ impl Answers {
     fn round(&self) -> bool {
         let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
         self.tell_all();
-        let mut desk = self.desk.borrow_mut();
-        desk.end_waits() | desk.finish() || moved
+        let mut questions = self.questions.borrow_mut();
+        questions.end_waits() | questions.finish() || moved
     }
 
     fn end_uses(&self) {
         let mut ended = Vec::new();
         {
-            let mut desk = self.desk.borrow_mut();
+            let mut questions = self.questions.borrow_mut();
             let is_free = |served: &Rc<Served>| Rc::strong_count(served) == 1;
             let (free, leaving) =
-                std::mem::take(&mut desk.leaving).into_iter().partition(|(it, _)| is_free(it));
-            desk.leaving = leaving;
+                std::mem::take(&mut questions.leaving).into_iter().partition(|(it, _)| is_free(it));
+            questions.leaving = leaving;
             let free: Vec<(Rc<Served>, Option<Then>)> = free;
             ended.extend(free.into_iter().filter_map(|(_, then)| then));
-            let left = std::mem::take(&mut desk.left);
+            let left = std::mem::take(&mut questions.left);
             let (free, left) = left.into_iter().partition(|(all, _)| all.iter().all(is_free));
-            desk.left = left;
+            questions.left = left;
             let free: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)> = free;
             // Ignores receivers that no longer wait.
             for (_, done) in free {
@@ -192,28 +192,28 @@ impl Answers {
 impl Questions {
     fn asked(&mut self, header: &[u8], data: Data<'_>) {
         let Some(ask) = Ask::read(header) else { return };
-        let (ticket, number) = (ask.ticket.get(), ask.number.get());
+        let (token, number) = (ask.token.get(), ask.number.get());
         // Unknown senders do not get an answer.
-        let Some(asker) = self.askers.get_mut(&ticket) else { return };
+        let Some(asker) = self.askers.get_mut(&token) else { return };
         asker.has_asked = true;
         // Ignores a question if its answer would be lost or would follow the answer to all.
         if !asker.is_connected() {
-            return self.owe(ticket);
+            return self.owe(token);
         }
-        if self.owed.contains_key(&ticket) {
-            return self.answer(ticket, number, DocaError::CONNECTION_RESET, 0);
+        if self.owed.contains_key(&token) {
+            return self.answer(token, number, DocaError::CONNECTION_RESET, 0);
         }
         match self.carry_out(&ask, data) {
-            Ok(Some(result)) => self.answer(ticket, number, DocaError::SUCCESS, result),
+            Ok(Some(result)) => self.answer(token, number, DocaError::SUCCESS, result),
             Ok(None) => {}
-            Err(code) => self.answer(ticket, number, code, 0),
+            Err(code) => self.answer(token, number, code, 0),
         }
     }
 
     /// Runs an operation; `None` if it is answered later or already was.
     fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
-        let (ticket, number) = (ask.ticket.get(), ask.number.get());
-        let asker = self.askers.get_mut(&ticket).ok_or(DocaError::NOT_FOUND)?;
+        let (token, number) = (ask.token.get(), ask.number.get());
+        let asker = self.askers.get_mut(&token).ok_or(DocaError::NOT_FOUND)?;
         let served = asker.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (action, offset, len) = (ask.action(), ask.offset.get(), ask.len.get());
         let &Served { address, len: all, access, .. } = &*served;
@@ -229,11 +229,11 @@ impl Questions {
             }
             MemoryAction::READ => {
                 let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
-                let header = answer(ticket, number, DocaError::SUCCESS, 0);
+                let header = answer(token, number, DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
                 match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), bytes(), flags) {
                     Ok((sent, _)) => sent.map_err(|_| DocaError::IO_FAILED)?,
-                    Err(sent) => self.sends.push(Send { ticket, number, sent, claim: None }),
+                    Err(sent) => self.sends.push(Send { token, number, sent, claim: None }),
                 }
                 Ok(None)
             }
@@ -242,7 +242,7 @@ impl Questions {
                 let receiver = asker.receiver(sender(&self.sender)?, address)?;
                 let sent = receiver.endpoint.tag_send(ask.operand.get(), bytes());
                 let claim = Some(Rc::clone(&receiver.claim));
-                self.sends.push(Send { ticket, number, sent, claim });
+                self.sends.push(Send { token, number, sent, claim });
                 Ok(None)
             }
             _ => {
@@ -266,21 +266,21 @@ impl Questions {
         }
     }
 
-    fn answer(&mut self, ticket: u128, number: u64, code: DocaError, result: u64) {
-        let Some(asker) = self.askers.get(&ticket) else { return };
-        let Some(endpoint) = &asker.endpoint else { return self.owe(ticket) };
-        let header = answer(ticket, number, code, result);
+    fn answer(&mut self, token: u128, number: u64, code: DocaError, result: u64) {
+        let Some(asker) = self.askers.get(&token) else { return };
+        let Some(endpoint) = &asker.endpoint else { return self.owe(token) };
+        let header = answer(token, number, code, result);
         match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), (), AmFlags::NONE) {
             Ok((Ok(()), ())) => {}
-            Ok((Err(_), ())) => self.owe(ticket),
-            Err(request) => self.unheard.push((ticket, request)),
+            Ok((Err(_), ())) => self.owe(token),
+            Err(request) => self.unheard.push((token, request)),
         }
     }
 }
 
-fn answer(ticket: u128, number: u64, code: DocaError, result: u64) -> Answer {
+fn answer(token: u128, number: u64, code: DocaError, result: u64) -> Answer {
     Answer {
-        ticket: ticket.into(),
+        token: token.into(),
         number: number.into(),
         result: result.into(),
         status: code.0.into(),

@@ -10,7 +10,7 @@ use crate::pe::Pe;
 
 pub(crate) enum Lost {
     /// The slot (first) does not have a task in flight. The second field is the worker's id.
-    Nobodys(u16, u64),
+    NoCommand(u16, u64),
     /// The host cancelled the command.
     Late,
     /// Length and limit in bytes.
@@ -24,7 +24,7 @@ impl Lost {
     #[cold]
     pub(super) fn report(self, pe: &Pe) {
         match self {
-            Lost::Nobodys(slot, id) => log!(
+            Lost::NoCommand(slot, id) => log!(
                 debug,
                 "a notification of worker {} for slot {slot}, without a command in flight, was dropped",
                 WorkerId(id)
@@ -44,7 +44,7 @@ impl Lost {
 
 impl Pe {
     pub(crate) fn on_notifications(&self, message: &[u8]) {
-        let Some((Envelope { pass, channel }, message)) = Envelope::split(message) else {
+        let Some((Envelope { tag, channel }, message)) = Envelope::split(message) else {
             return self.unreadable(format_args!(
                 "a message was dropped: it is shorter than its envelope"
             ));
@@ -55,9 +55,9 @@ impl Pe {
                 "notifications for channel {channel}, which is closed, were dropped"
             );
         };
-        if !run.has_pass(pass) {
+        if !run.has_tag(tag) {
             return self.unreadable(format_args!(
-                "a message without the pass of worker {}, whose channel it names, was dropped",
+                "a message without the verification tag of worker {}, whose channel it names, was dropped",
                 WorkerId(run.id())
             ));
         }
@@ -70,13 +70,13 @@ impl Pe {
         }
     }
 
-    pub(crate) fn on_greeting(&self, header: &[u8]) {
+    pub(crate) fn on_handshake(&self, header: &[u8]) {
         let Ok(channel) = header.try_into().map(u16::from_le_bytes) else {
             return self.unreadable(format_args!("a handshake of the wrong length was dropped"));
         };
         let run = self.channels.borrow().get(channel).cloned();
         if let Some(run) = run {
-            run.on_greeting(self);
+            run.on_handshake(self);
         }
     }
 

@@ -16,7 +16,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use ucx::Status;
 use urom_abi::extension::CancelReason;
-use urom_abi::host::{CtxState, GivenUp};
+use urom_abi::host::{Cancelled, CtxState};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart};
@@ -53,7 +53,7 @@ pub(crate) struct Run {
     longest: Cell<usize>,
     /// The worker's acceptance, once connected.
     attached: OnceCell<Attached>,
-    greeted: Cell<bool>,
+    handshake_done: Cell<bool>,
     /// Returned by submit unless it is `SUCCESS`.
     pub(crate) refusal: Cell<DocaError>,
     /// Ending: only host-visible events and unreleased tasks remain.
@@ -95,7 +95,7 @@ impl Run {
             health: Arc::default(),
             longest: Cell::new(0),
             attached: OnceCell::new(),
-            greeted: Cell::new(false),
+            handshake_done: Cell::new(false),
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
@@ -412,8 +412,8 @@ impl Run {
         Ok(())
     }
 
-    pub(crate) fn given_up(&self) -> GivenUp {
-        self.flight.given_up()
+    pub(crate) fn cancelled(&self) -> Cancelled {
+        self.flight.cancelled()
     }
 
     /// Wakes a worker that went to sleep before it saw the last commands in the ring.

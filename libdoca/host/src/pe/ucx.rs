@@ -7,7 +7,7 @@ use rustix::event::epoll;
 use ucx::{Data, Worker};
 use urom_os::signals;
 use urom_wire::control::Failure;
-use urom_wire::envelope::{AM_GREET, AM_NOTIFICATIONS};
+use urom_wire::envelope::{AM_HANDSHAKE, AM_NOTIFICATIONS};
 use urom_wire::ucx_context::context;
 
 use super::Pe;
@@ -34,9 +34,9 @@ pub(crate) unsafe fn worker(pe: Weak<Pe>) -> ucx::Result<Worker> {
             }
         }
     })?;
-    ucx.set_am_handler(AM_GREET, move |message| {
+    ucx.set_am_handler(AM_HANDSHAKE, move |message| {
         if let Some(pe) = pe.upgrade() {
-            pe.on_greeting(message.header);
+            pe.on_handshake(message.header);
         }
     })?;
     Ok(ucx)

@@ -9,15 +9,15 @@ use urom_abi::host_memory::MemoryPath;
 use urom_wire::control::{Failure, MemoryOffer, MemoryPlace};
 use urom_wire::memory::{Slip, hand_over};
 
-use super::lease::Lease;
+use super::use_guard::UseGuard;
 use super::{Offered, Told};
-use crate::door::WorkerDoor;
 use crate::memory_thread::{MemoryThread, Served};
+use crate::socket::WorkerSocket;
 
 /// Why a share's path is slower than the best for its memory, if it is.
 pub(super) struct Reason {
     pub(super) best: MemoryPath,
-    pub(super) door: Option<String>,
+    pub(super) socket: Option<String>,
 }
 
 pub(super) struct Made {
@@ -35,20 +35,20 @@ pub(super) struct Offer {
 pub(super) async fn make_ready(
     share: u64,
     offered: Offered,
-    door: WorkerDoor,
-    lease: Arc<OnceCell<Lease>>,
-    ticket: u128,
+    socket: WorkerSocket,
+    use_guard: Arc<OnceCell<UseGuard>>,
+    token: u128,
 ) -> Made {
     let Offered { memory, address, len, access, fd, path, told } = offered;
-    let slip = Slip { ticket, share };
+    let slip = Slip { token, share };
     let hand = async |fd: Option<&OwnedFd>| {
         let fd = fd.map(OwnedFd::as_fd);
         let visit = async |path: &Path| {
-            // A failed lease is not kept, so the next share tries again.
-            lease.get_or_try_init(|| Lease::take(path, ticket)).await?;
+            // A failed use guard is not kept, so the next share tries again.
+            use_guard.get_or_try_init(|| UseGuard::take(path, token)).await?;
             hand_over(path, slip, fd.as_slice()).await.map(drop)
         };
-        door.visit(visit).await
+        socket.visit(visit).await
     };
     let choose = async {
         let offer = |place, ucx_address, reason, thread| Offer {
@@ -56,14 +56,14 @@ pub(super) async fn make_ready(
             reason,
             thread,
         };
-        let mut reason = Reason { best: path, door: None };
+        let mut reason = Reason { best: path, socket: None };
         match &fd {
             Some((fd, offset)) if path == MemoryPath::MAPPED => match hand(Some(fd)).await {
                 Ok(()) => {
                     let place = MemoryPlace::Handed { offset: *offset };
                     return Ok(offer(place, Vec::new(), reason, None));
                 }
-                Err(why) => reason.door = Some(why),
+                Err(why) => reason.socket = Some(why),
             },
             _ => reason.best.0 = path.0.max(MemoryPath::PROCESS.0),
         }
@@ -74,13 +74,13 @@ pub(super) async fn make_ready(
             _ => match hand(None).await {
                 Ok(()) => MemoryPlace::Process,
                 Err(why) => {
-                    reason.door.get_or_insert(why);
+                    reason.socket.get_or_insert(why);
                     MemoryPlace::Network
                 }
             },
         };
         // Last, so that a later failure cannot leave the memory served.
-        thread.serve(Served { ticket, share, address, len, access });
+        thread.serve(Served { token, share, address, len, access });
         Ok(offer(place, ucx_address, reason, Some(thread)))
     };
     Made { share, told, offer: choose.await }

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc::{Sender, channel};
 
-use urom_wire::control::DoorAddress;
+use urom_wire::control::HandoverAddress;
 
 use super::*;
 
@@ -23,8 +23,8 @@ unsafe extern "C" fn heard(
 fn a_share_that_its_worker_has_ended_is_over_without_the_memory_thread() {
     let thread = Arc::new(MemoryThread::start().unwrap());
     thread.forget(1, 1, Some(Box::new(|| panic!("as a test wants"))));
-    let door = WorkerDoor::new(DoorAddress::default());
-    let mut sharing = Sharing { thread: Some(thread), ..Sharing::new("a worker", 1, door) };
+    let socket = WorkerSocket::new(HandoverAddress::default());
+    let mut sharing = Sharing { thread: Some(thread), ..Sharing::new("a worker", 1, socket) };
     for share in [2, 3] {
         let (tell, over) = channel();
         let told = Told::new(heard, Box::into_raw(Box::new(tell)).cast());

@@ -7,10 +7,10 @@ use std::{ptr, slice};
 use rustix::io::Errno;
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{self, Buf, CmdTaskCallback, CmdTaskEnd, Ctx, GivenUp, Task, WorkerHealth};
+use urom_abi::host::{self, Buf, Cancelled, CmdTaskCallback, CmdTaskEnd, Ctx, Task, WorkerHealth};
 use urom_abi::host_memory::{MemoryCallback, OfferedMemory};
 use urom_log::{guard, guard_or};
-use urom_wire::control::{Failure, MAX_VARIABLES, Stuck};
+use urom_wire::control::{Failure, HungCall, MAX_VARIABLES};
 use urom_wire::frame::MAX_SLOTS;
 
 use crate::failure::{fail_if, failure, refuse_if};
@@ -112,9 +112,9 @@ functions! {
     }
 
     fn urom_worker_get_health[worker: *mut host::Worker](health: *mut WorkerHealth) => health {
-        let stuck = worker.run(worker.ctx)?.health.stuck();
-        stuck.map_or_else(WorkerHealth::well, |Stuck { plugin, method, seconds }| {
-            WorkerHealth::stuck(&plugin, method.name(), seconds.into())
+        let hung = worker.run(worker.ctx)?.health.hung();
+        hung.map_or_else(WorkerHealth::well, |HungCall { plugin, method, seconds }| {
+            WorkerHealth::hung(&plugin, method.name(), seconds.into())
         })
     }
 
@@ -236,8 +236,8 @@ functions! {
         task.user_area.start()
     }
 
-    fn urom_worker_get_given_up[worker: *mut host::Worker](given_up: *mut GivenUp) => given_up {
-        worker.given_up()
+    fn urom_worker_get_cancelled[worker: *mut host::Worker](cancelled: *mut Cancelled) => cancelled {
+        worker.cancelled()
     }
 
     fn urom_worker_leave[worker: *mut host::Worker]() { worker.leave() }

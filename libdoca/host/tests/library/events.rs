@@ -9,7 +9,7 @@ use urom_abi::host::CtxState;
 
 use crate::processes::{Plugins, Uromd, op, with_both, with_both_workers};
 use crate::support::{
-    At, Engine, OK, PATIENCE, TestService, TestWorker, command, failure, state, take_done,
+    At, Engine, OK, TIMEOUT, TestService, TestWorker, command, failure, state, take_done,
 };
 
 fn handle(engine: &Engine) -> i32 {
@@ -36,7 +36,7 @@ pub fn nap(engine: &Engine, longest: Duration) -> bool {
 
 /// Sleeps until `done`. Returns the number of wake-ups.
 fn sleep_until(engine: &Engine, done: impl Fn() -> bool) -> usize {
-    let (fd, deadline) = (handle(engine), Instant::now() + PATIENCE);
+    let (fd, deadline) = (handle(engine), Instant::now() + TIMEOUT);
     let mut woken = 0;
     loop {
         while engine.progress() == 1 {}
@@ -103,7 +103,7 @@ fn what_is_ready_already_wakes_at_once() {
         let fd = handle(engine);
         for left in (0..3).rev() {
             assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
-            assert!(is_readable(fd, PATIENCE));
+            assert!(is_readable(fd, TIMEOUT));
             assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
             assert_eq!(engine.next(), 1);
             assert_eq!(engine.in_flight(), left);
@@ -115,7 +115,7 @@ fn what_is_ready_already_wakes_at_once() {
         engine.is_quiet(100_000);
         assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);
         assert_eq!(c!(doca_urom_worker_cmd_task_release(kept)), OK);
-        assert!(is_readable(fd, PATIENCE));
+        assert!(is_readable(fd, TIMEOUT));
         sleep_until(engine, || state(worker.ctx) == CtxState::IDLE);
     });
 }
@@ -133,7 +133,7 @@ fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long()
             worker.submit(&command(op::RELEASE, word));
             // DOCA's order: request, submit, wait. Only the two answers end the wait.
             while engine.in_flight() > 0 {
-                assert!(is_readable(fd, PATIENCE), "the host is not woken");
+                assert!(is_readable(fd, TIMEOUT), "the host is not woken");
                 assert_eq!(c!(doca_pe_clear_notification(engine.0, fd)), OK);
                 while engine.progress() == 1 {}
                 assert_eq!(c!(doca_pe_request_notification(engine.0)), OK);

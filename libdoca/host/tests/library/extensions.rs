@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use urom_abi::DocaError;
-use urom_abi::host::{CMD_TASK_AREA, CmdTask, CmdTaskEnd, CtxState, GivenUp};
+use urom_abi::host::{CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskEnd, CtxState};
 
 use crate::processes::{op, with_service, with_worker};
 use crate::support::{
@@ -46,8 +46,8 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
             let done = engine.done();
             assert_eq!(end_of(task), end);
             // SAFETY: the pointer belongs to the task, which is complete.
-            let CmdTaskEnd { status: read, given_up, response, length } = unsafe { end.read() };
-            assert_eq!((read, given_up, done.status), (status, 0, status));
+            let CmdTaskEnd { status: read, cancelled, response, length } = unsafe { end.read() };
+            assert_eq!((read, cancelled, done.status), (status, 0, status));
             let bytes = (!response.is_null()).then(|| {
                 // SAFETY: the response of a complete task, of that length.
                 unsafe { std::slice::from_raw_parts(response.cast::<u8>(), length) }.to_vec()
@@ -95,10 +95,10 @@ fn no_call_delivers_more_than_64_commands() {
     });
 }
 
-fn given_up(worker: &TestWorker) -> GivenUp {
-    let mut given_up = GivenUp::default();
-    assert_eq!(x!(urom_worker_get_given_up(worker.raw, &mut given_up)), OK);
-    given_up
+fn cancelled_of(worker: &TestWorker) -> Cancelled {
+    let mut cancelled = Cancelled::default();
+    assert_eq!(x!(urom_worker_get_cancelled(worker.raw, &mut cancelled)), OK);
+    cancelled
 }
 
 /// Submits a command with a deadline. The plugin answers it after a release command.
@@ -110,7 +110,7 @@ fn hold(worker: &TestWorker, limit: Duration) -> *mut CmdTask {
 }
 
 #[test]
-fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
+fn a_cancelled_command_keeps_its_number_until_its_answer_comes() {
     with_worker(4, |engine, _, worker| {
         let began = Instant::now();
         let late = hold(worker, SHORT);
@@ -119,7 +119,7 @@ fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         assert_eq!(engine.done().status, DocaError::TIME_OUT);
         assert!(began.elapsed() >= SHORT);
         // SAFETY: the pointer belongs to the task, which is complete.
-        assert_eq!(unsafe { end_of(late).read() }.given_up, 1);
+        assert_eq!(unsafe { end_of(late).read() }.cancelled, 1);
         assert_eq!(c!(doca_task_submit(as_task(late))), DocaError::INVALID_VALUE);
         assert_eq!(c!(doca_urom_worker_cmd_task_release(late)), OK);
 
@@ -128,7 +128,7 @@ fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         assert_eq!(x!(urom_worker_cmd_task_forget(cancelled)), DocaError::BAD_STATE);
         assert_eq!(x!(urom_worker_cmd_task_forget(forgotten)), OK);
         assert_eq!(engine.done().status, DocaError::SKIPPED);
-        assert_eq!(given_up(worker), GivenUp { waiting: 3, late: 0, dropped: 0 });
+        assert_eq!(cancelled_of(worker), Cancelled { waiting: 3, late: 0, dropped: 0 });
 
         // Three of four numbers are in use, and answers reach their commands.
         let last = worker.submit(&command(op::HOLD, 7));
@@ -139,7 +139,7 @@ fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
         worker.stop(engine);
         // The end of the worker does not count as an answer.
-        assert_eq!(given_up(worker), GivenUp::default());
+        assert_eq!(cancelled_of(worker), Cancelled::default());
     });
 }
 
@@ -154,8 +154,8 @@ fn a_late_answer_is_counted_and_frees_its_number() {
             let release = command(op::RELEASE, round);
             worker.submit(&release);
             assert_eq!(engine.done().status, OK);
-            engine.quiet_until(|| given_up(worker).waiting == 0);
-            assert_eq!(given_up(worker), GivenUp { waiting: 0, late: round, dropped: round });
+            engine.quiet_until(|| cancelled_of(worker).waiting == 0);
+            assert_eq!(cancelled_of(worker), Cancelled { waiting: 0, late: round, dropped: round });
             let tasks: Vec<_> =
                 (0..3).map(|word| worker.submit(&command(op::ECHO, word))).collect();
             for word in 0..tasks.len() as u64 {

@@ -72,8 +72,8 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
     std::thread::spawn(move || {
         // A host reconnects after its connection was closed.
         for host in listener.incoming() {
-            let (mut host, mut greeting) = (host.unwrap(), [0; HELLO_LEN + OPENING_LEN]);
-            host.read_exact(&mut greeting).unwrap();
+            let (mut host, mut handshake) = (host.unwrap(), [0; HELLO_LEN + OPENING_LEN]);
+            host.read_exact(&mut handshake).unwrap();
             host.write_all(Hello::new(Role::Daemon).as_bytes()).unwrap();
             host.write_all(&[0; OPENING_LEN]).unwrap();
         }
@@ -83,7 +83,7 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn a_listener_that_says_nothing_is_given_up_in_time() {
+fn a_listener_that_says_nothing_is_cancelled_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     fails(listener.local_addr().unwrap(), DocaError::TIME_OUT, "");
 }

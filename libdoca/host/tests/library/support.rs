@@ -12,7 +12,7 @@ use urom_abi::host::{CmdTask, Ctx, CtxState, Data, GidTask, Pe, Service, Task, W
 use urom_abi::plugin::PluginInfo;
 
 /// Timeout of all waits.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+pub const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 
 macro_rules! c {
     ($name:ident($($arg:expr),* $(,)?)) => {{
@@ -65,7 +65,7 @@ impl Engine {
 
     /// Progresses until an event; returns the last call's result.
     pub fn next(&self) -> u8 {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             match self.progress() {
                 0 => assert!(Instant::now() < deadline, "nothing happens"),
@@ -127,7 +127,7 @@ impl Drop for Engine {
 }
 
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !done() {
         assert!(Instant::now() < deadline, "{what}");
     }

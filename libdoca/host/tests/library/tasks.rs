@@ -30,7 +30,7 @@ fn a_response_is_as_long_as_the_notification() {
 }
 
 #[test]
-fn a_second_answer_to_one_command_is_nobodys() {
+fn a_second_answer_to_one_command_matches_none() {
     with_worker(1, |engine, _, worker| {
         for word in 0..100 {
             worker.submit(&command(op::TWICE, word));

@@ -68,7 +68,7 @@ pub(crate) const LIMITS: Limits =
 const ROOMS: usize = 8;
 
 /// Timeout of a stop for bytes that still move.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Rdma {
     instances: Rc<Instances>,
@@ -221,10 +221,10 @@ impl Handler for Rdma {
     }
 }
 
-/// Waits until the bytes of an ended connection have stopped moving, or for [`PATIENCE`].
+/// Waits until the bytes of an ended connection have stopped moving, or for [`TIMEOUT`].
 async fn drain(connection: Option<Connection>) {
     let Some(connection) = connection else { return };
-    if time::timeout(PATIENCE, connection.link.drained()).await.is_err() {
+    if time::timeout(TIMEOUT, connection.link.drained()).await.is_err() {
         log::warn!("bytes of an instance that was stopped may still move: its peer hangs");
     }
 }

@@ -104,13 +104,13 @@ fn receives_that_wait_when_the_worker_ends_leave_nothing_behind() {
 #[test]
 fn a_receive_that_nobody_waits_for_takes_no_message() {
     let (_domain, [sender, receiver]) = workers();
-    let given_up = receiver.send(receive(10));
-    receiver.cancel(&given_up, CancelReason::TimedOut);
+    let cancelled = receiver.send(receive(10));
+    receiver.cancel(&cancelled, CancelReason::TimedOut);
     let left = receiver.send_from(7, receive(10));
     receiver.leave(7);
     let waits = receiver.send(receive(10));
     sender.call(send(1, b"for the last")).unwrap();
-    assert_eq!(receiver.wait(given_up).unwrap_err(), DocaError::SKIPPED);
+    assert_eq!(receiver.wait(cancelled).unwrap_err(), DocaError::SKIPPED);
     assert_eq!(receiver.wait(left).unwrap_err(), DocaError::SKIPPED);
     assert_eq!(receiver.wait(waits).unwrap().status, Status::MESSAGE_TRUNCATED.code());
 }

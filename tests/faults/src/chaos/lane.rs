@@ -14,7 +14,7 @@ use super::watch::{Everybody, Watch};
 use crate::ending::{crash, wait_for_end};
 use crate::host::Kind;
 use crate::measure::{between, now};
-use crate::process::{END, HostProcess, PATIENCE, in_time, signal};
+use crate::process::{END, HostProcess, TIMEOUT, in_time, signal};
 use crate::service::{Logs, Service};
 use crate::transports::Transports;
 use crate::vitals::{descriptors, orphaned, until};
@@ -131,7 +131,7 @@ impl Lane {
         signal(pid, Signal::CONT)?;
         let paused = between(begin, now());
         if unfinished {
-            self.b.passed(PATIENCE, TWO, A_FEW)?;
+            self.b.passed(TIMEOUT, TWO, A_FEW)?;
         }
         self.a.pass(ONE, A_FEW)?;
         self.b.pass(ONE, A_FEW)?;
@@ -207,7 +207,7 @@ impl Lane {
         let begin = now();
         strike(host, blow)?;
         // The other hosts get no message: worker and daemon only close the lost host's connections.
-        until(PATIENCE, "the lost host is let go", || {
+        until(TIMEOUT, "the lost host is let go", || {
             Ok(descriptors(worker)? < before.0 && descriptors(daemon)? < before.1)
         })?;
         let noticed = between(begin, now());
@@ -279,7 +279,7 @@ fn strike(pid: Pid, blow: Blow) -> Result<()> {
 
 /// Waits until every task of a lost worker has ended; returns the time of the last end.
 fn lost(host: &mut HostProcess, worker: u64, cause: Cause) -> Result<u64> {
-    let tally = host.over(worker, PATIENCE)?;
+    let tally = host.over(worker, TIMEOUT)?;
     cause.is_named_by(&tally, worker)?;
     Ok(tally.last_end)
 }

@@ -31,8 +31,8 @@ pub(super) async fn call(
         Call::PanicAfterwards => {
             unruly()?.task_panic_afterwards(worker).timeout(limit).submit()?.await?.data
         }
-        Call::PanicWhenGivenUp => {
-            unruly()?.task_panic_when_given_up(worker).timeout(limit).submit()?.await?.data
+        Call::PanicWhenCancelled => {
+            unruly()?.task_panic_when_cancelled(worker).timeout(limit).submit()?.await?.data
         }
         Call::Leak(bytes) => {
             unruly()?.task_leak(worker, bytes).timeout(limit).submit()?.await?.data

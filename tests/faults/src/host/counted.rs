@@ -93,7 +93,7 @@ mod tests {
     use anyhow::Result;
 
     use crate::host::{Call, Order};
-    use crate::process::PATIENCE;
+    use crate::process::TIMEOUT;
     use crate::service::{Logs, Service};
     use crate::transports::Transports;
 
@@ -102,9 +102,9 @@ mod tests {
         let service = Service::start(Transports::All, &Logs::new()?)?;
         let mut host = service.host("host")?;
         host.start_worker(1)?;
-        assert_eq!(host.call(1, Call::Echo(1), PATIENCE)?.0, Ok(1));
+        assert_eq!(host.call(1, Call::Echo(1), TIMEOUT)?.0, Ok(1));
         host.tell(&Order::CompleteTwice)?;
-        let error = host.call(1, Call::Echo(2), PATIENCE).expect_err("a task that ended twice");
+        let error = host.call(1, Call::Echo(2), TIMEOUT).expect_err("a task that ended twice");
         assert!(error.to_string().contains("a task completed that was not in flight"), "{error:#}");
         Ok(())
     }

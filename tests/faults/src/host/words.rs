@@ -79,7 +79,7 @@ pub(crate) enum Call {
     PanicAtOnce,
     PanicLater,
     PanicAfterwards,
-    PanicWhenGivenUp,
+    PanicWhenCancelled,
     Leak(u64),
     /// Returns the number of answers to tasks after their deadlines; sends nothing.
     LateAnswers,

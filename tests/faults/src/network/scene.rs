@@ -11,7 +11,7 @@ use super::link::{Link, SERVICE};
 use crate::ending::wait_for_end;
 use crate::host::{Kind, Tally};
 use crate::measure::between;
-use crate::process::{END, HostProcess, PATIENCE};
+use crate::process::{END, HostProcess, TIMEOUT};
 use crate::service::{FAULTY, Logs, key_file};
 use crate::transports::{Transports, set_up_daemon};
 use crate::vitals::{descriptors, until};
@@ -84,7 +84,7 @@ impl Scene {
 
     /// Waits until every task has failed with one of these causes; returns the time since `begin`.
     pub(super) fn noticed(&mut self, begin: u64, causes: &[&str]) -> Result<Duration> {
-        let Tally { errors, last_end, .. } = self.host.over(ONE, PATIENCE)?;
+        let Tally { errors, last_end, .. } = self.host.over(ONE, TIMEOUT)?;
         ensure!(!errors.is_empty(), "nothing failed");
         for (trouble, _) in &errors {
             let text = &trouble.text;

@@ -57,7 +57,7 @@ pub(super) fn all(length: Length) -> Vec<Act> {
         acts.push(act("panics", name, Some(trace), move |stage| stage.panics_for(&call)));
     }
     let name = "a plugin panics when a command is cancelled";
-    acts.push(act("panics", name, Some(STEP), Stage::panics_when_given_up));
+    acts.push(act("panics", name, Some(STEP), Stage::panics_when_cancelled));
     let methods = ["open", "address"].into_iter().chain(repeat_n("progress", starts));
     for method in methods.chain(["close"]) {
         let trace = format!("the environment asked {method} for it");

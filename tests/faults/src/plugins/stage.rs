@@ -13,7 +13,7 @@ use urom_tests::c::{Source, prefix};
 use crate::bystander::{Paces, Repeats, pace_until, usual_pace};
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind, Trouble};
-use crate::process::{END, HostProcess, PATIENCE};
+use crate::process::{END, HostProcess, TIMEOUT};
 use crate::service::{FAULTY, Logs, Service};
 use crate::transports::Transports;
 use crate::vitals::{Vitals, returns, vitals};
@@ -147,7 +147,7 @@ impl Stage {
     }
 
     fn answers(&mut self, call: Call) -> Result<u64> {
-        let (end, _) = self.host.call(ONE, call.clone(), PATIENCE)?;
+        let (end, _) = self.host.call(ONE, call.clone(), TIMEOUT)?;
         end.map_err(|trouble| anyhow!("{call:?}: {}", trouble.text))
     }
 
@@ -214,7 +214,7 @@ impl Stage {
         second.load(ONE, Kind::Idle, 4, 1)?;
         let other = second.start_worker(TWO)?;
         let begin = Instant::now();
-        let (end, took) = first.call(ONE, Call::Stall(FOR_EVER), PATIENCE)?;
+        let (end, took) = first.call(ONE, Call::Stall(FOR_EVER), TIMEOUT)?;
         let limit = Duration::from_secs(limit.into());
         ensure!((limit..limit + 3 * LATE).contains(&took), "the worker was ended after {took:?}");
         let first_trouble = end.err().context("a command that never ends was answered")?;
@@ -227,12 +227,12 @@ impl Stage {
         }
         ensure!(!tally.errors.is_empty(), "the second host had nothing in flight");
         wait_for_end(worker, END, "a worker whose plugin does not return")?;
-        let (end, _) = second.call(TWO, Call::Echo(1), PATIENCE)?;
+        let (end, _) = second.call(TWO, Call::Echo(1), TIMEOUT)?;
         ensure!(end == Ok(1), "another worker: {end:?}");
         first.leave(ONE)?;
         second.leave(ONE)?;
         let again = first.start_worker(ONE)?;
-        ensure!(first.call(ONE, Call::Echo(2), PATIENCE)?.0 == Ok(2), "the worker in its place");
+        ensure!(first.call(ONE, Call::Echo(2), TIMEOUT)?.0 == Ok(2), "the worker in its place");
         first.leave(ONE)?;
         second.leave(TWO)?;
         for worker in [again, other] {
@@ -262,7 +262,7 @@ impl Stage {
 
     pub(super) fn panics_for(&mut self, call: &Call) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
-        let (end, took) = self.host.call(ONE, call.clone(), PATIENCE)?;
+        let (end, took) = self.host.call(ONE, call.clone(), TIMEOUT)?;
         let trouble = end.err().with_context(|| format!("{call:?} gave a value"))?;
         ensure!(
             trouble.code != DocaError::TIME_OUT.0,
@@ -274,9 +274,9 @@ impl Stage {
         Ok(took)
     }
 
-    pub(super) fn panics_when_given_up(&mut self) -> Result<Duration> {
+    pub(super) fn panics_when_cancelled(&mut self) -> Result<Duration> {
         let worker = self.start(&[UNRULY], "")?;
-        self.times_out(Call::PanicWhenGivenUp)?;
+        self.times_out(Call::PanicWhenCancelled)?;
         ensure!(self.answers(Call::Keep(9))? == 9, "another value");
         let begin = Instant::now();
         self.leave(worker)?;
@@ -299,7 +299,7 @@ impl Stage {
         let begin = Instant::now();
         // The worker's other plugin always answers.
         ensure!(self.answers(Call::Echo(10))? == 10, "another value");
-        let mut keep = || anyhow::Ok(self.host.call(ONE, Call::Keep(11), PATIENCE)?.0);
+        let mut keep = || anyhow::Ok(self.host.call(ONE, Call::Keep(11), TIMEOUT)?.0);
         let mut end = keep()?;
         if method == "progress" {
             for _ in 0..ANSWERED_BEFORE {

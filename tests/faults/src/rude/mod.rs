@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 use urom_wire::control::{HostToDaemon, StartWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream;
 
-use crate::process::PATIENCE;
+use crate::process::TIMEOUT;
 use wire::{Daemon, MAX_IN_FLIGHT, Ware, Wire};
 
 /// Kinds of misbehaviour of a host.
@@ -43,7 +43,7 @@ pub enum Manner {
 pub(crate) enum Outcry {
     Begins,
     /// The host cannot send more without reading.
-    Stuck,
+    Hung,
     ThrownOut(String),
 }
 
@@ -69,10 +69,10 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
         Manner::StopsReading => wire.fill(),
         _ => {}
     }
-    while wire.is_stuck() {
+    while wire.is_hung() {
         wire.progress();
     }
-    let (mut thrown_out, mut stuck): (Option<Instant>, bool) = (None, false);
+    let (mut thrown_out, mut hung): (Option<Instant>, bool) = (None, false);
     loop {
         match wire.link.try_receive() {
             Some(Ok(WorkerToHost::Refused(failure))) if thrown_out.is_none() => {
@@ -88,17 +88,17 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
         let over = thrown_out.is_some_and(|since| since.elapsed() > ENCORE);
         match manner {
             Manner::Floods if !over => {
-                if !wire.is_stuck() {
+                if !wire.is_hung() {
                     wire.fill();
                 }
                 wire.progress();
             }
-            Manner::SendsWithoutReading if !over && !stuck => {
-                let waits = wire.is_stuck();
+            Manner::SendsWithoutReading if !over && !hung => {
+                let waits = wire.is_hung();
                 // A worker always reads its rings.
-                stuck = waits && !wire.has_ring();
-                if stuck {
-                    say(&Outcry::Stuck)?;
+                hung = waits && !wire.has_ring();
+                if hung {
+                    say(&Outcry::Hung)?;
                 } else if !waits {
                     wire.fill();
                 }
@@ -117,8 +117,14 @@ fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
         // Answers are short: the default buffer would take a million of them.
         socket.set_recv_buffer_size(ROOM)?;
         let mut stream = socket.connect(address).await?;
-        stream::greet(&mut stream, Hello::new(Role::Host), Role::Daemon, None, Patience::default())
-            .await?;
+        stream::handshake(
+            &mut stream,
+            Hello::new(Role::Host),
+            Role::Daemon,
+            None,
+            PeerTimeout::default(),
+        )
+        .await?;
         say(&Outcry::Begins)?;
         loop {
             // A running worker cannot get an environment: the answer is a long error.

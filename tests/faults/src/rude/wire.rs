@@ -10,7 +10,7 @@ use urom_abi::protocol::Request as Encode;
 use urom_wire::control::{
     Attach, DaemonToHost, HostToDaemon, HostToWorker, PluginEntry, StartWorker, WorkerToHost,
 };
-use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass};
+use urom_wire::envelope::{AM_COMMANDS, Envelope, VerificationTag};
 use urom_wire::frame::{CommandStart, HEADER_LEN};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::ring::{Ring, cells_of};
@@ -58,7 +58,7 @@ pub(super) struct Daemon {
 
 pub(super) struct Started {
     address: SocketAddr,
-    ticket: u128,
+    token: u128,
     bit: u8,
     // The worker's last host ends it when this stream ends.
     _daemon: Link<DaemonToHost, HostToDaemon>,
@@ -82,9 +82,9 @@ impl Daemon {
         loop {
             match self.link.receive()? {
                 DaemonToHost::Ping => {}
-                DaemonToHost::Started { address, ticket, .. } => {
+                DaemonToHost::Started { address, token, .. } => {
                     let bit = plugin.id.trailing_zeros() as u8;
-                    return Ok(Started { address, ticket, bit, _daemon: self.link });
+                    return Ok(Started { address, token, bit, _daemon: self.link });
                 }
                 other => bail!("{other:?} instead of a worker"),
             }
@@ -119,22 +119,22 @@ impl Wire {
             HostToWorker::Ping
         })?;
         link.send(HostToWorker::Attach(Attach {
-            ticket: started.ticket,
+            token: started.token,
             max_inflight: ware.in_flight.into(),
             max_message: 4096,
             program: "rude".to_owned(),
         }));
-        let (door, address, channel) = loop {
+        let (socket, address, channel) = loop {
             match link.receive()? {
                 WorkerToHost::Ping => {}
-                WorkerToHost::Attached { door, ucx_address, channel, .. } => {
-                    break (door, ucx_address, channel);
+                WorkerToHost::Attached { socket, ucx_address, channel, .. } => {
+                    break (socket, ucx_address, channel);
                 }
                 other => bail!("{other:?} instead of a welcome"),
             }
         };
         let way = match may_share_memory() {
-            true => Way::Ring(hand_ring(started.ticket, door).0, 0..0, 0),
+            true => Way::Ring(hand_ring(started.token, socket).0, 0..0, 0),
             false => {
                 // Answers are dropped.
                 let (endpoint, worker) = over_ucx(&link, (&address, channel), |_| {});
@@ -158,7 +158,7 @@ impl Wire {
     pub(super) fn fill(&mut self) {
         let mut begin = 0;
         while begin < self.ware.in_flight {
-            while self.is_stuck() {
+            while self.is_hung() {
                 self.progress();
             }
             let end = self.ware.in_flight.min(begin + MAX_IN_FLIGHT);
@@ -173,13 +173,13 @@ impl Wire {
         match &mut self.way {
             Way::Ring(_, unsent, _) => {
                 *unsent = slots;
-                self.is_stuck();
+                self.is_hung();
             }
             Way::Ucx(ucx) => {
                 let len = Envelope::LEN + slots.len() * (HEADER_LEN + command.len());
                 let mut message = Vec::with_capacity(len);
-                let pass = Pass::new(self.started.ticket);
-                let envelope = Envelope { pass, channel: ucx.channel };
+                let tag = VerificationTag::new(self.started.token);
+                let envelope = Envelope { tag, channel: ucx.channel };
                 message.extend_from_slice(&envelope.to_bytes());
                 for slot in slots {
                     let header = CommandStart::new(slot, self.started.bit).header(command.len());
@@ -193,7 +193,7 @@ impl Wire {
     }
 
     /// Whether the last commands still wait for space, which UCX finds by progress alone.
-    pub(super) fn is_stuck(&mut self) -> bool {
+    pub(super) fn is_hung(&mut self) -> bool {
         let command = &self.ware.command;
         match &mut self.way {
             Way::Ring((_, writer), unsent, part) => {

@@ -16,7 +16,7 @@ use urom_wire::key::Key;
 use crate::crowd::Crowd;
 use crate::ending::wait_for_end;
 use crate::host::{Call, Kind};
-use crate::process::{HostProcess, PATIENCE, signal};
+use crate::process::{HostProcess, TIMEOUT, signal};
 use crate::service::{FAULTY, Logs, Service, key_file};
 use crate::suite::{Extent, Figure, Outcome};
 use crate::transports::{Transports, set_up_daemon};
@@ -63,13 +63,13 @@ fn slow_files(logs: &Logs) -> Result<()> {
     let mut other = service.host("other")?;
     held.hold();
     other.ask_for_worker(TWO, &[], &[])?;
-    held.wait(PATIENCE)?;
+    held.wait(TIMEOUT)?;
     let begin = Instant::now();
     while begin.elapsed() < STALL {
         host.pass(ONE, 1000)?;
     }
     held.release()?;
-    let second = other.started(PATIENCE, TWO)?;
+    let second = other.started(TIMEOUT, TWO)?;
     ensure!(second.is_ok(), "worker {TWO}: {second:?}");
     host.halt(ONE)?;
     service.end()
@@ -114,7 +114,7 @@ fn unread_log(many: usize, logs: &Logs) -> Result<()> {
 }
 
 fn answers(host: &mut HostProcess, worker: u64) -> Result<()> {
-    let (end, _) = host.call(worker, Call::Echo(5), PATIENCE)?;
+    let (end, _) = host.call(worker, Call::Echo(5), TIMEOUT)?;
     ensure!(end == Ok(5), "{end:?}");
     Ok(())
 }

@@ -23,7 +23,7 @@ pub enum Command {
     PanicAfterwards,
     /// Never ends, and panics when it is cancelled.
     #[urom(reply = Kept)]
-    PanicWhenGivenUp,
+    PanicWhenCancelled,
     #[urom(reply = Kept)]
     Leak { bytes: u64 },
 }

@@ -5,7 +5,7 @@ use std::future::{pending, poll_fn};
 use std::task::Poll;
 
 use unruly_protocol::{
-    Handler, Keep, Kept, Leak, PANICS, PanicAfterwards, PanicAtOnce, PanicLater, PanicWhenGivenUp,
+    Handler, Keep, Kept, Leak, PANICS, PanicAfterwards, PanicAtOnce, PanicLater, PanicWhenCancelled,
 };
 use urom_pdk::prelude::*;
 
@@ -77,7 +77,7 @@ impl Handler for Unruly {
         Ok(Kept { data: self.leaked.get() })
     }
 
-    async fn panic_when_given_up(&self, _cx: &Context, _cmd: PanicWhenGivenUp) -> Result<Kept> {
+    async fn panic_when_cancelled(&self, _cx: &Context, _cmd: PanicWhenCancelled) -> Result<Kept> {
         let _mine = Mine;
         pending().await
     }

@@ -43,9 +43,9 @@ fn seen(kind: impl Fn(&Seed) -> &'static str) -> Vec<&'static str> {
 /// A written command is read as the same value, and fills exactly its announced length.
 fn command<C: Sent>(command: C) {
     let bytes = written(command.encoded_len(), |out| command.encode(out));
-    let mut roomy = vec![0xee; bytes.len() + 9];
-    assert_eq!(command.encode(&mut roomy), Ok(bytes.len()));
-    assert_eq!(roomy, [&bytes[..], &[0xee; 9]].concat(), "nothing is written behind the message");
+    let mut long = vec![0xee; bytes.len() + 9];
+    assert_eq!(command.encode(&mut long), Ok(bytes.len()));
+    assert_eq!(long, [&bytes[..], &[0xee; 9]].concat(), "nothing is written behind the message");
     command.is_read_from(&bytes);
     check::command(C::SUBJECT, &bytes);
     let again = (C::SUBJECT.command)(&bytes).expect("it was read");

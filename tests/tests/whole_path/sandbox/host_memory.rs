@@ -226,7 +226,7 @@ pub(crate) fn a_cancelled_receive_gives_the_host_s_memory_back(pair: Pair) -> Re
         let probe = block_on_for(LIMIT, pair.receive_at(second, memory, (BASE, 50), 2)?)??;
         assert_eq!(probe.status, Status::BUSY.code());
         drop(receive);
-        let back = poll_fn(|_| match second.given_up() {
+        let back = poll_fn(|_| match second.cancelled() {
             0 => Poll::Ready(()),
             _ => Poll::Pending,
         });

@@ -44,7 +44,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_
             pair.service.progress();
             assert!(start.elapsed() < LIMIT, "the answer never came");
         }
-        assert_eq!(pair.workers[1].given_up(), 0);
+        assert_eq!(pair.workers[1].cancelled(), 0);
     };
     for length in [0, 1, 4000] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], 4000, 7, ALL);

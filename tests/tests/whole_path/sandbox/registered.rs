@@ -149,7 +149,7 @@ pub(crate) fn bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline(
         let error = receive.wait().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
         let mut all_in =
-            poll_fn(|_| if second.given_up() == 0 { Poll::Ready(()) } else { Poll::Pending });
+            poll_fn(|_| if second.cancelled() == 0 { Poll::Ready(()) } else { Poll::Pending });
         let progress = || pair.service.progress();
         if pair.has_extension {
             // The plugin is informed, and the receive ends without a message.

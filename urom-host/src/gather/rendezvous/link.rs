@@ -16,7 +16,7 @@ const HEAD: usize = 16;
 const MAX_REASON: usize = 1024;
 
 /// A hello: the number is the sender's index, the body the number of participants as `u64`.
-pub(super) const GREETING: [u8; 4] = *b"meet";
+pub(super) const HANDSHAKE: [u8; 4] = *b"meet";
 /// Blocks: the number is the exchange's.
 pub(super) const BLOCKS: [u8; 4] = *b"data";
 /// Ends the exchanges: the number is a DOCA code, the body the reason.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use urom_abi::{DocaError, Quantity};
 
 use super::super::Error;
-use super::link::{BLOCKS, GREETING, Link, frame};
+use super::link::{BLOCKS, HANDSHAKE, Link, frame};
 use super::place::{MOMENT, MeetingPlace, left, listed};
 use crate::wait::poll_set::PollSet;
 
@@ -50,7 +50,7 @@ fn attempt(
     let stream = place.open(deadline)?;
     stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
     let mut link = Link::new(0, stream).map_err(no_connection)?;
-    link.send(&frame(GREETING, index, &u64::from(participants).to_le_bytes()))?;
+    link.send(&frame(HANDSHAKE, index, &u64::from(participants).to_le_bytes()))?;
     link.next_exchange();
     if link.receive(BLOCKS, 0, index)?.is_none() {
         let waits = "it waits for other participants, or hangs";
@@ -106,7 +106,7 @@ impl Meeting {
             self.links.iter().for_each(|(link, _)| set.add(link.as_raw_fd()));
             set.poll(Some(left(deadline)));
             listeners.iter().try_for_each(|listener| self.accept(listener))?;
-            self.read_greetings()?;
+            self.read_handshakes()?;
         }
         Ok(())
     }
@@ -134,12 +134,12 @@ impl Meeting {
         }
     }
 
-    fn read_greetings(&mut self) -> Result<(), Error> {
+    fn read_handshakes(&mut self) -> Result<(), Error> {
         let own = self.participants;
         let mut result = Ok(());
         self.links.retain_mut(|(link, address)| {
             if link.index == NOBODY {
-                match link.receive(GREETING, 8, 0) {
+                match link.receive(HANDSHAKE, 8, 0) {
                     Ok(None) => return true,
                     Ok(Some(index)) => match check(index, link.body(), own) {
                         Ok(()) => link.index = index,

@@ -326,7 +326,7 @@ pub const API: Api = Api {
         urom_worker_cmd_task_cancel: Some(task::cmd_cancel),
         urom_worker_cmd_task_forget: Some(task::cmd_forget),
         urom_worker_cmd_task_get_area: Some(task::cmd_get_area),
-        urom_worker_get_given_up: Some(task::worker_given_up),
+        urom_worker_get_cancelled: Some(task::worker_cancelled),
         urom_worker_leave: Some(core::worker_leave),
         urom_worker_share_memory: None,
         urom_worker_unshare_memory: None,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
-    Ctx, CtxState, Data, GivenUp, Service, StateChangedCallback, Worker, WorkerHealth,
+    Cancelled, Ctx, CtxState, Data, Service, StateChangedCallback, Worker, WorkerHealth,
 };
 use urom_abi::plugin::PluginInfo;
 
@@ -48,7 +48,7 @@ pub struct Context {
     /// The number of cancelled, unreleased tasks.
     pub ended_out: usize,
     pub ghosts: Vec<Ghost>,
-    pub given_up: GivenUp,
+    pub cancelled: Cancelled,
     /// The host left it to the library.
     pub left: bool,
     /// Released tasks: the host may still use their areas.
@@ -79,7 +79,7 @@ impl Context {
             ended: VecDeque::new(),
             ended_out: 0,
             ghosts: Vec::new(),
-            given_up: GivenUp::default(),
+            cancelled: Cancelled::default(),
             left: false,
             released: Vec::new(),
             queries: VecDeque::new(),

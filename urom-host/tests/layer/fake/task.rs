@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use urom_abi::DocaError;
 use urom_abi::host::{
-    Buf, CMD_TASK_AREA, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, GidTask,
-    GidTaskCallback, GivenUp, Service, Task, Worker,
+    Buf, CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data,
+    GidTask, GidTaskCallback, Service, Task, Worker,
 };
 
 use super::core::{change, ring, wake};
@@ -70,7 +70,7 @@ impl Work {
             callback: None,
             payload: Buffer::new(CAPACITY),
             response: None,
-            end: CmdTaskEnd { status, given_up: 0, response: ptr::null_mut(), length: 0 },
+            end: CmdTaskEnd { status, cancelled: 0, response: ptr::null_mut(), length: 0 },
             group,
             answer: None,
             ids: Vec::new(),
@@ -111,7 +111,7 @@ fn give_up(task: *mut Work, code: DocaError, is_dropped: bool) -> bool {
     this.ghosts.push(Ghost { hangs: it.is(script::HANG), is_dropped });
     it.status = code;
     it.response = None;
-    it.end = CmdTaskEnd { status: code, given_up: 1, response: ptr::null_mut(), length: 0 };
+    it.end = CmdTaskEnd { status: code, cancelled: 1, response: ptr::null_mut(), length: 0 };
     if is_dropped {
         it.in_flight = false;
     } else {
@@ -157,8 +157,8 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     for ghost in this.ghosts.extract_if(.., |ghost| flush || !ghost.hangs) {
         match (flush, ghost.is_dropped) {
             (true, _) => {}
-            (false, true) => this.given_up.dropped += 1,
-            (false, false) => this.given_up.late += 1,
+            (false, true) => this.cancelled.dropped += 1,
+            (false, false) => this.cancelled.late += 1,
         }
     }
     if let Some(task) = this.ended.pop_front() {
@@ -197,7 +197,7 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
         this.failed = Some(DocaError::NOT_FOUND);
         change(ctx, CtxState::STOPPING);
     }
-    it.end = CmdTaskEnd { status: it.status, given_up: 0, response: ptr::null_mut(), length: 0 };
+    it.end = CmdTaskEnd { status: it.status, cancelled: 0, response: ptr::null_mut(), length: 0 };
     if let Some(response) = &mut it.response {
         it.end.response = response.bytes.as_mut_ptr().cast();
         it.end.length = response.length;
@@ -255,13 +255,13 @@ functions! {
 
     #[called]
     fn cmd_release(task: *mut CmdTask) {
-        let (context, given_up) = (task.context, task.end.given_up);
+        let (context, cancelled) = (task.context, task.end.cancelled);
         let code = Work::release(task);
         if code == OK {
             // SAFETY: contexts outlive their tasks.
             let context = unsafe { context.get() };
             context.allocated -= 1;
-            context.ended_out -= given_up as usize;
+            context.ended_out -= cancelled as usize;
         }
         code
     }
@@ -312,8 +312,8 @@ functions! {
         (&raw mut task.area).cast()
     }
 
-    fn worker_given_up(worker: *mut Worker, given_up: *mut GivenUp) {
-        put(given_up, GivenUp { waiting: worker.ghosts.len() as u64, ..worker.given_up })
+    fn worker_cancelled(worker: *mut Worker, cancelled: *mut Cancelled) {
+        put(cancelled, Cancelled { waiting: worker.ghosts.len() as u64, ..worker.cancelled })
     }
 
     #[called]

@@ -10,7 +10,7 @@ use urom_wire::fuzzing::program::Program;
 use urom_wire::relay::BACKLOG;
 
 use super::*;
-use crate::unproven::UnprovenSet;
+use crate::handshakes::Handshakes;
 use crate::worker::domains::Domains;
 use crate::worker::intake::{Job, work};
 
@@ -20,7 +20,7 @@ const LINKS: LinkKey = 3;
 const MEMORY: usize = 1 << 20;
 
 /// Runs a program of daemon and host events; their messages are arbitrary bytes. A host is admitted
-/// by an announced ticket, which works once. A host that misbehaves is refused with a reason, and
+/// by an announced token, which works once. A host that misbehaves is refused with a reason, and
 /// its domains end. Each domain start is answered, in order.
 pub fn worker_control(input: &[u8]) {
     within(MEMORY + 512 * input.len(), || {
@@ -47,7 +47,7 @@ pub(super) struct Worker {
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
     pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
     pub(super) events: mpsc::Receiver<ControlEvent>,
-    tickets: HashSet<u128>,
+    tokens: HashSet<u128>,
     inside: HashSet<LinkKey>,
 }
 
@@ -59,9 +59,9 @@ impl Worker {
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
         let (config, of_watch) = (WorkerConfig::unlimited(), Arc::clone(&watch));
         let control = Control::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
-        let (hosts, tickets, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
+        let (hosts, tokens, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(Domains::new());
-        Worker { control, watch, domains, jobs, hosts, from_worker, events, tickets, inside }
+        Worker { control, watch, domains, jobs, hosts, from_worker, events, tokens, inside }
     }
 
     fn handle(&mut self, event: ControlEvent) {
@@ -78,8 +78,8 @@ impl Worker {
             4 => {
                 if let Ok(message) = postcard::from_bytes(program.bytes()) {
                     match &message {
-                        DaemonToWorker::Expect { ticket } => drop(self.tickets.insert(*ticket)),
-                        DaemonToWorker::Forget { ticket } => drop(self.tickets.remove(ticket)),
+                        DaemonToWorker::Expect { token } => drop(self.tokens.insert(*token)),
+                        DaemonToWorker::Forget { token } => drop(self.tokens.remove(token)),
                         DaemonToWorker::Ping
                         | DaemonToWorker::Open { .. }
                         | DaemonToWorker::Leave
@@ -93,8 +93,8 @@ impl Worker {
                 let (outbox, told) = mpsc::channel(BACKLOG);
                 self.hosts.insert(link, told);
                 let peer = SocketAddr::from(([127, 0, 0, 1], 4000));
-                let unproven = UnprovenSet::new(1).enter(peer.ip());
-                self.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
+                let handshakes = Handshakes::new(1).enter(peer.ip());
+                self.handle(ControlEvent::HostCame { link, peer, outbox, handshakes });
             }
             6 => self.leave(link),
             _ => {
@@ -119,8 +119,8 @@ impl Worker {
     fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         let is_there = self.control.links.contains_key(&link);
-        let ticket = match &message {
-            HostToWorker::Attach(attach) => Some(attach.ticket),
+        let token = match &message {
+            HostToWorker::Attach(attach) => Some(attach.token),
             _ => None,
         };
         let domain = match &message {
@@ -134,9 +134,9 @@ impl Worker {
             return assert!(!self.control.links.contains_key(&link), "it is empty");
         }
         let stays = self.control.links.contains_key(&link);
-        if let Some(ticket) = ticket {
-            let lets_in = !self.inside.contains(&link) && self.tickets.remove(&ticket);
-            assert_eq!(stays, lets_in, "who comes in with ticket {ticket}");
+        if let Some(token) = token {
+            let lets_in = !self.inside.contains(&link) && self.tokens.remove(&token);
+            assert_eq!(stays, lets_in, "who comes in with token {token}");
             self.inside.extend(lets_in.then_some(link));
         }
         if let Some((domain, is_end)) = domain {

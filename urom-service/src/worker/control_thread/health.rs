@@ -2,7 +2,7 @@
 
 use tracing::{error, info, warn};
 use urom_abi::DocaError;
-use urom_wire::control::{Failure, Stuck, WorkerToDaemon, WorkerToHost};
+use urom_wire::control::{Failure, HungCall, WorkerToDaemon, WorkerToHost};
 
 use super::Control;
 use crate::worker::config::WorkerConfig;
@@ -14,13 +14,12 @@ pub(super) const WAITS: u32 = 3;
 const KEPT_WAITING: u32 = 2;
 
 /// Refusal of a host that cannot join because a plugin does not return.
-pub(super) fn takes_no_host(config: &WorkerConfig, stuck: &Stuck) -> Failure {
+pub(super) fn takes_no_host(config: &WorkerConfig, hung: &HungCall) -> Failure {
     let then = match config.plugin_timeout {
         Some(most) => format!("wait: the worker ends after {most} s (--plugin-timeout)"),
         None => "start uromd with --plugin-timeout, which ends such a worker".to_owned(),
     };
-    let text =
-        format!("worker {} refuses hosts: {stuck}; use another worker, or {then}", config.id);
+    let text = format!("worker {} refuses hosts: {hung}; use another worker, or {then}", config.id);
     Failure::new(DocaError::TIME_OUT, text)
 }
 
@@ -29,31 +28,31 @@ impl Control {
     /// worker.
     pub(super) fn look(&mut self) -> bool {
         match self.observer.look() {
-            Some(News::Stuck(stuck)) => {
-                warn!("{}", self.warning(&stuck));
-                self.tell_hosts_that_are_in(Some(&stuck));
+            Some(News::Hung(hung)) => {
+                warn!("{}", self.warning(&hung));
+                self.tell_hosts_that_are_in(Some(&hung));
             }
-            Some(News::Returned(Stuck { plugin, method, seconds })) => {
+            Some(News::Returned(HungCall { plugin, method, seconds })) => {
                 info!("plugin `{plugin}` returned from `{}` after {seconds} s", method.name());
                 self.tell_hosts_that_are_in(None);
             }
             None => {}
         }
-        let stuck = self.observer.stuck();
-        self.refuse_who_waits(stuck.as_ref());
+        let hung = self.observer.hung();
+        self.refuse_who_waits(hung.as_ref());
         // Start and stop have their own time limits.
         let over =
-            |stuck: &Stuck| self.config.plugin_timeout.is_some_and(|most| stuck.seconds >= most);
-        match stuck.filter(over) {
-            Some(stuck) if self.ready && !self.stopping => {
-                self.give_up(&stuck);
+            |hung: &HungCall| self.config.plugin_timeout.is_some_and(|most| hung.seconds >= most);
+        match hung.filter(over) {
+            Some(hung) if self.ready && !self.stopping => {
+                self.give_up(&hung);
                 false
             }
             _ => true,
         }
     }
 
-    fn warning(&self, stuck: &Stuck) -> String {
+    fn warning(&self, hung: &HungCall) -> String {
         let then = match self.config.plugin_timeout {
             _ if !self.ready => "the worker cannot start before it does".to_owned(),
             Some(most) => format!(
@@ -66,32 +65,32 @@ impl Control {
                 self.config.id
             ),
         };
-        format!("{stuck}: {then}")
+        format!("{hung}: {then}")
     }
 
-    fn tell_hosts_that_are_in(&self, stuck: Option<&Stuck>) {
+    fn tell_hosts_that_are_in(&self, hung: Option<&HungCall>) {
         for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
-            let _ = link.outbox.try_send(WorkerToHost::Health(stuck.cloned()));
+            let _ = link.outbox.try_send(WorkerToHost::Health(hung.cloned()));
         }
     }
 
     /// Counts polls of waiting hosts, and refuses those hosts if a plugin is blocking.
-    fn refuse_who_waits(&mut self, stuck: Option<&Stuck>) {
+    fn refuse_who_waits(&mut self, hung: Option<&HungCall>) {
         let mut tired = Vec::new();
         for (key, link) in &mut self.links {
             let Some(waits) = &mut link.waits else { continue };
             *waits += 1;
             tired.extend((*waits >= WAITS).then_some(*key));
         }
-        if let Some(stuck) = stuck.filter(|stuck| stuck.seconds >= KEPT_WAITING) {
+        if let Some(hung) = hung.filter(|hung| hung.seconds >= KEPT_WAITING) {
             for link in tired {
-                self.throw_out(link, takes_no_host(&self.config, stuck));
+                self.throw_out(link, takes_no_host(&self.config, hung));
             }
         }
     }
 
-    fn give_up(&mut self, stuck: &Stuck) {
-        let text = format!("worker {} was ended: {stuck} (--plugin-timeout)", self.config.id);
+    fn give_up(&mut self, hung: &HungCall) {
+        let text = format!("worker {} was ended: {hung} (--plugin-timeout)", self.config.id);
         error!("{text}");
         let failure = Failure::new(DocaError::TIME_OUT, text);
         // Before the hosts leave: a daemon that learns of an empty worker stops it without a cause.

@@ -6,13 +6,13 @@ use std::os::fd::OwnedFd;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::error::TrySendError;
 use urom_abi::DocaError;
-use urom_wire::control::{DoorAddress, Failure, MemoryAnswer, MemoryWord, WorkerToHost};
-use urom_wire::memory::{Handed, LEASE, RING, Slip, machine, say_taken};
+use urom_wire::control::{Failure, HandoverAddress, MemoryAnswer, MemoryWord, WorkerToHost};
+use urom_wire::memory::{Handed, RING, Slip, USE_GUARD, machine, say_taken};
 use urom_wire::ring::{self, DESCRIPTORS};
 
 use super::{Control, ControlEvent};
 use crate::worker::memory::HandedOffer;
-use crate::worker::memory::door::{Door, Handover};
+use crate::worker::memory::handover::{Handover, HandoverSocket};
 use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
 
 /// Limit of memories that a host has handed over but not offered.
@@ -25,8 +25,8 @@ impl Control {
                 let Some(link) = self.links.get_mut(&key) else { return };
                 // Even a late handover, which the offer does not mention.
                 let handed = link.handed.remove(&offer.share);
-                let ticket = link.ticket.unwrap_or_default();
-                let shared = HandedOffer { offer, handed, ticket };
+                let token = link.token.unwrap_or_default();
+                let shared = HandedOffer { offer, handed, token };
                 self.mailbox.post(ToData::Share { link: key, shared, turn });
             }
             MemoryWord::End { memory, share, after } => {
@@ -38,14 +38,14 @@ impl Control {
     }
 
     /// Returns the socket's address; opens the socket for the first host.
-    pub(super) fn door_address(&mut self) -> DoorAddress {
-        if let Some(address) = &self.door_address {
+    pub(super) fn handover_address(&mut self) -> HandoverAddress {
+        if let Some(address) = &self.handover_address {
             return address.clone();
         }
-        let address = match Door::open(self.config.id, self.config.socket.as_deref()) {
-            Ok(door) => {
-                let address = door.address();
-                self.timers.spawn(door.keep(self.events.clone(), ControlEvent::AtDoor));
+        let address = match HandoverSocket::open(self.config.id, self.config.socket.as_deref()) {
+            Ok(socket) => {
+                let address = socket.address();
+                self.timers.spawn(socket.keep(self.events.clone(), ControlEvent::Handover));
                 address
             }
             Err(problem) => {
@@ -56,40 +56,40 @@ impl Control {
                 Vec::new()
             }
         };
-        self.door_address.insert(DoorAddress { address, machine: machine() }).clone()
+        self.handover_address.insert(HandoverAddress { address, machine: machine() }).clone()
     }
 
-    /// Stores a handover for the host with its ticket, or gives the host its lease.
-    pub(super) fn at_door(&mut self, visitor: Handover) {
+    /// Stores a handover for the host with its token, or gives the host its use guard.
+    pub(super) fn at_socket(&mut self, visitor: Handover) {
         let Handover { mut handed, stream } = visitor;
-        let Slip { ticket, share } = handed.slip;
-        let of_ticket = |(_, link): &(_, &mut super::Link)| link.ticket == Some(ticket);
-        // Without a valid ticket, the connection just closes.
-        let Some((&key, link)) = self.links.iter_mut().find(of_ticket) else { return };
-        let is_lease = share == LEASE;
+        let Slip { token, share } = handed.slip;
+        let of_token = |(_, link): &(_, &mut super::Link)| link.token == Some(token);
+        // Without a valid token, the connection just closes.
+        let Some((&key, link)) = self.links.iter_mut().find(of_token) else { return };
+        let is_use_guard = share == USE_GUARD;
         if share == RING {
             if !link.is_reached {
-                self.ring_at_door(key, handed, &stream);
+                self.ring_handed_over(key, handed, &stream);
             }
             return;
         }
-        // A host may have timed out before the answer, and asks again for its lease.
-        let is_over = if is_lease { link.has_handed } else { link.handed.len() >= MOST_HANDED };
+        // A host may have timed out before the answer, and asks again for its use guard.
+        let is_over = if is_use_guard { link.has_handed } else { link.handed.len() >= MOST_HANDED };
         if is_over || say_taken(&stream).is_err() {
             return;
         }
-        if !is_lease {
+        if !is_use_guard {
             link.has_handed = true;
             // A memory has one descriptor.
             handed.fds.truncate(1);
             link.handed.insert(share, handed);
-        } else if let Ok(lease) = stream.into_std() {
-            self.mailbox.post(ToData::Lease { link: key, lease: lease.into() });
+        } else if let Ok(use_guard) = stream.into_std() {
+            self.mailbox.post(ToData::UseGuard { link: key, use_guard: use_guard.into() });
         }
     }
 
     /// Gives a host's ring to the data thread. If the ring is refused, the host uses UCX.
-    fn ring_at_door(&mut self, link: LinkKey, handed: Handed, stream: &UnixStream) {
+    fn ring_handed_over(&mut self, link: LinkKey, handed: Handed, stream: &UnixStream) {
         let taken = match <[OwnedFd; DESCRIPTORS]>::try_from(handed.fds) {
             Ok(fds) => ring::open(fds, self.config.max_message),
             Err(_) => Err(io::ErrorKind::InvalidInput.into()),
@@ -110,7 +110,7 @@ impl Control {
 
     pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {
         let Some(link) = self.links.get(&key) else { return };
-        // The host keeps its memory until this answer. A host that left sees its lease end.
+        // The host keeps its memory until this answer. A host that left sees its use guard end.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(WorkerToHost::Memory(answer)) {
             let text = "the host does not read messages about its memory";
             self.throw_out(key, Failure::new(DocaError::FULL, text));

@@ -16,7 +16,7 @@ use tracing::{error, info};
 use urom_abi::DocaError;
 use urom_os::signals::no_thread;
 use urom_wire::awake::{sleep, timeout};
-use urom_wire::control::{Failure, Method, PATIENCE, WorkerToHost};
+use urom_wire::control::{Failure, Method, PEER_TIMEOUT, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::relay::{self, BACKLOG};
 
@@ -38,7 +38,7 @@ const STOP_LIMIT: Duration = Duration::from_millis(1500);
 enum End {
     Orderly,
     /// A plugin blocks the data thread during its end, or for too long.
-    Stuck,
+    Hung,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
         let place = setup.place;
         tracing::dispatcher::with_default(&log, || {
-            if runtime.block_on(run(setup, at_work)) == End::Stuck && place == Place::Process {
+            if runtime.block_on(run(setup, at_work)) == End::Hung && place == Place::Process {
                 Log::flush();
                 // Not `exit`, which blocks if a plugin hangs during loading.
                 // SAFETY: it ends the process, without any precondition.
@@ -80,7 +80,7 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
 
 async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     let Setup { config, place, listener, daemon, mailbox, mut from_data, domains, watch } = setup;
-    let (id, patience) = (config.id, config.patience);
+    let (id, peer_timeout) = (config.id, config.peer_timeout);
     let mut stop = Stop::new(place);
     let streams = UnixStream::from_std(daemon).and_then(|daemon| {
         Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?))
@@ -102,7 +102,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         return End::Orderly;
     }
     let mut control = Control::new(config, mailbox, watch, inbox, (outbox, port), events);
-    control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), patience));
+    control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), peer_timeout));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
     let (mut round, mut look) = (interval(TABLE_LOOK), interval(LOOK));
@@ -113,7 +113,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     yield_now().await;
     let _ = at_work.send(());
     let end = loop {
-        let (stopping, door) = (control.stopping, control.door.clone());
+        let (stopping, socket) = (control.stopping, control.socket.clone());
         tokio::select! {
             message = from_data.recv() => match message {
                 Some(message) => if !control.data_says(message) { break End::Orderly },
@@ -127,19 +127,19 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => {
                 error!("worker {id} does not stop in order{}", control.because());
-                break End::Stuck;
+                break End::Hung;
             }
             name = stop.asked(), if !stopping => {
                 info!("{name} was received");
                 control.stop();
             }
             _ = round.tick() => control.throw_out_late(),
-            _ = look.tick() => if !control.look() { break End::Stuck },
-            (stream, peer, unproven) = entrance.accept(), if door.is_some() && !stopping => {
+            _ = look.tick() => if !control.look() { break End::Hung },
+            (stream, peer, handshakes) = entrance.accept(), if socket.is_some() && !stopping => {
                 last_link += 1;
-                let secret = door.flatten();
+                let secret = socket.flatten();
                 let (says, heard) = mpsc::channel(1);
-                control.streams.spawn(host_stream(last_link, stream, (peer, unproven), secret, says, patience));
+                control.streams.spawn(host_stream(last_link, stream, (peer, handshakes), secret, says, peer_timeout));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }
@@ -200,7 +200,7 @@ impl Control {
     async fn close(self, mut happened: mpsc::Receiver<ControlEvent>, end: End) {
         let (code, because) = match end {
             End::Orderly => (DocaError::SHUTDOWN, String::new()),
-            End::Stuck => (DocaError::TIME_OUT, self.because()),
+            End::Hung => (DocaError::TIME_OUT, self.because()),
         };
         let Control { config, daemon, links, mut streams, events, .. } = self;
         for link in links.into_values() {
@@ -220,7 +220,7 @@ impl Control {
     }
 }
 
-const _: () = assert!(STOP_LIMIT.as_millis() < PATIENCE.as_millis());
+const _: () = assert!(STOP_LIMIT.as_millis() < PEER_TIMEOUT.as_millis());
 
 #[cfg(test)]
 mod tests {
@@ -256,7 +256,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_plugin_that_does_not_return_ends_the_worker_after_its_time() {
         let begin = Instant::now();
-        assert_eq!(beside(Some(30), async {}).await, End::Stuck);
+        assert_eq!(beside(Some(30), async {}).await, End::Hung);
         let took = begin.elapsed().as_secs();
         assert!((30..=31).contains(&took), "{took} s");
     }
@@ -269,7 +269,7 @@ mod tests {
             sleep(LOOK * 5 / 2).await;
             advance(hour).await;
         };
-        assert_eq!(beside(Some(10), pause).await, End::Stuck);
+        assert_eq!(beside(Some(10), pause).await, End::Hung);
         let took = (begin.elapsed() - hour).as_secs();
         assert!((9..=11).contains(&took), "{took} s and the pause");
     }

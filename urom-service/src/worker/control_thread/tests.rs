@@ -4,84 +4,82 @@ use tokio::net::{TcpListener, TcpStream};
 use urom_wire::control::{DomainWord, Method};
 use urom_wire::domain::{Member, Participant};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::BACKLOG;
-use urom_wire::stream::{greet, receive, send};
+use urom_wire::stream::{handshake, receive, send};
 
 use super::fuzzing::Worker;
 use super::health::WAITS;
 use super::*;
-use crate::unproven::UnprovenSet;
+use crate::handshakes::Handshakes;
 use crate::worker::intake::work;
 use crate::worker::streams::{host_stream, pass_on};
 use crate::worker::watch::Calls;
 
-pub(super) fn attach(ticket: u128) -> HostToWorker {
-    HostToWorker::Attach(Attach {
-        ticket,
-        max_inflight: 1,
-        max_message: 64,
-        program: String::new(),
-    })
+pub(super) fn attach(token: u128) -> HostToWorker {
+    HostToWorker::Attach(Attach { token, max_inflight: 1, max_message: 64, program: String::new() })
 }
 
 /// A host with a slot of `set`: its end of the stream, and the events of link 1.
-async fn greeted(set: &UnprovenSet) -> (TcpStream, mpsc::Receiver<ControlEvent>) {
+async fn after_handshake(set: &Handshakes) -> (TcpStream, mpsc::Receiver<ControlEvent>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut host = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, peer) = listener.accept().await.unwrap();
     let (events, happened) = mpsc::channel(BACKLOG);
-    let unproven = set.enter(peer.ip());
-    tokio::spawn(host_stream(1, stream, (peer, unproven), None, events, Patience::default()));
-    greet(&mut host, Hello::new(Role::Host), Role::Worker, None, Patience::default())
+    let handshakes = set.enter(peer.ip());
+    tokio::spawn(host_stream(1, stream, (peer, handshakes), None, events, PeerTimeout::default()));
+    handshake(&mut host, Hello::new(Role::Host), Role::Worker, None, PeerTimeout::default())
         .await
         .unwrap();
     (host, happened)
 }
 
-async fn has_room(set: &UnprovenSet) -> bool {
+async fn has_room(set: &Handshakes) -> bool {
     tokio::time::timeout(Duration::ZERO, set.room()).await.is_ok()
 }
 
 #[tokio::test]
-async fn a_host_gives_its_place_back_when_it_has_shown_its_ticket() {
+async fn a_host_gives_its_place_back_when_it_has_shown_its_token() {
     let mut worker = Worker::new();
-    let set = UnprovenSet::new(1);
-    let (mut host, mut happened) = greeted(&set).await;
+    let set = Handshakes::new(1);
+    let (mut host, mut happened) = after_handshake(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
     assert!(!has_room(&set).await, "it has shown nothing yet");
-    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 8 }));
+    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { token: 8 }));
     send(&mut host, &attach(8)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
     assert!(has_room(&set).await);
 }
 
 #[tokio::test]
-async fn a_host_with_a_wrong_ticket_keeps_its_place_until_it_has_read_why() {
+async fn a_host_with_a_wrong_token_keeps_its_place_until_it_has_read_why() {
     let mut worker = Worker::new();
-    let set = UnprovenSet::new(1);
-    let (mut host, mut happened) = greeted(&set).await;
+    let set = Handshakes::new(1);
+    let (mut host, mut happened) = after_handshake(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
     send(&mut host, &attach(7)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
     assert!(worker.control.links.is_empty() && !has_room(&set).await);
-    assert!(matches!(receive(&mut host, Patience::default()).await, Ok(WorkerToHost::Refused(_))));
+    assert!(matches!(
+        receive(&mut host, PeerTimeout::default()).await,
+        Ok(WorkerToHost::Refused(_))
+    ));
     drop(host);
     worker.control.handle(happened.recv().await.unwrap());
     assert!(has_room(&set).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_shows_no_ticket_is_thrown_out_after_a_while() {
+async fn a_host_that_shows_no_token_is_thrown_out_after_a_while() {
     let mut worker = Worker::new();
-    let set = UnprovenSet::new(1);
+    let set = Handshakes::new(1);
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
     worker.control.handle(ControlEvent::HostCame {
         link: 1,
         peer,
         outbox,
-        unproven: set.enter(peer.ip()),
+        handshakes: set.enter(peer.ip()),
     });
     worker.control.handle(ControlEvent::Late { link: 1 });
     assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))));
@@ -94,11 +92,11 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     let mut worker = Worker::new();
     let (says, heard) = mpsc::channel(1);
     let passing = tokio::spawn(pass_on(heard, worker.control.events.clone()));
-    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 8 }));
+    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { token: 8 }));
     let (outbox, mut told) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-    let unproven = UnprovenSet::new(1).enter(peer.ip());
-    worker.control.handle(ControlEvent::HostCame { link: 1, peer, outbox, unproven });
+    let handshakes = Handshakes::new(1).enter(peer.ip());
+    worker.control.handle(ControlEvent::HostCame { link: 1, peer, outbox, handshakes });
     let table = Participant {
         members: vec![Member { id: 7, addresses: Vec::new() }],
         segments: Vec::new(),
@@ -113,8 +111,8 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
     }
     // The table is still unread, but the daemon is answered.
     while worker.from_worker.try_recv().is_ok() {}
-    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: 9 }));
-    assert!(matches!(worker.from_worker.try_recv(), Ok(WorkerToDaemon::Expected { ticket: 9 })));
+    worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { token: 9 }));
+    assert!(matches!(worker.from_worker.try_recv(), Ok(WorkerToDaemon::Expected { token: 9 })));
     says.send(ControlEvent::Host { link: 1, message: word(DomainWord::End), turn: None })
         .await
         .unwrap();
@@ -160,11 +158,11 @@ impl Kept {
     fn comes(&mut self, link: LinkKey) -> mpsc::Receiver<WorkerToHost> {
         let (outbox, told) = mpsc::channel(BACKLOG);
         let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-        let (unproven, ticket) = (UnprovenSet::new(1).enter(peer.ip()), u128::from(link));
+        let (handshakes, token) = (Handshakes::new(1).enter(peer.ip()), u128::from(link));
         let control = &mut self.worker.control;
-        control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket }));
-        control.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
-        control.handle(ControlEvent::Host { link, message: attach(ticket), turn: None });
+        control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { token }));
+        control.handle(ControlEvent::HostCame { link, peer, outbox, handshakes });
+        control.handle(ControlEvent::Host { link, message: attach(token), turn: None });
         told
     }
 
@@ -201,9 +199,9 @@ async fn hosts_are_told_of_a_plugin_that_does_not_return_and_when_it_does() {
     assert!(kept.looks(LONG - 1));
     assert!(told.iter().all(mpsc::Receiver::is_empty), "it may be only slow");
     assert!(kept.looks(100), "no end was requested");
-    let said = Stuck { plugin: "slow".to_owned(), method: Method::WorkerCmd, seconds: LONG };
+    let said = HungCall { plugin: "slow".to_owned(), method: Method::WorkerCmd, seconds: LONG };
     for told in &mut told {
-        assert!(matches!(told.try_recv(), Ok(WorkerToHost::Health(Some(stuck))) if stuck == said));
+        assert!(matches!(told.try_recv(), Ok(WorkerToHost::Health(Some(hung))) if hung == said));
         assert!(told.is_empty(), "it is said once");
     }
     kept.calls.over();

@@ -36,7 +36,7 @@ const TURNS: usize = 100_000;
 /// Runs a program of host events: hosts join, send valid, damaged or arbitrary bytes, and leave.
 /// Each valid command is answered once, to its host and in its slot. A host that misbehaves is
 /// refused with a reason, without effect on other hosts. A message with a host's channel but
-/// without its pass is dropped. Messages that the library never sends have no effect: admitted
+/// without its verification tag is dropped. Messages that the library never sends have no effect: admitted
 /// hosts are answered afterwards.
 pub fn worker_frames(input: &[u8]) {
     thread_local! {
@@ -65,15 +65,15 @@ struct FuzzedHost {
     channel: Option<u16>,
     own: u16,
     /// Prefix of its messages, in both directions.
-    pass: Pass,
+    tag: VerificationTag,
     waiting: [usize; SLOTS as usize],
     /// It sent invalid frames, so it may be refused.
     misbehaved: bool,
 }
 
-/// Two hosts share a pass, so that one can use the other's channel.
-fn pass_of(link: LinkKey) -> Pass {
-    Pass::new(u128::from(link / 2))
+/// Two hosts share a tag, so that one can use the other's channel.
+fn tag_of(link: LinkKey) -> VerificationTag {
+    VerificationTag::new(u128::from(link / 2))
 }
 
 type Notes = Rc<RefCell<Vec<(Envelope, Vec<u8>)>>>;
@@ -120,7 +120,7 @@ impl FuzzedWorker {
             into.borrow_mut().push((envelope, frames.to_vec()));
         };
         ucx.set_am_handler(AM_NOTIFICATIONS, note).expect("a handler");
-        ucx.set_am_handler(AM_GREET, |message| {
+        ucx.set_am_handler(AM_HANDSHAKE, |message| {
             let channel = u16::from_le_bytes(message.header.try_into().expect("two bytes"));
             assert!(channel < 2 * CHANNELS, "a handshake for {channel}");
         })
@@ -168,9 +168,9 @@ impl FuzzedWorker {
                     bytes[at] ^= with;
                     bytes.truncate(bytes.len() - usize::from(with & 7).min(bytes.len()));
                 }
-                // With the host's own pass, or another's.
-                let pass = pass_of(LinkKey::from(with >> 6));
-                self.send(Envelope { pass, ..self.envelope(link) }, bytes);
+                // With the host's own tag, or another's.
+                let tag = tag_of(LinkKey::from(with >> 6));
+                self.send(Envelope { tag, ..self.envelope(link) }, bytes);
             }
             6 if step < 8 => self.send(self.envelope(link), program.bytes().to_vec()),
             6 => self.send_strange(step / 8, program),
@@ -185,7 +185,7 @@ impl FuzzedWorker {
 
     fn attach() -> Attach {
         Attach {
-            ticket: 0,
+            token: 0,
             max_inflight: u32::from(SLOTS),
             max_message: LIMIT as u64,
             program: String::new(),
@@ -200,9 +200,9 @@ impl FuzzedWorker {
         self.settle();
         let channel = self.next;
         self.next += 1;
-        let pass = pass_of(link);
-        self.hosts.insert(link, FuzzedHost { own: channel, pass, ..FuzzedHost::default() });
-        self.data.mailbox.post(ToData::Attach { link, host: "fuzzed".to_owned(), attach, pass });
+        let tag = tag_of(link);
+        self.hosts.insert(link, FuzzedHost { own: channel, tag, ..FuzzedHost::default() });
+        self.data.mailbox.post(ToData::Attach { link, host: "fuzzed".to_owned(), attach, tag });
         let ucx_address = self.ucx.address().expect("an address").as_bytes().to_vec();
         let reach = Reach { ucx_address, channel };
         self.data.mailbox.post(ToData::Reach { link, reach });
@@ -248,15 +248,15 @@ impl FuzzedWorker {
 
     fn envelope(&self, link: LinkKey) -> Envelope {
         let channel = self.hosts.get(&link).and_then(|host| host.channel).unwrap_or(u16::MAX);
-        Envelope { pass: pass_of(link), channel }
+        Envelope { tag: tag_of(link), channel }
     }
 
     /// Records the expected effect of a message's frames.
-    fn expect(&mut self, Envelope { pass, channel }: Envelope, message: &[u8]) {
+    fn expect(&mut self, Envelope { tag, channel }: Envelope, message: &[u8]) {
         for (header, body) in frames(message).map_while(Result::ok) {
             let command = Command::read(header, body);
             self.unseen += 1;
-            let of = |host: &&mut FuzzedHost| host.channel == Some(channel) && host.pass == pass;
+            let of = |host: &&mut FuzzedHost| host.channel == Some(channel) && host.tag == tag;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
             if matches!(command.unusual(), Some(Unusual::Cancel(_))) {
                 continue;
@@ -299,7 +299,7 @@ impl FuzzedWorker {
             // A refused or leaving host may still get messages.
             let of = |host: &&mut FuzzedHost| host.own == envelope.channel;
             let Some(host) = self.hosts.values_mut().find(of) else { continue };
-            assert!(host.pass == envelope.pass, "a host is told with its own pass");
+            assert!(host.tag == envelope.tag, "a host is told with its own verification tag");
             let waiting = host.waiting.get_mut(usize::from(note.slot)).expect("a slot of its own");
             *waiting = waiting.checked_sub(1).expect("an answer to a command");
         }

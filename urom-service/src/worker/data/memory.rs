@@ -11,9 +11,9 @@ use crate::worker::memory::HandedOffer;
 use crate::worker::messages::{LinkKey, ToControl};
 
 impl Data {
-    pub(super) fn lease(&self, link: LinkKey, lease: OwnedFd) {
+    pub(super) fn use_guard(&self, link: LinkKey, use_guard: OwnedFd) {
         if let Some(dest_id) = self.dest_id(link) {
-            self.hosts.memories.lease(dest_id, lease);
+            self.hosts.memories.use_guard(dest_id, use_guard);
         }
     }
 

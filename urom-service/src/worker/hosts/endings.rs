@@ -37,7 +37,7 @@ impl Hosts {
     }
 
     #[cold]
-    pub(super) fn bury(&self) {
+    pub(super) fn remove_lost(&self) {
         for (dest_id, failure) in self.lost.take() {
             if let Some(host) = self.by_dest_id(dest_id) {
                 self.control.send(ToControl::Refused { link: host.link, failure });
@@ -98,7 +98,7 @@ fn give_memory_back() {
 #[cfg(test)]
 mod tests {
     use urom_abi::DocaError;
-    use urom_wire::envelope::Pass;
+    use urom_wire::envelope::VerificationTag;
 
     use super::*;
     use crate::worker::control_thread::ControlHandle;
@@ -108,7 +108,7 @@ mod tests {
     fn a_host_that_takes_the_place_of_a_lost_one_stays() {
         let (control, mut told) = ControlHandle::new();
         let hosts = Hosts::new(1, &[], control, Bells::new().unwrap());
-        let admit = |link| hosts.admit(link, "a test", Pass::new(1), 4096, 1).unwrap();
+        let admit = |link| hosts.admit(link, "a test", VerificationTag::new(1), 4096, 1).unwrap();
         let first = admit(1);
         hosts.lose(&first, Failure::new(DocaError::IO_FAILED, "a test"));
         hosts.part(&first);

@@ -7,7 +7,7 @@ use ucx::Status;
 use urom_abi::DocaError;
 use urom_abi::extension::LONGEST_FAILURE;
 use urom_wire::control::cut;
-use urom_wire::envelope::Pass;
+use urom_wire::envelope::VerificationTag;
 use urom_wire::frame::{LONG_STATUS_LEN, LongStatus, MAX_BODY, NOTIFICATION_HEADER};
 use urom_wire::ring::RingReader;
 
@@ -27,7 +27,7 @@ pub(crate) struct Host {
     pub(crate) name: HostName,
     /// In bytes, for messages.
     pub(crate) limit: usize,
-    pub(crate) pass: Pass,
+    pub(crate) tag: VerificationTag,
     slots: Box<[Slot]>,
     /// Plugins' failure reasons for commands in flight: by slot, with the command's generation.
     reasons: RefCell<FxHashMap<u16, (u32, String)>>,
@@ -86,7 +86,7 @@ impl Host {
     pub(crate) fn new(
         (link, channel, dest_id): (LinkKey, u16, u64),
         name: &str,
-        pass: Pass,
+        tag: VerificationTag,
         limit: usize,
         max_inflight: usize,
     ) -> Host {
@@ -98,7 +98,7 @@ impl Host {
             dest_id,
             name: HostName::new(dest_id, name),
             limit,
-            pass,
+            tag,
             slots: std::iter::repeat_with(slot).take(max_inflight).collect(),
             reasons: RefCell::default(),
             inbox: RefCell::default(),

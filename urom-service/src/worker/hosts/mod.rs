@@ -28,7 +28,7 @@ use ucx::{Endpoint, Request, Status};
 use urom_abi::{DocaError, Quantity};
 use urom_os::EventFd;
 use urom_wire::control::Failure;
-use urom_wire::envelope::{Envelope, Pass, first_channel};
+use urom_wire::envelope::{Envelope, VerificationTag, first_channel};
 use urom_wire::frame::short_notification;
 use urom_wire::ring::Ring;
 use urom_wire::ucx_context::Config;
@@ -106,7 +106,7 @@ impl Hosts {
         &self,
         link: LinkKey,
         name: &str,
-        pass: Pass,
+        tag: VerificationTag,
         limit: usize,
         max_inflight: usize,
     ) -> Option<Rc<Host>> {
@@ -115,7 +115,7 @@ impl Hosts {
         let channel = self.base.wrapping_add(u16::try_from(place).ok()?);
         self.last_dest_id.set(self.last_dest_id.get() + 1);
         let numbers = (link, channel, self.last_dest_id.get());
-        let host = Rc::new(Host::new(numbers, name, pass, limit, max_inflight));
+        let host = Rc::new(Host::new(numbers, name, tag, limit, max_inflight));
         if place == table.len() {
             table.push(None);
         }
@@ -138,7 +138,7 @@ impl Hosts {
     }
 
     pub(crate) fn connect_ucx(&self, host: &Host, endpoint: Endpoint, channel: u16) {
-        let envelope = Envelope { pass: host.pass, channel };
+        let envelope = Envelope { tag: host.tag, channel };
         *host.outbox.borrow_mut() = Outbox::Ucx(UcxOutbox::new(endpoint, envelope));
         self.use_ucx();
     }
@@ -284,7 +284,7 @@ impl Hosts {
             worked = self.flush();
         }
         if !self.lost.borrow().is_empty() || !self.closing.borrow().is_empty() {
-            self.bury();
+            self.remove_lost();
         }
         worked
     }

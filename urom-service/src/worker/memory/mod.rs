@@ -3,11 +3,11 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `door` | the socket where hosts hand over descriptors |
+//! | `socket` | the socket where hosts hand over descriptors |
 //! | `shared` | all hosts' memories: choice of the path, end of a share |
 //! | `remote` | the network path: requests to a host's library over UCX |
 
-pub(crate) mod door;
+pub(crate) mod handover;
 pub(crate) mod remote;
 mod shared;
 #[cfg(test)]

@@ -117,10 +117,10 @@ impl Remote {
     pub(super) fn open_path(
         self: &Rc<Self>,
         dest_id: u64,
-        ticket: u128,
+        token: u128,
         address: &[u8],
     ) -> Result<(Box<dyn Path>, Vec<u8>), Error> {
-        let host = self.host(dest_id, ticket, address)?;
+        let host = self.host(dest_id, token, address)?;
         Ok((Box::new(OverNetwork { remote: Rc::downgrade(self), host }), self.address()?))
     }
 
@@ -271,7 +271,7 @@ impl Questions {
             unsafe { at.copy_to_nonoverlapping(bytes.as_mut_ptr(), sent) };
         }
         let ask = Ask {
-            ticket: waiting.host.ticket.into(),
+            token: waiting.host.token.into(),
             number: number.into(),
             share: waiting.region.offered().share.into(),
             offset: (waiting.offset + waiting.moved).into(),
@@ -302,12 +302,12 @@ impl Questions {
 
     fn answered(&mut self, header: &[u8], data: Data<'_>) {
         let Some(answer) = Answer::read(header) else { return };
-        let (number, ticket) = (answer.number.get(), answer.ticket.get());
+        let (number, token) = (answer.number.get(), answer.token.get());
         if number == EVERY {
-            return self.end_of(|host| host.ticket == ticket, DocaError::CONNECTION_RESET);
+            return self.end_of(|host| host.token == token, DocaError::CONNECTION_RESET);
         }
         // Another host may have guessed the number.
-        let of_host = |waiting: &&mut Unanswered| waiting.host.ticket == ticket;
+        let of_host = |waiting: &&mut Unanswered| waiting.host.token == token;
         let Some(waiting) = self.waiting.get_mut(&number).filter(of_host) else { return };
         let status = DocaError(answer.status.get());
         // SAFETY: it is valid until it has ended.

@@ -26,7 +26,7 @@ pub(crate) struct HandedOffer {
     pub(crate) offer: MemoryOffer,
     pub(crate) handed: Option<Handed>,
     /// From the host's stream.
-    pub(crate) ticket: u128,
+    pub(crate) token: u128,
 }
 
 /// Hosts' memory for this worker's plugins. It stays on the data thread.
@@ -35,7 +35,7 @@ pub(crate) struct Memories {
     pub(crate) shares: Shares,
     remote: Rc<Remote>,
     /// By connection. A message on it reports the end of copies; it closes with the last mapping.
-    leases: RefCell<FxHashMap<u64, Rc<OwnedFd>>>,
+    use_guards: RefCell<FxHashMap<u64, Rc<OwnedFd>>>,
 }
 
 /// Dropped at the end of a memory's last use; notifies the host.
@@ -44,7 +44,7 @@ struct Farewell {
     share: u64,
     link: LinkKey,
     control: ControlHandle,
-    _lease: Option<Rc<OwnedFd>>,
+    _use_guard: Option<Rc<OwnedFd>>,
 }
 
 impl Drop for Farewell {
@@ -56,13 +56,13 @@ impl Drop for Farewell {
 
 impl Memories {
     pub(crate) fn new(config: Config) -> Memories {
-        let (remote, leases) = (Rc::new(Remote::new(config)), RefCell::default());
-        Memories { shares: Shares::new(|_| ()), remote, leases }
+        let (remote, use_guards) = (Rc::new(Remote::new(config)), RefCell::default());
+        Memories { shares: Shares::new(|_| ()), remote, use_guards }
     }
 
-    /// Keeps a connection's lease while memory of its host is used.
-    pub(crate) fn lease(&self, dest_id: u64, lease: OwnedFd) {
-        self.leases.borrow_mut().insert(dest_id, Rc::new(lease));
+    /// Keeps a connection's use guard while memory of its host is used.
+    pub(crate) fn use_guard(&self, dest_id: u64, use_guard: OwnedFd) {
+        self.use_guards.borrow_mut().insert(dest_id, Rc::new(use_guard));
     }
 
     pub(crate) fn share(
@@ -79,9 +79,9 @@ impl Memories {
         let open = || {
             let path;
             (path, ucx_address) = self.open_path(dest_id, &offered, handed)?;
-            let lease = self.leases.borrow().get(&dest_id).cloned();
-            let _lease = lease.filter(|_| !path.mapping().is_null());
-            let farewell: Box<dyn Any> = Box::new(Farewell { share, link, control, _lease });
+            let use_guard = self.use_guards.borrow().get(&dest_id).cloned();
+            let _use_guard = use_guard.filter(|_| !path.mapping().is_null());
+            let farewell: Box<dyn Any> = Box::new(Farewell { share, link, control, _use_guard });
             Ok((path, farewell))
         };
         match self.shares.share(dest_id, offered, open) {
@@ -98,8 +98,8 @@ impl Memories {
         offered: &Offered,
         handed: HandedOffer,
     ) -> Result<(Box<dyn Path>, Vec<u8>), Error> {
-        let HandedOffer { offer: MemoryOffer { place, ucx_address, .. }, handed, ticket } = handed;
-        let network = || self.remote.open_path(dest_id, ticket, &ucx_address);
+        let HandedOffer { offer: MemoryOffer { place, ucx_address, .. }, handed, token } = handed;
+        let network = || self.remote.open_path(dest_id, token, &ucx_address);
         let no_way =
             || offered.refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
         match place {
@@ -146,8 +146,8 @@ impl Memories {
     /// Ends the shares of a connection: only mapped memory is used after this.
     pub(crate) fn close(&self, dest_id: u64) {
         self.shares.leave(dest_id);
-        if let Some(lease) = self.leases.borrow_mut().remove(&dest_id) {
-            let _ = send(&*lease, &[COPIES_END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+        if let Some(use_guard) = self.use_guards.borrow_mut().remove(&dest_id) {
+            let _ = send(&*use_guard, &[COPIES_END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
         self.remote.lose(dest_id);
     }

@@ -13,7 +13,7 @@ use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
     WorkerToHost,
 };
-use urom_wire::envelope::{AM_COMMANDS, Envelope, Pass, frames};
+use urom_wire::envelope::{AM_COMMANDS, Envelope, VerificationTag, frames};
 use urom_wire::frame::{Header, Notification};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
@@ -21,7 +21,7 @@ use urom_wire::key::Key;
 use urom_wire::ring::{Ring, RingDescriptors, cells_of};
 use urom_wire::stream::StreamError;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::link::Link;
 use super::plugins::Plugins;
 use super::uromd::Uromd;
@@ -41,7 +41,7 @@ pub(crate) struct Client {
 pub(crate) struct Started {
     pub(crate) id: u64,
     pub(crate) address: SocketAddr,
-    pub(crate) ticket: u128,
+    pub(crate) token: u128,
 }
 
 /// A request for a worker with the first plugin and any id.
@@ -115,8 +115,8 @@ impl Client {
 
     pub(crate) fn answer(&self) -> (u64, Result<Started, Failure>) {
         match self.receive() {
-            DaemonToHost::Started { request, id, address, ticket } => {
-                (request, Ok(Started { id, address, ticket }))
+            DaemonToHost::Started { request, id, address, token } => {
+                (request, Ok(Started { id, address, token }))
             }
             DaemonToHost::Failed { request, failure } => (request, Err(failure)),
             other => panic!("an answer, not {other:?}"),
@@ -227,16 +227,18 @@ impl Connection {
         let link = Link::open(started.address, hello, Role::Worker, secret, || HostToWorker::Ping)
             .unwrap();
         link.send(HostToWorker::Attach(Attach {
-            ticket: started.ticket,
+            token: started.token,
             max_inflight,
             max_message,
             program: "the client".to_owned(),
         }));
-        let (door, address, channel, max_message) = loop {
+        let (socket, address, channel, max_message) = loop {
             match link.receive() {
                 Ok(WorkerToHost::Ping) => {}
-                Ok(WorkerToHost::Attached { door, ucx_address, channel, max_message, .. }) => {
-                    break (door, ucx_address, channel, max_message);
+                Ok(WorkerToHost::Attached {
+                    socket, ucx_address, channel, max_message, ..
+                }) => {
+                    break (socket, ucx_address, channel, max_message);
                 }
                 Ok(WorkerToHost::Refused(failure)) => return Err(failure),
                 Ok(other) => panic!("an answer to Attach, not {other:?}"),
@@ -245,16 +247,16 @@ impl Connection {
         };
         let notes: Rc<RefCell<VecDeque<Note>>> = Rc::default();
         let messages: Rc<RefCell<usize>> = Rc::default();
-        let pass = Pass::new(started.ticket);
+        let tag = VerificationTag::new(started.token);
         let way = if is_near {
-            let (ring, descriptors) = hand_ring(started.ticket, door);
+            let (ring, descriptors) = hand_ring(started.token, socket);
             Way::Ring(RefCell::new(ring), descriptors)
         } else {
             let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
             let take = move |message: ucx::Message<'_>| {
                 let Data::Eager(bytes) = message.data else { panic!("an eager message") };
                 let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
-                assert_eq!(envelope, Envelope { pass, channel: CHANNEL });
+                assert_eq!(envelope, Envelope { tag, channel: CHANNEL });
                 *count.borrow_mut() += 1;
                 let frames = frames(bytes).map(Result::unwrap);
                 into.borrow_mut().extend(frames.map(|(header, body)| note(header, body)));
@@ -262,7 +264,7 @@ impl Connection {
             let (endpoint, worker) = over_ucx(&link, (&address, channel), take);
             Way::Ucx { endpoint, worker }
         };
-        let envelope = Envelope { pass, channel };
+        let envelope = Envelope { tag, channel };
         let refusal = RefCell::default();
         Ok(Connection {
             link,
@@ -278,7 +280,7 @@ impl Connection {
     }
 
     pub(crate) fn progress_until(&self, done: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !done() {
             assert!(Instant::now() < deadline, "nothing comes");
             if !self.progress() {
@@ -324,7 +326,7 @@ impl Connection {
                 let (_, writer) = &mut *ring.borrow_mut();
                 for frame in frames(&bytes) {
                     let ((header, body), mut part) = (frame.unwrap(), 0);
-                    let deadline = Instant::now() + PATIENCE;
+                    let deadline = Instant::now() + TIMEOUT;
                     while part < cells_of(body.len()) {
                         assert!(Instant::now() < deadline, "the worker reads nothing");
                         part = writer.write(header, body, part);

@@ -13,10 +13,10 @@ use tokio::sync::mpsc;
 use urom_wire::control::HEARTBEAT;
 use urom_wire::hello::{Hello, Role};
 use urom_wire::key::Secret;
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::{self, StreamError};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 pub(crate) struct Link<In, Out> {
     outgoing: mpsc::UnboundedSender<Out>,
@@ -41,33 +41,33 @@ where
         let (events, incoming) = std_mpsc::channel();
         let silent = Arc::new(AtomicBool::new(false));
         let is_silent = Arc::clone(&silent);
-        let (greeted, is_greeted) = std_mpsc::channel::<Result<(), StreamError>>();
+        let (handshake_done, is_handshake_done) = std_mpsc::channel::<Result<(), StreamError>>();
         std::thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let connect = async {
                     let mut stream = TcpStream::connect(address).await?;
-                    stream::greet(
+                    stream::handshake(
                         &mut stream,
                         hello,
                         expected,
                         secret.as_ref(),
-                        Patience::default(),
+                        PeerTimeout::default(),
                     )
                     .await?;
                     Ok::<TcpStream, StreamError>(stream)
                 };
                 match connect.await {
-                    Err(error) => drop(greeted.send(Err(error))),
+                    Err(error) => drop(handshake_done.send(Err(error))),
                     Ok(stream) => {
-                        let _ = greeted.send(Ok(()));
+                        let _ = handshake_done.send(Ok(()));
                         carry(stream, queue, events, ping, is_silent).await;
                     }
                 }
             });
         });
-        is_greeted.recv_timeout(PATIENCE).expect("an answer to the hello")?;
+        is_handshake_done.recv_timeout(TIMEOUT).expect("an answer to the hello")?;
         Ok(Link { outgoing, silent, incoming, types: PhantomData })
     }
 
@@ -76,7 +76,7 @@ where
     }
 
     pub(crate) fn receive(&self) -> Result<In, StreamError> {
-        self.incoming.recv_timeout(PATIENCE).expect("a message, or the end of the stream")
+        self.incoming.recv_timeout(TIMEOUT).expect("a message, or the end of the stream")
     }
 
     pub(crate) fn try_receive(&self) -> Option<Result<In, StreamError>> {
@@ -110,7 +110,7 @@ async fn carry<In: DeserializeOwned, Out: Serialize>(
     let (mut reader, mut writer) = stream.into_split();
     let read = async {
         loop {
-            let message = stream::receive(&mut reader, Patience::default()).await;
+            let message = stream::receive(&mut reader, PeerTimeout::default()).await;
             let over = message.is_err();
             if events.send(message).is_err() || over {
                 break;

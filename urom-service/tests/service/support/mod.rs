@@ -9,7 +9,7 @@ pub(crate) mod way;
 use std::time::Duration;
 
 /// Timeout of every step in a test.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Returns whether UCX reaches the loopback device of test services over TCP; 1.20 does not.
 pub(crate) fn is_reached_over_tcp() -> bool {

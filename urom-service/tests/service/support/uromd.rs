@@ -10,7 +10,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use urom_os::test_daemon::TestDaemon;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::plugins::Plugins;
 
 pub(crate) struct Uromd {
@@ -105,7 +105,7 @@ impl Uromd {
     }
 
     fn nth_logged(&self, nth: usize, parts: &[&str]) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut lines = self.log.lines.lock().unwrap();
         let holds = |line: &&String| parts.iter().all(|part| line.contains(part));
         loop {
@@ -141,7 +141,7 @@ impl Uromd {
 }
 
 pub(crate) fn wait(child: &mut Child) -> ExitStatus {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
@@ -160,7 +160,7 @@ pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
 }
 
 pub(crate) fn wait_gone(pid: u64) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let stat = format!("/proc/{pid}/stat");
     loop {
         match std::fs::read_to_string(&stat) {

@@ -26,30 +26,30 @@ pub(super) struct Every {
 
 impl Questions {
     /// Schedules the answer to all questions of a stream.
-    pub(super) fn owe(&mut self, ticket: u128) {
-        if self.askers.contains_key(&ticket) {
+    pub(super) fn owe(&mut self, token: u128) {
+        if self.askers.contains_key(&token) {
             // A pending answer may be on a connection that failed meanwhile.
-            self.owed.entry(ticket).or_default().sent = None;
+            self.owed.entry(token).or_default().sent = None;
         }
     }
 
     /// Records failed connections. A worker without questions has not lost an answer.
     fn note_lost(&mut self) {
-        for ticket in std::mem::take(&mut self.lost) {
-            let asker = self.askers.get(&ticket);
+        for token in std::mem::take(&mut self.lost) {
+            let asker = self.askers.get(&token);
             if asker.is_some_and(|asker| asker.has_asked && !asker.is_connected()) {
-                self.owe(ticket);
+                self.owe(token);
             }
         }
     }
 }
 
 impl Answers {
-    pub(super) fn open(&self, ticket: u128, address: &[u8]) -> ucx::Result<Endpoint> {
-        let desk = Rc::downgrade(&self.desk);
+    pub(super) fn open(&self, token: u128, address: &[u8]) -> ucx::Result<Endpoint> {
+        let questions = Rc::downgrade(&self.questions);
         let lost = move |_| {
-            if let Some(desk) = desk.upgrade() {
-                desk.borrow_mut().lost.push(ticket);
+            if let Some(questions) = questions.upgrade() {
+                questions.borrow_mut().lost.push(token);
             }
         };
         // SAFETY: from an attached worker, which this host trusts with its memory.
@@ -59,23 +59,23 @@ impl Answers {
 
     /// Sends the owed answers, over new connections if necessary.
     pub(super) fn tell_all(&self) {
-        let mut desk = self.desk.borrow_mut();
-        desk.note_lost();
-        if desk.owed.is_empty() {
+        let mut questions = self.questions.borrow_mut();
+        questions.note_lost();
+        if questions.owed.is_empty() {
             return;
         }
-        let (Questions { owed, askers, .. }, now) = (&mut *desk, Instant::now());
-        owed.retain(|&ticket, every| {
-            let Some(asker) = askers.get_mut(&ticket) else { return false };
+        let (Questions { owed, askers, .. }, now) = (&mut *questions, Instant::now());
+        owed.retain(|&token, every| {
+            let Some(asker) = askers.get_mut(&token) else { return false };
             if every.sent.is_none() && !asker.address.is_empty() && every.wait(now).is_zero() {
                 let pause = every.tried.map_or(FIRST_PAUSE, |(_, pause)| pause * 2);
                 every.tried = Some((now, pause.min(LONGEST_PAUSE)));
                 if !asker.is_connected() {
-                    let endpoint = self.open(ticket, &asker.address);
+                    let endpoint = self.open(token, &asker.address);
                     let why = |error| log!(debug, "a worker is not reached again: {error}");
                     asker.endpoint = endpoint.map_err(why).ok();
                 }
-                let all = answer(ticket, EVERY, DocaError::CONNECTION_RESET, 0);
+                let all = answer(token, EVERY, DocaError::CONNECTION_RESET, 0);
                 let send = |endpoint: &Endpoint| endpoint.am_send(AM_ANSWER, all.as_bytes(), ());
                 every.sent = asker.endpoint.as_ref().map(send);
             }
@@ -95,10 +95,10 @@ impl Answers {
 
     /// Returns the time until the next attempt or timeout, if any.
     pub(in super::super) fn pause(&self) -> Option<Duration> {
-        let (desk, now) = (self.desk.borrow(), Instant::now());
-        let is_known = |ticket| desk.askers.get(ticket).is_some_and(|it| !it.address.is_empty());
-        let due = desk.owed.iter().filter(|(ticket, it)| it.sent.is_none() && is_known(*ticket));
-        due.map(|(_, every)| every.wait(now)).chain(desk.waits.pause()).min()
+        let (questions, now) = (self.questions.borrow(), Instant::now());
+        let is_known = |token| questions.askers.get(token).is_some_and(|it| !it.address.is_empty());
+        let due = questions.owed.iter().filter(|(token, it)| it.sent.is_none() && is_known(*token));
+        due.map(|(_, every)| every.wait(now)).chain(questions.waits.pause()).min()
     }
 }
 

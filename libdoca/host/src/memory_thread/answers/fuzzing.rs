@@ -11,7 +11,7 @@ use urom_wire::fuzzing::program::Program;
 use super::*;
 use crate::fuzzing::until;
 
-const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
+const TOKENS: [u128; 2] = [1 << 100 | 7, 9];
 
 /// Longer than the limit of one question.
 const LEN: usize = (MOST_MOVED + 100) as usize;
@@ -26,7 +26,7 @@ const SHARES: [Access; 3] =
 const ODD: [u64; 8] =
     [0, 1, 8, LEN as u64 - 8, LEN as u64, LEN as u64 + 1, MOST_MOVED + 1, u64::MAX];
 
-/// Runs a program of questions. Answers and memory must match a model; invalid tickets are ignored.
+/// Runs a program of questions. Answers and memory must match a model; invalid tokens are ignored.
 pub fn memory_questions(input: &[u8]) {
     thread_local! {
         // UCX's setup takes a thousand times as long as an input.
@@ -70,20 +70,20 @@ impl Rig {
         let memories = std::array::from_fn(|at| vec![at as u64; LEN.div_ceil(8)].into());
         let models = std::array::from_fn(|at| (at as u64).to_ne_bytes().repeat(LEN.div_ceil(8)));
         let mut rig = Rig { answers, worker, heard, memories, models, number: 0 };
-        for ticket in TICKETS {
+        for token in TOKENS {
             for share in 0..3 {
-                rig.serve(ticket, share);
+                rig.serve(token, share);
             }
             let address = rig.worker.address().expect("an address");
-            rig.answers.connect(ticket, address.as_bytes());
+            rig.answers.connect(token, address.as_bytes());
         }
         rig
     }
 
-    fn serve(&mut self, ticket: u128, share: usize) {
+    fn serve(&mut self, token: u128, share: usize) {
         let address = self.memories[share].as_mut_ptr().expose_provenance() as u64;
         let (len, access) = (LEN as u64, SHARES[share].bits());
-        self.answers.serve(Served { ticket, share: share as u64, address, len, access });
+        self.answers.serve(Served { token, share: share as u64, address, len, access });
     }
 
     fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -103,13 +103,13 @@ impl Rig {
             _ => more(number(false)),
         });
         let (offset, share) = (number(step & 8 > 0), number(false));
-        let ticket = *TICKETS.get(usize::from(step >> 6)).unwrap_or(&3);
+        let token = *TOKENS.get(usize::from(step >> 6)).unwrap_or(&3);
         let (len, operand) = (number(step & 16 > 0), number(false));
         let compare = number(step & 32 > 0);
         let data = program.bytes();
         self.number += 1;
         let ask = Ask {
-            ticket: ticket.into(),
+            token: token.into(),
             number: self.number.into(),
             share: (share % 4).into(),
             offset: offset.into(),
@@ -119,15 +119,15 @@ impl Rig {
             action: action.0.into(),
             reserved: 0.into(),
         };
-        self.answers.desk.borrow_mut().asked(ask.as_bytes(), Data::Eager(data));
-        if !TICKETS.contains(&ticket) {
+        self.answers.questions.borrow_mut().asked(ask.as_bytes(), Data::Eager(data));
+        if !TOKENS.contains(&token) {
             return;
         }
         let expected = match self.predict(&ask, data) {
             Ok(Some(answer)) => Ok(answer),
             Ok(None) => match self.meet(&ask) {
                 Some(counter) => Ok((counter, Vec::new())),
-                None => return self.answers.desk.borrow_mut().waits.forget(ticket, None),
+                None => return self.answers.questions.borrow_mut().waits.forget(token, None),
             },
             Err(code) => Err(code),
         };
@@ -139,7 +139,7 @@ impl Rig {
         });
         let heard = std::mem::take(&mut *heard.borrow_mut());
         let [(answer, read)] = &heard[..] else { panic!("{} answers", heard.len()) };
-        assert_eq!((answer.ticket, answer.number), (ask.ticket, ask.number));
+        assert_eq!((answer.token, answer.number), (ask.token, ask.number));
         let status = DocaError(answer.status.get());
         match expected {
             Ok((result, bytes)) => {
@@ -155,19 +155,19 @@ impl Rig {
             0 => {
                 let (header, data) = (program.bytes(), program.bytes());
                 if header.len() != size_of::<Ask>() {
-                    self.answers.desk.borrow_mut().asked(header, Data::Eager(data));
+                    self.answers.questions.borrow_mut().asked(header, Data::Eager(data));
                 }
             }
             // It already has a worker, and these bytes are not a valid address.
-            1 => self.answers.connect(TICKETS[0], program.bytes()),
+            1 => self.answers.connect(TOKENS[0], program.bytes()),
             2 => {
                 let share = usize::from(program.small() % 3);
                 let is_forgotten = Rc::new(std::cell::Cell::new(false));
-                self.answers.desk.borrow_mut().askers.entry(TICKETS[0]).and_modify(|asker| {
+                self.answers.questions.borrow_mut().askers.entry(TOKENS[0]).and_modify(|asker| {
                     is_forgotten.set(asker.memories.remove(&(share as u64)).is_some());
                 });
                 assert!(is_forgotten.get());
-                self.serve(TICKETS[0], share);
+                self.serve(TOKENS[0], share);
             }
             _ => self.answers.forget(5, u64::from(program.small()), None),
         }

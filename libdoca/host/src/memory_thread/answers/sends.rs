@@ -10,7 +10,7 @@ use super::asker::Claim;
 use super::{Questions, Served};
 
 pub(super) struct Send {
-    pub(super) ticket: u128,
+    pub(super) token: u128,
     pub(super) number: u64,
     pub(super) sent: Request<Outside<Rc<Served>>>,
     /// The receiver's; `None` for the answer to a read.
@@ -40,19 +40,19 @@ impl Questions {
         let unheard: Vec<(u128, Request<()>)> = unheard.collect();
         let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
         let any = !done.is_empty() || !unheard.is_empty();
-        for (ticket, answer) in unheard {
+        for (token, answer) in unheard {
             if let Ok((Err(_), ())) = answer.into_done() {
-                self.owe(ticket);
+                self.owe(token);
             }
         }
-        for Send { ticket, number, sent, claim } in done {
+        for Send { token, number, sent, claim } in done {
             let code = match sent.into_done() {
                 Ok((Ok(()), _)) if claim.is_none() => continue,
                 Ok((Ok(()), _)) => DocaError::SUCCESS,
                 Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
                 Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
             };
-            self.answer(ticket, number, code, 0);
+            self.answer(token, number, code, 0);
         }
         any
     }

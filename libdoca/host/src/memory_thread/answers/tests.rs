@@ -20,7 +20,7 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-const TICKET: u128 = 77 << 64;
+const TOKEN: u128 = 77 << 64;
 const SHARE: u64 = 5;
 const LEN: u64 = 4096;
 
@@ -60,7 +60,7 @@ impl Asked {
         let endpoint = connect(&worker, &address);
         let memory: Box<[u64]> = (0..LEN / 8).collect();
         answers.serve(Served {
-            ticket: TICKET,
+            token: TOKEN,
             share: SHARE,
             address: memory.as_ptr().expose_provenance() as u64,
             len: LEN,
@@ -70,12 +70,12 @@ impl Asked {
     }
 
     fn introduce(&mut self) {
-        self.answers.connect(TICKET, self.worker.address().unwrap().as_bytes());
+        self.answers.connect(TOKEN, self.worker.address().unwrap().as_bytes());
     }
 
     fn serve(&mut self, share: u64, address: *const u8, len: u64) {
         let (address, access) = (address.expose_provenance() as u64, Access::PCI_READ_ONLY.bits());
-        self.answers.serve(Served { ticket: TICKET, share, address, len, access });
+        self.answers.serve(Served { token: TOKEN, share, address, len, access });
     }
 
     /// Shares unmapped memory. The kernel refuses to send it, and UCX closes the connection.
@@ -87,12 +87,12 @@ impl Asked {
     }
 
     fn is_connected(&self) -> bool {
-        self.answers.desk.borrow().askers[&TICKET].is_connected()
+        self.answers.questions.borrow().askers[&TOKEN].is_connected()
     }
 
     fn replace_address(&self, address: &[u8]) -> Vec<u8> {
-        let mut desk = self.answers.desk.borrow_mut();
-        let asker = desk.askers.get_mut(&TICKET).unwrap();
+        let mut questions = self.answers.questions.borrow_mut();
+        let asker = questions.askers.get_mut(&TOKEN).unwrap();
         std::mem::replace(&mut asker.address, address.to_vec())
     }
 
@@ -136,7 +136,7 @@ impl Asked {
         self.until(|asked| !asked.heard.borrow().is_empty());
         let (answer, data) = self.heard.borrow_mut().pop().unwrap();
         assert!(self.heard.borrow().is_empty(), "one answer to each");
-        assert_eq!((answer.number, answer.ticket), (ask.number, ask.ticket));
+        assert_eq!((answer.number, answer.token), (ask.number, ask.token));
         DocaError(answer.status.get()).check().map(|()| (answer.result.get(), data))
     }
 
@@ -154,7 +154,7 @@ fn connect(worker: &Worker, address: &[u8]) -> Endpoint {
 
 fn question(action: MemoryAction, offset: u64, len: u64) -> Ask {
     Ask {
-        ticket: TICKET.into(),
+        token: TOKEN.into(),
         number: (offset << 32 | len).into(),
         share: SHARE.into(),
         offset: offset.into(),
@@ -171,11 +171,11 @@ fn writable() -> Asked {
 }
 
 #[test]
-fn who_has_no_ticket_hears_nothing() {
+fn who_has_no_token_hears_nothing() {
     let mut asked = writable();
-    for ticket in [0, TICKET + 1, TICKET >> 64, u128::MAX] {
-        asked.send(&Ask { ticket: ticket.into(), ..question(READ, 0, 8) }, b"");
-        asked.send(&Ask { ticket: ticket.into(), ..question(WRITE, 0, 8) }, &[0xFF; 8]);
+    for token in [0, TOKEN + 1, TOKEN >> 64, u128::MAX] {
+        asked.send(&Ask { token: token.into(), ..question(READ, 0, 8) }, b"");
+        asked.send(&Ask { token: token.into(), ..question(WRITE, 0, 8) }, &[0xFF; 8]);
     }
     let flags = AmFlags::EAGER;
     for header in [&[][..], &[7; 3], &[0xFF; size_of::<Ask>() - 1], &[0xFF; size_of::<Ask>() + 1]] {
@@ -193,17 +193,19 @@ fn what_is_forgotten_is_not_found_and_a_stream_that_is_over_hears_nothing() {
     let (tell, told) = std::sync::mpsc::channel();
     for share in [SHARE, SHARE, 9] {
         let tell = tell.clone();
-        asked.answers.forget(TICKET, share, Some(Box::new(move || tell.send(share).unwrap())));
+        asked.answers.forget(TOKEN, share, Some(Box::new(move || tell.send(share).unwrap())));
     }
     asked.until(|_| {
         forgotten.borrow_mut().extend(told.try_iter());
         forgotten.borrow().len() == 3
     });
     assert_eq!(asked.ask(question(READ, 0, 8), b""), Err(DocaError::NOT_FOUND));
-    asked.answers.leave(TICKET, done);
+    asked.answers.leave(TOKEN, done);
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    let desk = asked.answers.desk.borrow();
-    assert!(desk.askers.is_empty() && desk.left.is_empty() && desk.leaving.is_empty());
+    let questions = asked.answers.questions.borrow();
+    assert!(
+        questions.askers.is_empty() && questions.left.is_empty() && questions.leaving.is_empty()
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) struct Waits {
 struct Wait {
     /// The first field, so that it drops before the memory.
     watch: Watch,
-    ticket: u128,
+    token: u128,
     number: u64,
     condition: Condition,
     offset: u64,
@@ -61,9 +61,9 @@ impl Waits {
         Waits { waiting: Vec::new(), bell: Arc::new(DueBell { was_rung: false.into(), thread }) }
     }
 
-    pub(super) fn forget(&mut self, ticket: u128, share: Option<u64>) {
+    pub(super) fn forget(&mut self, token: u128, share: Option<u64>) {
         let is_meant =
-            |it: &Wait| it.ticket == ticket && share.is_none_or(|share| share == it.served.share);
+            |it: &Wait| it.token == token && share.is_none_or(|share| share == it.served.share);
         self.waiting.retain(|it| !is_meant(it));
     }
 
@@ -97,8 +97,8 @@ impl Questions {
         word: Word<'_>,
         condition: Condition,
     ) -> Result<Option<u64>, DocaError> {
-        let (ticket, seen) = (ask.ticket.get(), word.load());
-        let count = self.waits.waiting.iter().filter(|it| it.ticket == ticket).count();
+        let (token, seen) = (ask.token.get(), word.load());
+        let count = self.waits.waiting.iter().filter(|it| it.token == token).count();
         if condition.is_met(seen) || count >= MOST_WAITS {
             return Ok(Some(seen));
         }
@@ -110,7 +110,7 @@ impl Questions {
         })?;
         self.waits.waiting.push(Wait {
             watch,
-            ticket,
+            token,
             number: ask.number.get(),
             condition,
             offset: ask.offset.get(),
@@ -139,12 +139,12 @@ impl Questions {
                     Err(error) => Err(error.code()),
                 },
             };
-            due.push((it.ticket, it.number, result));
+            due.push((it.token, it.number, result));
             false
         });
-        for &(ticket, number, result) in &due {
+        for &(token, number, result) in &due {
             let code = result.err().unwrap_or(DocaError::SUCCESS);
-            self.answer(ticket, number, code, result.unwrap_or(0));
+            self.answer(token, number, code, result.unwrap_or(0));
         }
         !due.is_empty()
     }

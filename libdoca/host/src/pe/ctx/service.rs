@@ -17,7 +17,7 @@ use urom_wire::control::{
     CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PLUGIN_PATH_VARIABLE,
 };
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
-use urom_wire::patience::{PATIENCE_VARIABLE, Patience};
+use urom_wire::peer_timeout::{PEER_TIMEOUT_VARIABLE, PeerTimeout};
 
 use crate::address::{self, Address, Target};
 use crate::control_thread::ControlThread;
@@ -108,18 +108,18 @@ impl Service {
         let pci = device.as_ref().and_then(|device| device.pci_address());
         let target = self.target.borrow().clone();
         let target = target.map_or_else(|| address::of_environment(pci), Ok)?;
-        let (address, key, patience, embedded) = match target {
+        let (address, key, peer_timeout, embedded) = match target {
             Target::Daemon(address) => {
-                let patience = Patience::of_environment().map_err(|error| {
-                    failure!(BAD_CONFIG, "{PATIENCE_VARIABLE}: {error}; set it so, or unset it")
+                let peer_timeout = PeerTimeout::of_environment().map_err(|error| {
+                    failure!(BAD_CONFIG, "{PEER_TIMEOUT_VARIABLE}: {error}; set it so, or unset it")
                 })?;
-                (address, self.key()?, patience, None)
+                (address, self.key()?, peer_timeout, None)
             }
             Target::Embedded(path) => {
                 let embedded = embedded::shared(path, self.max_message.get())?;
                 let address = Address::embedded(embedded.address());
                 // Both ends are this process.
-                (address, Some(embedded.key().clone()), Patience::OFF, Some(embedded))
+                (address, Some(embedded.key().clone()), PeerTimeout::OFF, Some(embedded))
             }
         };
         let control = ucx::require_descriptors(DESCRIPTORS).and_then(|()| ControlThread::shared());
@@ -129,19 +129,19 @@ impl Service {
         let (requests, to_send) = mpsc::unbounded_channel();
         let (report, welcomed) = sync_channel(1);
         let mailbox = Arc::clone(mailbox);
-        let daemon = Daemon { address: address.clone(), key: key.clone(), patience };
+        let daemon = Daemon { address: address.clone(), key: key.clone(), peer_timeout };
         control.spawn(daemon_link::serve(daemon, number, mailbox, to_send, report));
         // The control thread enforces the timeout.
         let welcome = welcomed
             .recv()
-            .map_err(|_| address.no_answer(patience.at_least(CONNECT_DEADLINE)))??;
+            .map_err(|_| address.no_answer(peer_timeout.at_least(CONNECT_DEADLINE)))??;
         Ok(RunningService {
             requests,
             max_message: self.max_message.get().min(welcome.max_message),
             welcome,
             max_workers: self.max_workers.get(),
             key,
-            patience,
+            peer_timeout,
             control,
             _embedded: embedded,
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
-use urom_abi::host::{CtxState, GivenUp};
+use urom_abi::host::{Cancelled, CtxState};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 use urom_wire::control::{Attach, Failure, StartWorker};
 
@@ -85,8 +85,8 @@ impl Worker {
         Ok(())
     }
 
-    pub(crate) fn given_up(&self) -> GivenUp {
-        self.run.borrow().as_ref().map_or_else(GivenUp::default, |run| run.given_up())
+    pub(crate) fn cancelled(&self) -> Cancelled {
+        self.run.borrow().as_ref().map_or_else(Cancelled::default, |run| run.cancelled())
     }
 
     /// Prepares to abandon the stopping worker to its engine. False while the host has its tasks.
@@ -153,7 +153,7 @@ impl Part for Worker {
                 cpus: self.cpus.get().map(|cpus| cpus.to_string()),
             },
             attach: Attach {
-                ticket: 0,
+                token: 0,
                 max_inflight: self.max_inflight.get(),
                 max_message: running.max_message as u64,
                 program: worker_link::program(),
@@ -162,7 +162,7 @@ impl Part for Worker {
             health: Arc::clone(&run.health),
             late: Arc::clone(&run.late),
             key: running.key.clone(),
-            patience: running.patience,
+            peer_timeout: running.peer_timeout,
             daemon: running.welcome.daemon,
             plugins: running.welcome.plugins.clone(),
         };

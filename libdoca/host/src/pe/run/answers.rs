@@ -45,7 +45,7 @@ impl Run {
         let Some(task) = self.flight.answer(slot, answer.0, answer.1) else {
             return Err(match self.flight.answer_late(notification.slot) {
                 true => Lost::Late,
-                false => Lost::Nobodys(notification.slot, self.id()),
+                false => Lost::NoCommand(notification.slot, self.id()),
             });
         };
         if !notification.why.is_empty() {

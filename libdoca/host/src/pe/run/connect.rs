@@ -6,7 +6,7 @@ use ucx::{Status, WorkerAddress};
 use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, Reach};
-use urom_wire::envelope::{Envelope, Pass};
+use urom_wire::envelope::{Envelope, VerificationTag};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
 use crate::event::Attached;
@@ -25,14 +25,14 @@ impl Run {
         }
         if let Err(failure) = self.connect(pe, attached) {
             self.lose(pe, &failure);
-        } else if self.is_greeted() {
+        } else if self.is_handshake_done() {
             self.announce_running(pe);
         }
     }
 
     #[inline]
-    pub(crate) fn has_pass(&self, pass: Pass) -> bool {
-        self.attached.get().is_some_and(|attached| attached.pass == pass)
+    pub(crate) fn has_tag(&self, tag: VerificationTag) -> bool {
+        self.attached.get().is_some_and(|attached| attached.tag == tag)
     }
 
     fn connect(&self, pe: &Pe, mut attached: Attached) -> Result<(), Failure> {
@@ -43,7 +43,7 @@ impl Run {
         }
         let link = match attached.ring.take() {
             Some(ring) => {
-                self.greeted.set(true);
+                self.handshake_done.set(true);
                 self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
                 Link::Ring(Box::new(RingLink::new(ring, self.flight.limit())))
             }
@@ -85,7 +85,7 @@ impl Run {
         self.order(WorkerOrder::Reach(Reach { ucx_address, channel }));
         let endpoint = ucx.endpoint().on_error(hook).connect(&address);
         let endpoint = endpoint.map_err(|error| failed(DocaError::NOT_CONNECTED, error))?;
-        let envelope = Envelope { pass: attached.pass, channel: attached.channel };
+        let envelope = Envelope { tag: attached.tag, channel: attached.channel };
         Ok(UcxLink::new(endpoint, envelope))
     }
 
@@ -96,12 +96,12 @@ impl Run {
     }
 
     /// Returns whether both directions are connected.
-    fn is_greeted(&self) -> bool {
-        self.greeted.get() && self.link.get().is_some()
+    fn is_handshake_done(&self) -> bool {
+        self.handshake_done.get() && self.link.get().is_some()
     }
 
-    pub(crate) fn on_greeting(&self, pe: &Pe) {
-        if !self.greeted.replace(true) && self.is_greeted() && !self.leaving.get() {
+    pub(crate) fn on_handshake(&self, pe: &Pe) {
+        if !self.handshake_done.replace(true) && self.is_handshake_done() && !self.leaving.get() {
             self.announce_running(pe);
         }
     }
@@ -113,7 +113,7 @@ impl Run {
     pub(crate) fn on_overdue(&self, pe: &Pe) {
         // The handshake may be queued if the host did not progress for long.
         pe.drain();
-        if self.is_greeted() || self.leaving.get() {
+        if self.is_handshake_done() || self.leaving.get() {
             return;
         }
         let failure = self.unreachable.take().unwrap_or_else(|| {

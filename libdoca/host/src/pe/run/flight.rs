@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use urom_abi::host::GivenUp;
+use urom_abi::host::Cancelled;
 use urom_abi::{DocaError, Quantity, WorkerId};
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef, Stage};
@@ -41,7 +41,7 @@ struct Rest {
     spares: Vec<CmdTaskRef>,
     numbers: Vec<u16>,
     /// Numbers waiting for a late answer, and whether the host dropped the command.
-    given_up: BTreeMap<u16, bool>,
+    cancelled: BTreeMap<u16, bool>,
     late: u64,
     dropped: u64,
 }
@@ -70,9 +70,9 @@ impl Flight {
         self.submitted.get().wrapping_sub(self.completed.get()) as usize
     }
 
-    pub(crate) fn given_up(&self) -> GivenUp {
-        let Rest { given_up, late, dropped, .. } = &*self.rest.borrow();
-        GivenUp { waiting: given_up.len() as u64, late: *late, dropped: *dropped }
+    pub(crate) fn cancelled(&self) -> Cancelled {
+        let Rest { cancelled, late, dropped, .. } = &*self.rest.borrow();
+        Cancelled { waiting: cancelled.len() as u64, late: *late, dropped: *dropped }
     }
 
     pub(crate) fn out(&self) -> usize {
@@ -106,7 +106,7 @@ impl Flight {
              (doca_urom_worker_cmd_task_release), or allow more (doca_urom_worker_set_max_inflight_tasks)",
             Quantity(self.slots.len(), "task"),
             self.out(),
-            self.given_up().waiting
+            self.cancelled().waiting
         );
         DocaError::NO_MEMORY
     }
@@ -174,7 +174,7 @@ impl Flight {
     pub(crate) fn give_up(&self, task: CmdTaskRef, code: DocaError, is_dropped: bool) {
         if let Some(slot) = task.slot.get() {
             self.slots[usize::from(slot)].set(None);
-            self.rest.borrow_mut().given_up.insert(slot, is_dropped);
+            self.rest.borrow_mut().cancelled.insert(slot, is_dropped);
         }
         task.give_up(code);
     }
@@ -183,7 +183,7 @@ impl Flight {
     #[cold]
     pub(crate) fn answer_late(&self, slot: u16) -> bool {
         let mut rest = self.rest.borrow_mut();
-        let Some(is_dropped) = rest.given_up.remove(&slot) else { return false };
+        let Some(is_dropped) = rest.cancelled.remove(&slot) else { return false };
         let counter = if is_dropped { &mut rest.dropped } else { &mut rest.late };
         *counter += 1;
         rest.numbers.push(slot);
@@ -236,8 +236,8 @@ impl Flight {
     /// Answers all tasks in flight with a code. Returns them in order of submission.
     pub(crate) fn flush(&self, code: DocaError) -> Vec<CmdTaskRef> {
         let mut rest = self.rest.borrow_mut();
-        let given_up = std::mem::take(&mut rest.given_up).len() as u64;
-        self.completed.set(self.completed.get().wrapping_add(given_up));
+        let cancelled = std::mem::take(&mut rest.cancelled).len() as u64;
+        self.completed.set(self.completed.get().wrapping_add(cancelled));
         let mut lost = rest.all.clone();
         lost.retain(|task| task.head.stage.get() == Stage::InFlight);
         lost.sort_by_key(|task| task.serial.get());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_given_up_keeps_its_number_until_its_answer_comes() {
+    fn a_cancelled_command_keeps_its_number_until_its_answer_comes() {
         let flight = Flight::new(2);
         let [first, other] = [(); 2].map(|()| submit(&flight));
         let now = Instant::now();
@@ -312,21 +312,21 @@ mod tests {
         assert!(overdue == [first] && next == Some(later));
         flight.give_up(first, DocaError::TIME_OUT, false);
         let end = first.end.get();
-        assert_eq!((end.status, end.given_up), (DocaError::TIME_OUT, 1));
+        assert_eq!((end.status, end.cancelled), (DocaError::TIME_OUT, 1));
         assert_eq!(flight.count(), 2, "it counts once before the host gets its end, and after it");
         flight.release(first);
-        let waiting = |waiting| GivenUp { waiting, late: 0, dropped: 0 };
-        assert_eq!((flight.count(), flight.given_up()), (2, waiting(1)));
+        let waiting = |waiting| Cancelled { waiting, late: 0, dropped: 0 };
+        assert_eq!((flight.count(), flight.cancelled()), (2, waiting(1)));
         assert!(flight.allocate(|_| None).is_none(), "both numbers are in use");
         assert!(flight.answer_late(0) && !flight.answer_late(0));
-        assert_eq!((flight.count(), flight.given_up().late), (1, 1));
+        assert_eq!((flight.count(), flight.cancelled().late), (1, 1));
         let again = submit(&flight);
         assert!(again == first && again.slot.get() == Some(0));
         flight.give_up(again, DocaError::SKIPPED, true);
         flight.release(again);
-        assert_eq!((flight.count(), flight.given_up().waiting), (2, 1));
+        assert_eq!((flight.count(), flight.cancelled().waiting), (2, 1));
         assert!(flight.flush(DocaError::SHUTDOWN) == [other]);
-        assert_eq!((flight.count(), flight.given_up().waiting), (1, 0));
+        assert_eq!((flight.count(), flight.cancelled().waiting), (1, 0));
         flight.completed();
         flight.release(other);
         assert!(flight.is_over());

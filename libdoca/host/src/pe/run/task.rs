@@ -85,7 +85,7 @@ impl Stage {
 
 /// The end of an unfinished task or a task without a response.
 const NO_END: CmdTaskEnd =
-    CmdTaskEnd { status: DocaError::BAD_STATE, given_up: 0, response: ptr::null_mut(), length: 0 };
+    CmdTaskEnd { status: DocaError::BAD_STATE, cancelled: 0, response: ptr::null_mut(), length: 0 };
 
 /// A command: one slot of a connection, which allocates and frees it. The fields in use from
 /// submission to end are in the first cache lines.
@@ -267,7 +267,7 @@ impl CmdTask {
         self.slot.set(None);
         self.start.set(None);
         self.answer(code, None);
-        self.end.set(CmdTaskEnd { given_up: 1, ..self.end.get() });
+        self.end.set(CmdTaskEnd { cancelled: 1, ..self.end.get() });
     }
 
     #[inline]
@@ -284,7 +284,7 @@ impl CmdTask {
         let end = match response {
             Some(payload) if self.response.fill(payload) => CmdTaskEnd {
                 status,
-                given_up: 0,
+                cancelled: 0,
                 response: self.response.data().cast(),
                 length: payload.len(),
             },

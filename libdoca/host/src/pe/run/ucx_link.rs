@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use ucx::{AmFlags, CloseMode, Endpoint, Request, Status};
-use urom_wire::envelope::{AM_COMMANDS, AM_GREET, Envelope, MESSAGE_LEN};
+use urom_wire::envelope::{AM_COMMANDS, AM_HANDSHAKE, Envelope, MESSAGE_LEN};
 use urom_wire::frame::{HEADER_LEN, Header};
 
 use crate::memory::copy;
@@ -28,9 +28,9 @@ enum UnderWay {
 impl UcxLink {
     /// Takes over the endpoint and sends the handshake with its own channel number.
     pub(crate) fn new(endpoint: Endpoint, envelope: Envelope) -> UcxLink {
-        let greeting = envelope.channel.to_le_bytes();
+        let handshake = envelope.channel.to_le_bytes();
         // If this fails, the endpoint reports the error.
-        endpoint.am_send_with(AM_GREET, &greeting, (), AmFlags::EAGER).detach();
+        endpoint.am_send_with(AM_HANDSHAKE, &handshake, (), AmFlags::EAGER).detach();
         UcxLink {
             endpoint: RefCell::new(Some(endpoint)),
             outbox: Outbox::new(envelope),
@@ -312,10 +312,10 @@ fn travels_alone(len: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urom_wire::envelope::{Pass, frames};
+    use urom_wire::envelope::{VerificationTag, frames};
     use urom_wire::frame::CommandStart;
 
-    const ENVELOPE: Envelope = Envelope { pass: Pass::new(77), channel: 7 };
+    const ENVELOPE: Envelope = Envelope { tag: VerificationTag::new(77), channel: 7 };
 
     fn append(outbox: &Outbox, slot: u16, payload: &[u8]) -> bool {
         outbox.append(CommandStart::new(slot, 0).header(payload.len()), [], payload)

@@ -13,20 +13,23 @@ use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
 use urom_abi::DocaError;
 use urom_wire::control::{
-    DaemonToHost, DoorAddress, HostToDaemon, HostToWorker, PluginBuild, PluginEntry, WorkerToHost,
+    DaemonToHost, HandoverAddress, HostToDaemon, HostToWorker, PluginBuild, PluginEntry,
+    WorkerToHost,
 };
-use urom_wire::envelope::{AM_COMMANDS, AM_GREET, AM_NOTIFICATIONS, Envelope, Pass, frames};
+use urom_wire::envelope::{
+    AM_COMMANDS, AM_HANDSHAKE, AM_NOTIFICATIONS, Envelope, VerificationTag, frames,
+};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::plain::Plain;
 use urom_wire::stream;
 use urom_wire::ucx_context::context;
 
 use crate::support::until;
 
-const TICKET: u128 = 77;
-const ENVELOPE: Envelope = Envelope { pass: Pass::new(TICKET), channel: 5 };
+const TOKEN: u128 = 77;
+const ENVELOPE: Envelope = Envelope { tag: VerificationTag::new(TOKEN), channel: 5 };
 
 /// The fake's side of a conversation: blocking, on its own thread.
 struct Fake {
@@ -46,7 +49,8 @@ impl Fake {
         self.runtime.block_on(async {
             let (mut stream, _) = self.listener.accept().await.unwrap();
             // The host handles a bad hello itself.
-            let _ = stream::greet(&mut stream, hello, Role::Host, None, Patience::default()).await;
+            let _ = stream::handshake(&mut stream, hello, Role::Host, None, PeerTimeout::default())
+                .await;
             stream
         })
     }
@@ -79,12 +83,12 @@ impl Fake {
 
     fn start_at(&self, stream: &mut TcpStream, address: SocketAddr) {
         loop {
-            match self.runtime.block_on(stream::receive(stream, Patience::default())).unwrap() {
+            match self.runtime.block_on(stream::receive(stream, PeerTimeout::default())).unwrap() {
                 HostToDaemon::Ping => {}
                 HostToDaemon::Start { request, .. } => {
                     return self.send(
                         stream,
-                        &DaemonToHost::Started { request, id: 9, address, ticket: TICKET },
+                        &DaemonToHost::Started { request, id: 9, address, token: TOKEN },
                     );
                 }
                 other => panic!("a start, not {other:?}"),
@@ -96,9 +100,12 @@ impl Fake {
     fn attach(&self, max_message: u64) -> Attached {
         let worker = context().build().unwrap().worker().unwrap();
         let address = worker.address().unwrap().as_bytes().to_vec();
-        let mut stream = self.let_in(DoorAddress::default(), address, max_message);
+        let mut stream = self.let_in(HandoverAddress::default(), address, max_message);
         let reach = loop {
-            match self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
+            match self
+                .runtime
+                .block_on(stream::receive(&mut stream, PeerTimeout::default()))
+                .unwrap()
             {
                 HostToWorker::Ping => {}
                 HostToWorker::Reach(reach) => break reach,
@@ -115,23 +122,23 @@ impl Fake {
                 seen.borrow_mut().extend(frames(bytes).map(|frame| frame.unwrap().0.slot()));
             })
             .unwrap();
-        worker.set_am_handler(AM_GREET, |_| {}).unwrap();
+        worker.set_am_handler(AM_HANDSHAKE, |_| {}).unwrap();
         // SAFETY: from the library in this process.
         let address = unsafe { WorkerAddress::from_bytes(&reach.ucx_address) }.unwrap();
         let endpoint = worker.endpoint().connect(&address).unwrap();
         Attached { stream, channel: reach.channel, worker, endpoint, slots }
     }
 
-    fn let_in(&self, door: DoorAddress, ucx_address: Vec<u8>, max_message: u64) -> TcpStream {
+    fn let_in(&self, socket: HandoverAddress, ucx_address: Vec<u8>, max_message: u64) -> TcpStream {
         let mut stream = self.accept(Hello::new(Role::Worker));
         let HostToWorker::Attach(attach) =
-            self.runtime.block_on(stream::receive(&mut stream, Patience::default())).unwrap()
+            self.runtime.block_on(stream::receive(&mut stream, PeerTimeout::default())).unwrap()
         else {
             panic!("an Attach")
         };
-        assert_eq!(attach.ticket, TICKET);
+        assert_eq!(attach.token, TOKEN);
         let (channel, plugins) = (ENVELOPE.channel, vec![]);
-        let word = WorkerToHost::Attached { door, ucx_address, channel, max_message, plugins };
+        let word = WorkerToHost::Attached { socket, ucx_address, channel, max_message, plugins };
         self.send(&mut stream, &word);
         stream
     }
@@ -146,14 +153,14 @@ struct Attached {
 }
 
 impl Attached {
-    fn greet(&self) {
+    fn handshake(&self) {
         let channel = self.channel.to_le_bytes();
-        self.endpoint.am_send_with(AM_GREET, &channel, (), AmFlags::EAGER).detach();
+        self.endpoint.am_send_with(AM_HANDSHAKE, &channel, (), AmFlags::EAGER).detach();
         let _ = self.endpoint.flush().wait();
     }
 
     fn send(&self, bytes: Vec<u8>) {
-        let envelope = Envelope { pass: ENVELOPE.pass, channel: self.channel };
+        let envelope = Envelope { tag: ENVELOPE.tag, channel: self.channel };
         self.send_raw(bytes_of::message(envelope, &bytes));
     }
 

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use tokio::net::{TcpStream, UnixListener};
 use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState, Data};
-use urom_wire::control::DoorAddress;
+use urom_wire::control::HandoverAddress;
 use urom_wire::frame::short_notification;
 use urom_wire::memory::{RING, Slip, machine, receive_handed, say_taken};
 use urom_wire::ring::{self, Ring};
 
-use super::{Fake, TICKET};
+use super::{Fake, TOKEN};
 use crate::processes::daemon;
 use crate::support::{
     At, Engine, OK, TestService, TestWorker, as_task, failure, fill, has, state, until,
@@ -24,20 +24,21 @@ impl Fake {
     /// Accepts the host like a local worker. The streams end with the connection.
     fn attach_by_ring(&self, max_message: u64) -> (Ring, TcpStream) {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("door");
+        let path = directory.path().join("socket");
         let listener = {
             let _runtime = self.runtime.enter();
             UnixListener::bind(&path).unwrap()
         };
         let address = path.as_os_str().as_bytes().to_vec();
-        let stream = self.let_in(DoorAddress { address, machine: machine() }, vec![], max_message);
+        let stream =
+            self.let_in(HandoverAddress { address, machine: machine() }, vec![], max_message);
         let handed = self.runtime.block_on(async {
             let (visitor, _) = listener.accept().await.unwrap();
             let handed = receive_handed(&visitor).await.unwrap();
             say_taken(&visitor).unwrap();
             handed
         });
-        assert_eq!(handed.slip, Slip { ticket: TICKET, share: RING });
+        assert_eq!(handed.slip, Slip { token: TOKEN, share: RING });
         let (ring, _) = ring::open(handed.fds.try_into().unwrap(), 1 << 24).unwrap();
         (ring, stream)
     }

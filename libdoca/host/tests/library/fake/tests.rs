@@ -6,11 +6,11 @@ use tokio::net::TcpStream;
 use ucx::AmFlags;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
-use urom_wire::control::{DaemonToHost, DoorAddress, Failure, HostToWorker, WorkerToHost};
-use urom_wire::envelope::{AM_GREET, AM_NOTIFICATIONS, Envelope, Pass};
+use urom_wire::control::{DaemonToHost, Failure, HandoverAddress, HostToWorker, WorkerToHost};
+use urom_wire::envelope::{AM_HANDSHAKE, AM_NOTIFICATIONS, Envelope, VerificationTag};
 use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::hello::{Hello, Role};
-use urom_wire::patience::Patience;
+use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream;
 
 use super::{ENVELOPE, Fake, frame};
@@ -25,26 +25,26 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
         let mut host = fake.attach(4096);
-        host.greet();
+        host.handshake();
         host.wait_for(4);
         let [a, b, c, _] = host.slots.borrow()[..] else { panic!("four commands") };
         // Too short for a header; another channel; unused slots.
         host.send(vec![0xff; 5]);
-        let others = Envelope { pass: ENVELOPE.pass, channel: host.channel ^ 0x40 };
+        let others = Envelope { tag: ENVELOPE.tag, channel: host.channel ^ 0x40 };
         host.send_raw(bytes_of::message(others, &frame(a, OK, Some(b"other"))));
         host.send(frame(999, OK, Some(b"nobody")));
         host.send(vec![]);
         // Wrong passes.
         let forged = frame(a, OK, Some(b"forged"));
-        for pass in [0x0101_0101, 0].map(Pass::new) {
-            let envelope = Envelope { pass, channel: host.channel };
+        for tag in [0x0101_0101, 0].map(VerificationTag::new) {
+            let envelope = Envelope { tag, channel: host.channel };
             host.send_raw(bytes_of::message(envelope, &forged));
         }
         host.send_raw(forged);
         host.send_raw(vec![1; 3]);
         // A handshake of another length, and a notification by rendezvous.
-        host.endpoint.am_send_with(AM_GREET, &[1; 3], (), AmFlags::EAGER).detach();
-        let own = Envelope { pass: ENVELOPE.pass, channel: host.channel };
+        host.endpoint.am_send_with(AM_HANDSHAKE, &[1; 3], (), AmFlags::EAGER).detach();
+        let own = Envelope { tag: ENVELOPE.tag, channel: host.channel };
         let announced = bytes_of::message(own, &frame(a, OK, Some(b"announced")));
         host.endpoint.am_send_with(AM_NOTIFICATIONS, &[], announced, AmFlags::RENDEZVOUS).detach();
         // Two answers to one command, followed by a truncated message.
@@ -54,7 +54,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         host.send(frame(c, DocaError(300), None));
         // A redundant second Attached, then the end for this host.
         let again = WorkerToHost::Attached {
-            door: DoorAddress::default(),
+            socket: HandoverAddress::default(),
             ucx_address: vec![1; 20],
             channel: 6,
             max_message: 1,
@@ -69,7 +69,7 @@ fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
         // Until the host has seen the end.
         while fake
             .runtime
-            .block_on(stream::receive::<HostToWorker>(&mut host.stream, Patience::default()))
+            .block_on(stream::receive::<HostToWorker>(&mut host.stream, PeerTimeout::default()))
             .is_ok()
         {}
         daemon
@@ -112,7 +112,7 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
         fake.start_at(&mut daemon, address);
         fake.cut_off(Role::Worker);
         let host = fake.attach(4096);
-        host.greet();
+        host.handshake();
         host.wait_for(1);
         host.send(frame(0, OK, Some(b"in")));
         (daemon, host.stream)
@@ -126,18 +126,18 @@ fn a_host_that_is_cut_off_before_it_is_let_in_tries_again() {
 }
 
 #[test]
-fn a_worker_may_greet_again() {
+fn a_worker_may_repeat_its_handshake() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
         let mut daemon = fake.welcome(4096);
         fake.start_at(&mut daemon, address);
         let mut host = fake.attach(4096);
-        host.greet();
+        host.handshake();
         host.wait_for(1);
-        host.greet();
+        host.handshake();
         // Another channel is ignored.
         host.channel ^= 1;
-        host.greet();
+        host.handshake();
         host.channel ^= 1;
         host.send(frame(0, OK, Some(b"in")));
         (daemon, host.stream)
@@ -151,7 +151,7 @@ fn a_worker_may_greet_again() {
 }
 
 #[test]
-fn a_worker_whose_word_is_of_no_use_is_given_up() {
+fn a_worker_whose_word_is_of_no_use_is_cancelled() {
     for (ucx_address, max_message, words) in
         [(&b"UWA\x02 that is wrong"[..], 4096, "worker 9"), (&[], 3, "only 3 bytes")]
     {
@@ -159,7 +159,7 @@ fn a_worker_whose_word_is_of_no_use_is_given_up() {
         let worker = std::thread::spawn(move || {
             let mut daemon = fake.welcome(4096);
             fake.start_at(&mut daemon, address);
-            let host = fake.let_in(DoorAddress::default(), ucx_address.to_vec(), max_message);
+            let host = fake.let_in(HandoverAddress::default(), ucx_address.to_vec(), max_message);
             (daemon, host)
         });
         has(&failed_worker(address), &[words]);
@@ -180,7 +180,7 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
         for _ in 0..2 {
             fake.start_at(&mut daemon, address);
             let host = fake.attach(LONG as u64);
-            host.greet();
+            host.handshake();
             hosts.push(host);
         }
         go.recv().unwrap();
@@ -219,7 +219,7 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
 }
 
 #[test]
-fn a_worker_that_is_not_heard_over_ucx_is_given_up() {
+fn a_worker_that_is_not_heard_over_ucx_is_cancelled() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
         let mut daemon = fake.welcome(4096);

@@ -160,7 +160,7 @@ fn workers() -> (Domain, Workers) {
     let domain = Domain::new();
     let workers = [0, 1].map(|id| domain.open::<Rdma, Protocol>(id));
     for worker in &workers {
-        worker.set_patience(DEADLINE);
+        worker.set_peer_timeout(DEADLINE);
     }
     (domain, Workers(workers))
 }

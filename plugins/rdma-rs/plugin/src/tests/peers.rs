@@ -37,14 +37,14 @@ fn a_host_that_leaves_in_the_middle_of_operations_is_missed_by_the_other_end() {
 }
 
 #[test]
-fn operations_that_were_given_up_keep_their_place() {
+fn operations_that_were_cancelled_keep_their_place() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
     let places = [0, 1].map(|_| two.share([0; 8], LOCAL));
     let receives = places.each_ref().map(|place| two.post(&[place.range()]));
     two.worker.cancel(&receives[0], CancelReason::Cancelled);
-    let [given_up, receive] = receives;
-    assert_eq!(two.wait(given_up).map(drop), Err(DocaError::SKIPPED));
+    let [cancelled, receive] = receives;
+    assert_eq!(two.wait(cancelled).map(drop), Err(DocaError::SKIPPED));
     let source = one.share([4; 8], LOCAL);
     one.wait(one.tell(&[source.range()])).unwrap();
     assert!(two.worker.answer(&receive).is_none());
@@ -57,7 +57,7 @@ fn operations_that_were_given_up_keep_their_place() {
 }
 
 #[test]
-fn an_operation_that_was_given_up_before_the_other_end_came_runs_then() {
+fn an_operation_that_was_cancelled_before_the_other_end_came_runs_then() {
     let (_domain, workers) = workers();
     let [one, two] = [0, 1].map(|at| End::started(&workers[at], ALL));
     let details = [one, two].map(|end| end.details());
@@ -207,7 +207,7 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
     }
     // The next peer finds a moving queue. The old address causes an error, immediate or later.
     let third = domain.open::<Rdma, Protocol>(2);
-    third.set_patience(DEADLINE);
+    third.set_peer_timeout(DEADLINE);
     let [late, three] = [0, 1].map(|_| End::started(&third, ALL));
     match late.call(Connect { rdma: late.rdma, details: &old }) {
         Ok(_) => until(&domain, "the state", || late.state() == State::Error),
@@ -229,7 +229,7 @@ fn what_was_announced_before_the_worker_was_blocked_gives_its_memory_back() {
     let [one, two] = pair(&workers);
     one.wait(one.write(Remote::default(), &[])).unwrap();
     let third = domain.open::<Rdma, Protocol>(2);
-    third.set_patience(DEADLINE);
+    third.set_peer_timeout(DEADLINE);
     let [sender, receiver] = [&workers[1], &third].map(|worker| End::started(worker, ALL));
     connect(sender, receiver);
     sender.wait(sender.write(Remote::default(), &[])).unwrap();

@@ -95,7 +95,7 @@ fn a_mapped_pointer_has_an_address_for_atomic_operations() {
 }
 
 #[test]
-fn bytes_outside_of_the_region_are_nobodys() {
+fn bytes_outside_of_the_region_are_refused() {
     for path in PATHS {
         let (rig, host, initiator) = Rig::sharing(path);
         host.point_to(REGION - 3);

@@ -6,7 +6,7 @@ use urom_wire::envelope::Envelope;
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::{frames, sent};
 
-use super::super::{AM_COMMANDS, AM_GREET};
+use super::super::{AM_COMMANDS, AM_HANDSHAKE};
 use super::FuzzedWorker;
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl FuzzedWorker {
             // Commands have separate steps; these are envelopes of any bytes, including valid ones.
             0 => AM_COMMANDS,
             // UCX itself logs and drops messages with other ids.
-            _ => AM_GREET,
+            _ => AM_HANDSHAKE,
         };
         self.strange.count += 1;
         if id == AM_COMMANDS
@@ -50,9 +50,9 @@ impl FuzzedWorker {
             return;
         }
         let hosts: Vec<_> =
-            self.hosts.values().filter_map(|host| Some((host.channel?, host.pass))).collect();
-        for (channel, pass) in hosts {
-            self.send(Envelope { pass, channel }, frames::command(0, 0, &[]));
+            self.hosts.values().filter_map(|host| Some((host.channel?, host.tag))).collect();
+        for (channel, tag) in hosts {
+            self.send(Envelope { tag, channel }, frames::command(0, 0, &[]));
             self.settle();
             let host = self.hosts.values().find(|host| host.channel == Some(channel));
             let is_answered = host.is_some_and(|host| host.waiting[0] == 0 || host.misbehaved);

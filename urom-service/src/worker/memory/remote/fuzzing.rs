@@ -12,7 +12,7 @@ use urom_wire::remote::AM_ASK;
 use super::*;
 
 /// By connection, starting at 0.
-const TICKETS: [u128; 2] = [1 << 100 | 7, 9];
+const TOKENS: [u128; 2] = [1 << 100 | 7, 9];
 
 const LEN: u64 = 1 << 20;
 
@@ -55,10 +55,10 @@ impl Library {
         self.worker.address().expect("an address").as_bytes().to_vec()
     }
 
-    pub(super) fn region(&self, dest_id: u64, ticket: u128) -> Rc<Region> {
+    pub(super) fn region(&self, dest_id: u64, token: u128) -> Rc<Region> {
         let access = Access::PCI_READ_WRITE;
         let offered = Offered { share: 3, memory: 4, address: 0x10000, len: LEN, access };
-        let path = self.remote.open_path(dest_id, ticket, &self.address());
+        let path = self.remote.open_path(dest_id, token, &self.address());
         Region::alone(offered, path.expect("an endpoint").0)
     }
 
@@ -110,7 +110,7 @@ unsafe extern "C" fn done(operation: *mut MemoryOperation) {
 impl FuzzedRegions {
     fn new() -> FuzzedRegions {
         let library = Library::new();
-        let regions = [0, 1].map(|at| library.region(at as u64, TICKETS[at]));
+        let regions = [0, 1].map(|at| library.region(at as u64, TOKENS[at]));
         FuzzedRegions { library, regions, started: Vec::new() }
     }
 
@@ -182,7 +182,7 @@ impl FuzzedRegions {
             _ => {}
         }
         let answer = Answer {
-            ticket: TICKETS[of_host].into(),
+            token: TOKENS[of_host].into(),
             number: number.into(),
             result: u64::from(damage).into(),
             status: status.0.into(),

@@ -15,7 +15,7 @@ use super::{Asker, Remote, failed};
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) dest_id: u64,
-    pub(super) ticket: u128,
+    pub(super) token: u128,
     pub(super) endpoint: RefCell<Option<Endpoint>>,
 }
 
@@ -48,7 +48,7 @@ impl Remote {
     pub(super) fn host(
         &self,
         dest_id: u64,
-        ticket: u128,
+        token: u128,
         address: &[u8],
     ) -> Result<Rc<Host>, Error> {
         let asker = self.asker()?;
@@ -56,8 +56,8 @@ impl Remote {
         // workers: see the guide's page on security.
         let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
         let known = self.hosts.borrow().get(&dest_id).cloned();
-        let host = known
-            .unwrap_or_else(|| Rc::new(Host { dest_id, ticket, endpoint: RefCell::default() }));
+        let host =
+            known.unwrap_or_else(|| Rc::new(Host { dest_id, token, endpoint: RefCell::default() }));
         // A host whose memory thread has ended has a new thread, at another address.
         let leads_there = |endpoint: &Endpoint| {
             !endpoint.is_failed() && endpoint.address().as_bytes() == address.as_bytes()

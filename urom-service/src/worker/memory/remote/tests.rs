@@ -111,7 +111,7 @@ fn a_host_that_sends_without_end_holds_up_no_turn() {
     let asker = unsafe { WorkerAddress::from_bytes(&remote.address().unwrap()) }.unwrap();
     let endpoint = worker.endpoint().connect(&asker).unwrap();
     let of_nothing = Answer {
-        ticket: 9.into(),
+        token: 9.into(),
         number: 77.into(),
         result: 0.into(),
         status: 0.into(),

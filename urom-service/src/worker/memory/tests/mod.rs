@@ -1,7 +1,7 @@
 //! Hosts' offers. The tests of `urom-memory` cover plugins' operations, the tests of `remote`
 //! requests to hosts.
 
-mod door;
+mod handover;
 mod shared;
 
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::worker::messages::ToControl;
 
 const BOTH: Access = Access::PCI_READ_WRITE;
 
-const TICKET: u128 = 8;
+const TOKEN: u128 = 8;
 
 struct TestMemories {
     memories: Memories,
@@ -62,7 +62,7 @@ fn memfd(len: u64, seals: SealFlags) -> OwnedFd {
 fn handed(fd: impl Into<Option<OwnedFd>>) -> Option<Handed> {
     let process = Some(std::process::id() as i32);
     Some(Handed {
-        slip: Slip { ticket: TICKET, share: 1 },
+        slip: Slip { token: TOKEN, share: 1 },
         fds: fd.into().into_iter().collect(),
         process,
     })
@@ -79,7 +79,7 @@ fn mapped(memory: u64, len: u64, fd: OwnedFd) -> HandedOffer {
         place: MemoryPlace::Handed { offset: 0 },
         ucx_address: Vec::new(),
     };
-    HandedOffer { offer, handed: handed(fd), ticket: TICKET }
+    HandedOffer { offer, handed: handed(fd), token: TOKEN }
 }
 
 /// Memory of this process, which the kernel copies.

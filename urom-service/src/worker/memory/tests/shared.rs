@@ -52,13 +52,13 @@ fn offers_that_make_no_sense_are_refused() {
 fn a_host_learns_when_nothing_is_copied_and_when_nothing_is_mapped_any_more() {
     let mut memories = TestMemories::new();
     let bytes = *b"in this process.";
-    let (mut host, lease) = UnixStream::pair().unwrap();
+    let (mut host, use_guard) = UnixStream::pair().unwrap();
     host.set_nonblocking(true).unwrap();
     let mut says = |most: usize| {
         let mut said = vec![0; most];
         host.read(&mut said).map(|len| said[..len].to_vec()).map_err(|error| error.kind())
     };
-    memories.memories.lease(1, lease.into());
+    memories.memories.use_guard(1, use_guard.into());
     memories.share(1, of_process(5, &bytes)).unwrap();
     memories.share(1, mapped(7, 4096, memfd(4096, SealFlags::SHRINK))).unwrap();
     let (copied, mapped) = (memories.open(1, 5, 0, 16), memories.open(1, 7, 0, 16));

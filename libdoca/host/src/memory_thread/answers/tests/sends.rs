@@ -15,20 +15,20 @@ fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
     asked.send(&Ask { share: 6.into(), ..send }, &address);
     asked.until(|asked| {
         receiver.progress();
-        asked.answers.desk.borrow().sends.len() == 1
+        asked.answers.questions.borrow().sends.len() == 1
     });
     let (tell, told) = std::sync::mpsc::channel();
-    asked.answers.forget(TICKET, 6, Some(Box::new(move || tell.send(()).unwrap())));
+    asked.answers.forget(TOKEN, 6, Some(Box::new(move || tell.send(()).unwrap())));
     asked.answers.turn(|| false);
     assert!(told.try_recv().is_err(), "UCX uses it");
     let (done, mut over) = oneshot::channel();
-    asked.answers.leave(TICKET, done);
+    asked.answers.leave(TOKEN, done);
     asked.until(|_| {
         receiver.progress();
         told.try_recv().is_ok()
     });
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    assert!(asked.answers.desk.borrow().sends.is_empty());
+    assert!(asked.answers.questions.borrow().sends.is_empty());
     drop(long);
 }
 
@@ -37,40 +37,40 @@ fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
     let mut asked = writable();
     let long = vec![7_u8; 4 << 20];
     asked.serve(6, long.as_ptr(), 4 << 20);
-    let [stuck, other] = [(), ()].map(|()| context().build().unwrap().worker().unwrap());
-    let address = stuck.address().unwrap().as_bytes().to_vec();
+    let [hung, other] = [(), ()].map(|()| context().build().unwrap().worker().unwrap());
+    let address = hung.address().unwrap().as_bytes().to_vec();
     let send = question(MemoryAction::TAG_SEND, 0, 4 << 20);
     asked.send(&Ask { share: 6.into(), ..send }, &address);
     asked.until(|asked| {
-        stuck.progress();
-        asked.answers.desk.borrow().sends.len() == 1
+        hung.progress();
+        asked.answers.questions.borrow().sends.len() == 1
     });
     {
-        let mut desk = asked.answers.desk.borrow_mut();
-        let sender = desk.sender.get().unwrap().clone();
-        let receivers = &mut desk.askers.get_mut(&TICKET).unwrap().receivers;
+        let mut questions = asked.answers.questions.borrow_mut();
+        let sender = questions.sender.get().unwrap().clone();
+        let receivers = &mut questions.askers.get_mut(&TOKEN).unwrap().receivers;
         for number in 1..MOST_RECEIVERS {
             let endpoint = connect(&sender, other.address().unwrap().as_bytes());
             let receiver = Receiver { endpoint, claim: Claim::default() };
             receivers.insert(number.to_ne_bytes().to_vec(), receiver);
         }
     }
-    let receivers = |asked: &Asked| asked.answers.desk.borrow().askers[&TICKET].receivers.len();
+    let receivers = |asked: &Asked| asked.answers.questions.borrow().askers[&TOKEN].receivers.len();
     let addresses = [1_usize.to_ne_bytes().to_vec(), other.address().unwrap().as_bytes().to_vec()];
     // A known receiver does not evict others.
     for (address, left) in addresses.iter().zip([MOST_RECEIVERS, 2]) {
         asked.send(&question(MemoryAction::TAG_SEND, 8, 8), address);
         asked.until(|asked| {
-            stuck.progress();
+            hung.progress();
             other.progress();
             asked.heard.borrow_mut().pop().is_some()
         });
         assert_eq!(receivers(&asked), left);
     }
     let (tell, mut over) = oneshot::channel();
-    asked.answers.leave(TICKET, tell);
+    asked.answers.leave(TOKEN, tell);
     asked.until(|_| {
-        stuck.progress();
+        hung.progress();
         over.try_recv() != Err(TryRecvError::Empty)
     });
 }

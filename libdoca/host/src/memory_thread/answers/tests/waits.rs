@@ -25,7 +25,7 @@ impl Asked {
     }
 
     fn until_waiting(&mut self, count: usize) {
-        self.until(|asked| asked.answers.desk.borrow().waits.len() == count);
+        self.until(|asked| asked.answers.questions.borrow().waits.len() == count);
         assert!(self.heard.borrow().is_empty());
     }
 
@@ -84,7 +84,7 @@ fn the_thread_is_woken_by_a_counter() {
     }
     let mut asked = readable();
     let bell = std::sync::Arc::new(Bell(std::thread::current()));
-    asked.answers.desk.borrow_mut().waits = Waits::new(bell.into());
+    asked.answers.questions.borrow_mut().waits = Waits::new(bell.into());
     asked.send(&wait(Condition::greater(2)), b"");
     asked.until_waiting(1);
     asked.store(3);
@@ -98,14 +98,14 @@ fn what_waits_ends_with_its_memory_and_its_stream() {
     asked.send(&wait(Condition::greater(9)), b"");
     asked.until_waiting(1);
     let (tell, told) = std::sync::mpsc::channel();
-    asked.answers.forget(TICKET, SHARE, Some(Box::new(move || tell.send(()).unwrap())));
+    asked.answers.forget(TOKEN, SHARE, Some(Box::new(move || tell.send(()).unwrap())));
     asked.until(|_| told.try_recv().is_ok());
 
     let mut asked = readable();
     asked.send(&wait(Condition::greater(9)), b"");
     asked.until_waiting(1);
     let (done, mut over) = oneshot::channel();
-    asked.answers.leave(TICKET, done);
+    asked.answers.leave(TOKEN, done);
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
     assert!(asked.heard.borrow().is_empty());
 }

@@ -18,13 +18,13 @@ use urom_wire::awake::sleep;
 use urom_wire::hello::HelloError;
 use urom_wire::stream::StreamError;
 
-pub(crate) const UNPROVEN: usize = 256;
+pub(crate) const MAX_HANDSHAKES: usize = 256;
 
 /// Time for the handshake before a connection may lose its slot; hosts need some milliseconds.
-const TIME_TO_GREET: Duration = Duration::from_millis(500);
+const HANDSHAKE_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
-pub(crate) struct UnprovenSet(Arc<Shared>);
+pub(crate) struct Handshakes(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -73,17 +73,17 @@ impl Owner {
     }
 }
 
-/// The slot of an unproven connection; dropping it frees the slot.
+/// The slot of an unauthenticated connection; dropping it frees the slot.
 #[derive(Debug)]
-pub(crate) struct Unproven {
-    set: UnprovenSet,
+pub(crate) struct PendingHandshake {
+    set: Handshakes,
     number: u64,
     evicted: oneshot::Receiver<Infallible>,
 }
 
-impl UnprovenSet {
-    pub(crate) fn new(most: usize) -> UnprovenSet {
-        UnprovenSet(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), most }))
+impl Handshakes {
+    pub(crate) fn new(most: usize) -> Handshakes {
+        Handshakes(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), most }))
     }
 
     /// Waits for a free slot. Only one task may wait at a time.
@@ -98,8 +98,8 @@ impl UnprovenSet {
     }
 
     /// Gives a connection a slot. If all are taken, a silent connection loses its slot or, without
-    /// [`room`](UnprovenSet::room), a connection whose handshake time is not over.
-    pub(crate) fn enter(&self, from: impl Into<Owner>) -> Unproven {
+    /// [`room`](Handshakes::room), a connection whose handshake time is not over.
+    pub(crate) fn enter(&self, from: impl Into<Owner>) -> PendingHandshake {
         let mut state = self.lock();
         if state.entries.len() >= self.0.most {
             evict(&mut state.entries);
@@ -108,7 +108,7 @@ impl UnprovenSet {
         let (number, (evicts, evicted)) = (state.last, oneshot::channel());
         let entry = Newcomer { number, owner: from.into(), is_silent: false, _evicts: evicts };
         state.entries.push_back(entry);
-        Unproven { set: self.clone(), number, evicted }
+        PendingHandshake { set: self.clone(), number, evicted }
     }
 
     fn lock(&self) -> MutexGuard<'_, Newcomers> {
@@ -142,14 +142,14 @@ fn is_of_host(error: &StreamError) -> bool {
     }
 }
 
-impl Unproven {
+impl PendingHandshake {
     /// Returns whether the handshake succeeds before the connection loses its slot.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
-        greeting: impl Future<Output = Result<(), StreamError>>,
+        handshake: impl Future<Output = Result<(), StreamError>>,
     ) -> bool {
-        let end = self.hold(greeting).await;
+        let end = self.hold(handshake).await;
         let why = match end {
             Some(Ok(())) => return true,
             None => "its handshake did not begin, and others wait".to_owned(),
@@ -168,9 +168,9 @@ impl Unproven {
     }
 
     pub(crate) async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
-        let Unproven { set, number, evicted } = self;
+        let PendingHandshake { set, number, evicted } = self;
         let silence = async {
-            sleep(TIME_TO_GREET).await;
+            sleep(HANDSHAKE_TIME).await;
             for entry in &mut set.lock().entries {
                 entry.is_silent |= entry.number == *number;
             }
@@ -187,7 +187,7 @@ impl Unproven {
     }
 }
 
-impl Drop for Unproven {
+impl Drop for PendingHandshake {
     fn drop(&mut self) {
         self.set.lock().entries.retain(|entry| entry.number != self.number);
         self.set.0.changed.notify_one();
@@ -206,35 +206,35 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
     use urom_wire::hello::{HELLO_LEN, Hello, Role};
     use urom_wire::key::Key;
-    use urom_wire::patience::Patience;
+    use urom_wire::peer_timeout::PeerTimeout;
     use urom_wire::plain::Plain;
     use urom_wire::proof::{KeyError, OPENING_LEN, Opening, PROOF_LEN};
-    use urom_wire::stream::greet;
+    use urom_wire::stream::handshake;
 
     fn from(last: u8) -> IpAddr {
         [10, 0, 0, last].into()
     }
 
-    fn silent(mut place: Unproven) -> JoinHandle<bool> {
+    fn silent(mut place: PendingHandshake) -> JoinHandle<bool> {
         tokio::spawn(async move { place.hold(pending::<()>()).await.is_none() })
     }
 
-    async fn has_room(set: &UnprovenSet) -> bool {
+    async fn has_room(set: &Handshakes) -> bool {
         timeout(Duration::ZERO, set.room()).await.is_ok()
     }
 
-    async fn time_to_greet() {
-        tokio::time::sleep(2 * TIME_TO_GREET).await;
+    async fn handshake_time() {
+        tokio::time::sleep(2 * HANDSHAKE_TIME).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_could_not_greet_yet_keeps_its_place_and_others_wait() {
-        let set = UnprovenSet::new(2);
+    async fn a_connection_within_its_handshake_time_keeps_its_slot_and_others_wait() {
+        let set = Handshakes::new(2);
         let places = [1, 2].map(|last| silent(set.enter(from(last))));
         assert!(!has_room(&set).await);
         let begin = tokio::time::Instant::now();
         set.room().await;
-        assert_eq!(begin.elapsed(), TIME_TO_GREET);
+        assert_eq!(begin.elapsed(), HANDSHAKE_TIME);
         assert!(
             places.iter().all(|place| !place.is_finished()),
             "a connection leaves after it came"
@@ -243,11 +243,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_silent_one_of_the_address_with_the_most_loses_its_place() {
-        let set = UnprovenSet::new(4);
+        let set = Handshakes::new(4);
         let honest = silent(set.enter(from(1)));
         let mut strangers: VecDeque<_> = (0..3).map(|_| silent(set.enter(from(2)))).collect();
         for _ in 0..100 {
-            time_to_greet().await;
+            handshake_time().await;
             set.room().await;
             strangers.push_back(silent(set.enter(from(2))));
             assert!(strangers.pop_front().unwrap().await.unwrap());
@@ -260,7 +260,7 @@ mod tests {
 
     /// Returns which processes lose their slots to `others` connections of the last process.
     async fn evicted(owners: &[Owner], others: usize) -> Vec<bool> {
-        let set = UnprovenSet::new(owners.len());
+        let set = Handshakes::new(owners.len());
         let places: Vec<_> = owners.iter().map(|owner| silent(set.enter(*owner))).collect();
         let _others: Vec<_> = (0..others).map(|_| set.enter(owners[owners.len() - 1])).collect();
         tokio::task::yield_now().await;
@@ -284,7 +284,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_place_that_is_given_back_is_another_ones() {
-        let set = UnprovenSet::new(1);
+        let set = Handshakes::new(1);
         let place = set.enter(from(1));
         let waits = tokio::spawn({
             let set = set.clone();
@@ -298,14 +298,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_was_said_while_this_process_did_not_run_is_heard_before_anybody_loses_a_place() {
-        let set = UnprovenSet::new(1);
+        let set = Handshakes::new(1);
         let mut place = set.enter(from(1));
         let (say, said) = oneshot::channel();
-        let greets = tokio::spawn(async move { place.hold(said).await });
+        let admitted = tokio::spawn(async move { place.hold(said).await });
         tokio::task::yield_now().await;
         say.send(5).unwrap();
         tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!(greets.await.unwrap(), Some(Ok(5)));
+        assert_eq!(admitted.await.unwrap(), Some(Ok(5)));
     }
 
     #[test]
@@ -326,7 +326,7 @@ mod tests {
         for (error, is_host) in [
             (HelloError::NotUrom.into(), false),
             (StreamError::Closed, false),
-            (StreamError::Silent(Patience::default()), false),
+            (StreamError::Silent(PeerTimeout::default()), false),
             (StreamError::Garbage("an opening that says 7".to_owned()), false),
             (std::io::Error::from(std::io::ErrorKind::ConnectionReset).into(), false),
             (HelloError::Role { expected: Role::Host, found: Role::Worker }.into(), true),
@@ -341,15 +341,15 @@ mod tests {
     async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (set, secret) = (UnprovenSet::new(1), Key::random().unwrap().daemon_secret());
+        let (set, secret) = (Handshakes::new(1), Key::random().unwrap().daemon_secret());
         let host = async {
             let mut stream = TcpStream::connect(address).await.unwrap();
-            greet(
+            handshake(
                 &mut stream,
                 Hello::new(Role::Host),
                 Role::Daemon,
                 Some(&secret),
-                Patience::default(),
+                PeerTimeout::default(),
             )
             .await
         };

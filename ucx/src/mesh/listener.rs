@@ -29,7 +29,7 @@ fn most() -> usize {
     usize::try_from(descriptors / PART).unwrap_or(MOST).min(MOST)
 }
 
-pub(super) struct Door {
+pub(super) struct Listener {
     pub(super) address: Local,
     kept: Rc<Kept>,
 }
@@ -42,12 +42,12 @@ struct Kept {
     peers: RefCell<HashSet<WatchId>>,
 }
 
-impl Door {
-    pub(super) fn open(worker: &Worker, machine: Machine) -> io::Result<Door> {
-        Door::with_room(worker, machine, most())
+impl Listener {
+    pub(super) fn open(worker: &Worker, machine: Machine) -> io::Result<Listener> {
+        Listener::with_room(worker, machine, most())
     }
 
-    fn with_room(worker: &Worker, machine: Machine, most: usize) -> io::Result<Door> {
+    fn with_room(worker: &Worker, machine: Machine, most: usize) -> io::Result<Listener> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = NonZeroU16::new(listener.local_addr()?.port())
@@ -64,7 +64,7 @@ impl Door {
                 weak.upgrade().is_some_and(|kept| kept.accept(&weak, inner, listener))
             })?;
         kept.listener.set(Some(id));
-        Ok(Door { address: Local { port, machine }, kept })
+        Ok(Listener { address: Local { port, machine }, kept })
     }
 
     pub(super) fn connections(&self) -> usize {
@@ -128,11 +128,11 @@ mod tests {
     use crate::peer::PeerAddress;
     use crate::{Context, Features};
 
-    fn door_for_two() -> (Worker, Door, SocketAddr) {
+    fn listener_for_two() -> (Worker, Listener, SocketAddr) {
         let worker = watched();
-        let door = Door::with_room(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
-        let address = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
-        (worker, door, address)
+        let listener = Listener::with_room(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
+        let address = (Ipv4Addr::LOCALHOST, listener.address.port.get()).into();
+        (worker, listener, address)
     }
 
     fn watched() -> Worker {
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn who_comes_when_as_many_are_there_as_may_be_is_told_so_until_one_goes() {
-        let (worker, door, address) = door_for_two();
-        let count = || door.kept.peers.borrow().len();
+        let (worker, listener, address) = listener_for_two();
+        let count = || listener.kept.peers.borrow().len();
         let come = || TcpStream::connect(address).unwrap();
         let first = [come(), come()];
         until(&worker, || count() == 2);
@@ -176,10 +176,12 @@ mod tests {
     #[test]
     fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
         let (receiver, sender) = (watched(), watched());
-        let door = Door::with_room(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
-        let _stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, door.address.port.get())).unwrap();
-        until(&receiver, || door.kept.peers.borrow().len() == 1);
-        let address = PeerAddress::new(receiver.address().unwrap(), Some(door.address));
+        let listener =
+            Listener::with_room(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
+        let _stranger =
+            TcpStream::connect((Ipv4Addr::LOCALHOST, listener.address.port.get())).unwrap();
+        until(&receiver, || listener.kept.peers.borrow().len() == 1);
+        let address = PeerAddress::new(receiver.address().unwrap(), Some(listener.address));
         let endpoint = sender.endpoint().connect_peer(&address).unwrap();
         assert!(endpoint.is_watched());
         until(&receiver, || {
@@ -199,12 +201,12 @@ mod tests {
     #[test]
     fn a_look_takes_a_few_of_many_who_come() {
         let worker = watched();
-        let door =
-            Door::with_room(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
-        let address: SocketAddr = (Ipv4Addr::LOCALHOST, door.address.port.get()).into();
+        let listener =
+            Listener::with_room(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
+        let address: SocketAddr = (Ipv4Addr::LOCALHOST, listener.address.port.get()).into();
         let _streams: Vec<_> =
             (0..AT_ONCE + 3).map(|_| TcpStream::connect(address).unwrap()).collect();
-        let count = || door.kept.peers.borrow().len();
+        let count = || listener.kept.peers.borrow().len();
         assert!(worker.inner().watch.look(worker.inner()));
         assert_eq!(count(), AT_ONCE);
         assert!(worker.inner().watch.look(worker.inner()));
@@ -226,19 +228,19 @@ mod tests {
 
     #[test]
     fn who_says_anything_is_hung_up_on() {
-        let (worker, door, address) = door_for_two();
+        let (worker, listener, address) = listener_for_two();
         let mut stranger = TcpStream::connect(address).unwrap();
-        until(&worker, || door.kept.peers.borrow().len() == 1);
+        until(&worker, || listener.kept.peers.borrow().len() == 1);
         stranger.write_all(b"GET / HTTP/1.1").unwrap();
-        until(&worker, || door.kept.peers.borrow().is_empty());
+        until(&worker, || listener.kept.peers.borrow().is_empty());
     }
 
     #[test]
-    fn a_door_that_goes_hangs_up_on_everybody() {
-        let (worker, door, address) = door_for_two();
+    fn a_closed_socket_closes_its_connections() {
+        let (worker, listener, address) = listener_for_two();
         let mut peer = TcpStream::connect(address).unwrap();
-        until(&worker, || door.kept.peers.borrow().len() == 1);
-        drop(door);
+        until(&worker, || listener.kept.peers.borrow().len() == 1);
+        drop(listener);
         assert_eq!(peer.read(&mut [0]).unwrap(), 0);
         assert!(TcpStream::connect(address).is_err());
         assert!(!worker.inner().watch.look(worker.inner()));

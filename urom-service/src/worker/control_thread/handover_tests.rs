@@ -5,24 +5,24 @@ use std::os::fd::OwnedFd;
 use tokio::io::AsyncReadExt;
 use urom_os::EventFd;
 use urom_wire::control::Reach;
-use urom_wire::memory::{LEASE, RING};
+use urom_wire::memory::{RING, USE_GUARD};
 use urom_wire::relay::BACKLOG;
 use urom_wire::ring;
 
 use super::fuzzing::Worker;
 use super::tests::attach;
 use super::*;
-use crate::unproven::UnprovenSet;
+use crate::handshakes::Handshakes;
 
-/// A worker that admitted hosts with tickets and links 1 to `count`.
+/// A worker that admitted hosts with tokens and links 1 to `count`.
 fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
     let mut worker = Worker::new();
     let told = (1..=count).map(|link| {
         let (outbox, told) = mpsc::channel(BACKLOG);
         let peer = SocketAddr::from(([10, 0, 0, 1], 4000));
-        let unproven = UnprovenSet::new(1).enter(peer.ip());
-        worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { ticket: link.into() }));
-        worker.control.handle(ControlEvent::HostCame { link, peer, outbox, unproven });
+        let handshakes = Handshakes::new(1).enter(peer.ip());
+        worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { token: link.into() }));
+        worker.control.handle(ControlEvent::HostCame { link, peer, outbox, handshakes });
         let message = attach(link.into());
         worker.control.handle(ControlEvent::Host { link, message, turn: None });
         told
@@ -33,15 +33,15 @@ fn with_hosts(count: u64) -> (Worker, Vec<mpsc::Receiver<WorkerToHost>>) {
 }
 
 /// Connects with this slip; returns whether it is accepted.
-async fn shows(worker: &mut Worker, ticket: u128, share: u64) -> bool {
-    hands_over(worker, ticket, share, Vec::new()).await
+async fn shows(worker: &mut Worker, token: u128, share: u64) -> bool {
+    hands_over(worker, token, share, Vec::new()).await
 }
 
-async fn hands_over(worker: &mut Worker, ticket: u128, share: u64, fds: Vec<OwnedFd>) -> bool {
+async fn hands_over(worker: &mut Worker, token: u128, share: u64, fds: Vec<OwnedFd>) -> bool {
     let (mut theirs, stream) = tokio::net::UnixStream::pair().unwrap();
-    let slip = urom_wire::memory::Slip { ticket, share };
+    let slip = urom_wire::memory::Slip { token, share };
     let handed = Handed { slip, fds, process: Some(7) };
-    worker.control.handle(ControlEvent::AtDoor(Handover { handed, stream }));
+    worker.control.handle(ControlEvent::Handover(Handover { handed, stream }));
     theirs.read_u8().await.is_ok()
 }
 
@@ -77,10 +77,10 @@ fn was_handed(worker: &Worker) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_handed_over_is_the_host_s_whose_ticket_is_shown() {
+async fn what_is_handed_over_is_the_host_s_whose_token_is_shown() {
     let (mut worker, _told) = with_hosts(2);
-    for ticket in [0, 3, u128::MAX, 1 << 64] {
-        assert!(!shows(&mut worker, ticket, 9).await, "a stranger");
+    for token in [0, 3, u128::MAX, 1 << 64] {
+        assert!(!shows(&mut worker, token, 9).await, "a stranger");
     }
     assert!(shows(&mut worker, 1, 9).await);
     worker.control.handle(offers(2, 9));
@@ -91,7 +91,7 @@ async fn what_is_handed_over_is_the_host_s_whose_ticket_is_shown() {
     assert!(was_handed(&worker));
     worker.control.handle(offers(1, 9));
     assert!(!was_handed(&worker), "it was taken once");
-    // A ticket is void once its host has left.
+    // A token is void once its host has left.
     worker.control.handle(ControlEvent::HostGone { link: 1, end: None });
     assert!(!shows(&mut worker, 1, 10).await);
 }
@@ -111,18 +111,18 @@ async fn a_host_hands_over_so_many_memories_before_it_offers_them() {
 #[tokio::test]
 async fn each_host_is_given_one_lease() {
     let (mut worker, _told) = with_hosts(2);
-    for ticket in [1, 2] {
-        assert!(shows(&mut worker, ticket, LEASE).await);
+    for token in [1, 2] {
+        assert!(shows(&mut worker, token, USE_GUARD).await);
         match &worker.control.mailbox.take()[..] {
-            [ToData::Lease { link, .. }] => assert_eq!(u128::from(*link), ticket),
+            [ToData::UseGuard { link, .. }] => assert_eq!(u128::from(*link), token),
             other => panic!("{other:?}"),
         }
-        assert!(shows(&mut worker, ticket, LEASE).await, "it gave up the first");
+        assert!(shows(&mut worker, token, USE_GUARD).await, "it gave up the first");
         worker.control.mailbox.take();
-        assert!(shows(&mut worker, ticket, 1).await);
-        assert!(!shows(&mut worker, ticket, LEASE).await, "it uses the second");
+        assert!(shows(&mut worker, token, 1).await);
+        assert!(!shows(&mut worker, token, USE_GUARD).await, "it uses the second");
     }
-    assert!(!shows(&mut worker, 3, LEASE).await, "a stranger");
+    assert!(!shows(&mut worker, 3, USE_GUARD).await, "a stranger");
     assert!(worker.control.mailbox.take().is_empty());
 }
 
@@ -161,9 +161,9 @@ async fn a_ring_whose_host_has_left_is_not_used() {
     let (mut worker, _told) = with_hosts(1);
     let (theirs, stream) = tokio::net::UnixStream::pair().unwrap();
     drop(theirs);
-    let slip = urom_wire::memory::Slip { ticket: 1, share: RING };
+    let slip = urom_wire::memory::Slip { token: 1, share: RING };
     let handed = Handed { slip, fds: ring_fds(), process: Some(7) };
-    worker.control.handle(ControlEvent::AtDoor(Handover { handed, stream }));
+    worker.control.handle(ControlEvent::Handover(Handover { handed, stream }));
     assert!(worker.control.mailbox.take().is_empty());
     worker.control.handle(reach(1));
     assert!(matches!(&worker.control.mailbox.take()[..], [ToData::Reach { .. }]));
@@ -174,8 +174,8 @@ async fn strangers_and_hosts_that_read_nothing_are_thrown_out() {
     let (mut worker, mut told) = with_hosts(1);
     let (outbox, mut of_stranger) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 2], 4000));
-    let unproven = UnprovenSet::new(1).enter(peer.ip());
-    worker.control.handle(ControlEvent::HostCame { link: 2, peer, outbox, unproven });
+    let handshakes = Handshakes::new(1).enter(peer.ip());
+    worker.control.handle(ControlEvent::HostCame { link: 2, peer, outbox, handshakes });
     worker.control.handle(offers(2, 9));
     assert!(matches!(of_stranger.try_recv(), Ok(WorkerToHost::Refused(_))));
     assert!(!worker.control.links.contains_key(&2) && worker.control.mailbox.take().is_empty());

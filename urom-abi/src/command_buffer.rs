@@ -13,33 +13,33 @@ use crate::test_util::watch;
 
 /// Memory for a command up to a certain length, allocated in advance and reusable. Freed if unused.
 #[derive(Debug)]
-pub struct CommandRoom {
+pub struct CommandBuffer {
     block: NonNull<WorkerCmdDesc>,
     capacity: usize,
 }
 
 // SAFETY: it is plain memory with one owner, and the C heap is thread-safe.
-unsafe impl Send for CommandRoom {}
+unsafe impl Send for CommandBuffer {}
 
-impl CommandRoom {
+impl CommandBuffer {
     #[inline]
-    pub fn new(capacity: usize) -> Option<CommandRoom> {
+    pub fn new(capacity: usize) -> Option<CommandBuffer> {
         let total = size_of::<WorkerCmdDesc>().checked_add(capacity)?.checked_add(COMMAND_SLACK)?;
         // SAFETY: malloc takes any size.
         let memory = unsafe { libc::malloc(total) };
-        Some(CommandRoom { block: NonNull::new(memory.cast())?, capacity })
+        Some(CommandBuffer { block: NonNull::new(memory.cast())?, capacity })
     }
 
     /// Reclaims the memory of a command with a single owner; `None` while it has other owners,
     /// which keep the command.
     ///
     /// # Safety
-    /// The command was made from a `CommandRoom` of this capacity.
+    /// The command was made from a `CommandBuffer` of this capacity.
     #[inline]
-    pub unsafe fn reclaim(command: SharedCommand, capacity: usize) -> Option<CommandRoom> {
+    pub unsafe fn reclaim(command: SharedCommand, capacity: usize) -> Option<CommandBuffer> {
         let block = ManuallyDrop::new(command.into_sole()?).block;
         watch::freed(block.as_ptr().cast());
-        Some(CommandRoom { block, capacity })
+        Some(CommandBuffer { block, capacity })
     }
 
     #[inline]
@@ -90,12 +90,12 @@ impl CommandDesc {
         urom_context: u64,
         payload: &[u8],
     ) -> Result<CommandDesc, DocaError> {
-        let room = CommandRoom::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
+        let room = CommandBuffer::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
         Ok(room.fill(dest_id, plugin_id, urom_context, payload))
     }
 }
 
-impl Drop for CommandRoom {
+impl Drop for CommandBuffer {
     fn drop(&mut self) {
         // SAFETY: the block came from the C heap and this is its only owner.
         unsafe { libc::free(self.block.as_ptr().cast()) }
@@ -108,30 +108,30 @@ mod tests {
 
     #[test]
     fn a_command_in_memory_that_waited_is_like_any_other() {
-        let room = CommandRoom::new(5).unwrap();
+        let room = CommandBuffer::new(5).unwrap();
         assert_eq!(room.capacity(), 5);
         let command = room.fill(7, 2, 0x1234, b"hello");
         assert_eq!(command.header(), WorkerCmd { plugin_id: 2, urom_context: 0x1234, len: 5 });
         assert_eq!((command.dest_id(), command.payload()), (7, &b"hello"[..]));
-        drop(CommandRoom::new(0).unwrap());
-        assert!(CommandRoom::new(usize::MAX).is_none());
+        drop(CommandBuffer::new(0).unwrap());
+        assert!(CommandBuffer::new(usize::MAX).is_none());
     }
 
     #[test]
     fn the_room_of_a_command_is_used_again_once_it_has_one_owner() {
-        let command: SharedCommand = CommandRoom::new(9).unwrap().fill(7, 2, 1, b"first").into();
+        let command: SharedCommand = CommandBuffer::new(9).unwrap().fill(7, 2, 1, b"first").into();
         let held = command.clone();
-        // SAFETY: it was made from a `CommandRoom` of this capacity.
-        assert!(unsafe { CommandRoom::reclaim(command, 9) }.is_none());
+        // SAFETY: it was made from a `CommandBuffer` of this capacity.
+        assert!(unsafe { CommandBuffer::reclaim(command, 9) }.is_none());
         assert_eq!(held.payload(), b"first");
         // SAFETY: as above.
-        let room = unsafe { CommandRoom::reclaim(held, 9) }.unwrap();
+        let room = unsafe { CommandBuffer::reclaim(held, 9) }.unwrap();
         assert_eq!(room.fill(7, 2, 2, b"and again").payload(), b"and again");
     }
 
     #[test]
     #[should_panic(expected = "must fit its room")]
     fn a_command_that_is_too_long_is_refused() {
-        drop(CommandRoom::new(4).unwrap().fill(7, 2, 0x1234, b"hello"));
+        drop(CommandBuffer::new(4).unwrap().fill(7, 2, 0x1234, b"hello"));
     }
 }

@@ -9,9 +9,7 @@ use urom_host::DocaError;
 use crate::deadlines::{LIMIT, SHORT};
 use crate::provider::Provider;
 
-pub(crate) fn a_question_is_given_up_while_the_daemon_is_stopped(
-    provider: &Provider,
-) -> Result<()> {
+pub(crate) fn a_query_is_cancelled_while_the_daemon_is_stopped(provider: &Provider) -> Result<()> {
     let daemon = provider.pid().context("a daemon")?;
     let (service, _faulty, worker) = provider.faulty()?;
     kill_process(daemon, Signal::STOP)?;

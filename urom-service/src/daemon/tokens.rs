@@ -1,4 +1,4 @@
-//! Tickets: random numbers that identify the daemon's hosts to a worker.
+//! Tokens: random numbers that identify the daemon's hosts to a worker.
 
 use urom_abi::DocaError;
 
@@ -20,7 +20,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 mod tests {
     use super::*;
     use crate::daemon::options::Limits;
-    use crate::daemon::roster::{Action, Roster};
+    use crate::daemon::registry::{Action, Registry};
     use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 
     fn wish(id: u64) -> StartWorker {
@@ -37,40 +37,40 @@ mod tests {
     }
 
     #[test]
-    fn no_two_tickets_are_the_same() {
+    fn no_two_token_are_the_same() {
         let drawn: std::collections::HashSet<u128> = (0..1000).map(|_| draw().unwrap()).collect();
         assert_eq!(drawn.len(), 1000);
     }
 
     #[test]
-    fn a_host_without_a_ticket_is_told_and_a_worker_that_nobody_is_sent_to_leaves() {
-        let mut roster = Roster::new(Limits::default(), none);
+    fn a_host_without_a_token_is_told_and_a_worker_that_nobody_is_sent_to_leaves() {
+        let mut registry = Registry::new(Limits::default(), none);
         for host in [1, 2] {
-            roster.start(host, host * 10, wish(7), 1);
+            registry.start(host, host * 10, wish(7), 1);
         }
-        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into());
+        let actions = registry.ready(1, ([127, 0, 0, 1], 5000).into());
         let [first, second, leave, abandon] = &*actions else { panic!("{actions:?}") };
         assert!(is_failure(first, (1, 10)) && is_failure(second, (2, 20)), "{actions:?}");
         assert!(matches!(leave, Action::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
         assert!(matches!(abandon, Action::Abandon(1)), "{actions:?}");
-        assert!(matches!(&*roster.start(3, 30, wish(7), 1), [Action::Spawn { serial: 2, .. }]));
+        assert!(matches!(&*registry.start(3, 30, wish(7), 1), [Action::Spawn { serial: 2, .. }]));
     }
 
     #[test]
-    fn a_host_that_wants_to_join_without_a_ticket_is_told_and_nobody_else_suffers() {
-        let mut tickets = [Ok(1), none(), none()].into_iter();
-        let mut roster = Roster::new(Limits::default(), move || tickets.next().unwrap());
-        roster.start(1, 10, wish(7), 1);
-        roster.start(2, 20, wish(7), 1);
-        let actions = roster.ready(1, ([127, 0, 0, 1], 5000).into());
-        let [Action::ToWorker(1, DaemonToWorker::Expect { ticket: 1 }), Action::Expire(1, 1), last] =
+    fn a_host_that_wants_to_join_without_a_token_is_told_and_nobody_else_suffers() {
+        let mut tokens = [Ok(1), none(), none()].into_iter();
+        let mut registry = Registry::new(Limits::default(), move || tokens.next().unwrap());
+        registry.start(1, 10, wish(7), 1);
+        registry.start(2, 20, wish(7), 1);
+        let actions = registry.ready(1, ([127, 0, 0, 1], 5000).into());
+        let [Action::ToWorker(1, DaemonToWorker::Expect { token: 1 }), Action::Expire(1, 1), last] =
             &*actions
         else {
             panic!("{actions:?}")
         };
         assert!(is_failure(last, (2, 20)), "{actions:?}");
-        let actions = roster.start(3, 30, wish(7), 1);
+        let actions = registry.start(3, 30, wish(7), 1);
         assert!(is_failure(&actions[0], (3, 30)) && actions.len() == 1, "{actions:?}");
-        assert_eq!(roster.expected(1, 1).len(), 1, "who has a ticket is sent there");
+        assert_eq!(registry.expected(1, 1).len(), 1, "who has a token is sent there");
     }
 }

@@ -37,23 +37,23 @@ pub(crate) enum Action {
     Expire(Serial, u128),
 }
 
-pub(crate) struct Roster {
+pub(crate) struct Registry {
     limits: Limits,
-    new_ticket: Box<dyn FnMut() -> Result<u128, Failure>>,
+    new_token: Box<dyn FnMut() -> Result<u128, Failure>>,
     workers: BTreeMap<Serial, Entry>,
     last_serial: Serial,
     last_generated: u32,
     stopping: bool,
 }
 
-impl Roster {
+impl Registry {
     pub(crate) fn new(
         limits: Limits,
-        new_ticket: impl FnMut() -> Result<u128, Failure> + 'static,
-    ) -> Roster {
-        Roster {
+        new_token: impl FnMut() -> Result<u128, Failure> + 'static,
+    ) -> Registry {
+        Registry {
             limits,
-            new_ticket: Box::new(new_ticket),
+            new_token: Box::new(new_token),
             workers: BTreeMap::new(),
             last_serial: 0,
             last_generated: 0,
@@ -84,7 +84,7 @@ impl Roster {
         let Some((&serial, entry)) = there else { return self.spawn(waiting, worker) };
         match &mut entry.state {
             State::Starting(others) => wait(others, id, waiting),
-            State::Ready(_) => entry.promise(serial, waiting, Some(worker), (self.new_ticket)()),
+            State::Ready(_) => entry.promise(serial, waiting, Some(worker), (self.new_token)()),
         }
     }
 
@@ -98,7 +98,7 @@ impl Roster {
             plugins: worker.plugins,
             env: worker.env.clone().unwrap_or_default(),
             state: State::Starting(vec![waiting]),
-            given_up: false,
+            abandoned: false,
             visitors: HashMap::new(),
         };
         self.workers.insert(serial, entry);
@@ -126,7 +126,7 @@ impl Roster {
         }
         if let Some(entry) = self.of_id(id) {
             // A silent worker is replaced; the next worker gets the requested environment.
-            let is_followed = entry.given_up && matches!(entry.state, State::Ready(_));
+            let is_followed = entry.abandoned && matches!(entry.state, State::Ready(_));
             let name = WorkerId(id);
             if let Some(env) = &worker.env
                 && !is_followed
@@ -184,7 +184,7 @@ impl Roster {
 
     pub(crate) fn group(&self, gid: u32) -> Vec<u64> {
         let usable = |entry: &&Entry| {
-            entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.given_up
+            entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.abandoned
         };
         let mut ids: Vec<u64> =
             self.workers.values().filter(usable).map(|entry| entry.id).collect();
@@ -204,9 +204,8 @@ impl Roster {
             });
             let expected = gone.filter(|(_, visitor)| !matches!(visitor.stage, VisitStage::Late));
             actions.extend(
-                expected.map(|(ticket, _)| {
-                    Action::ToWorker(*serial, DaemonToWorker::Forget { ticket })
-                }),
+                expected
+                    .map(|(token, _)| Action::ToWorker(*serial, DaemonToWorker::Forget { token })),
             );
         }
         actions
@@ -217,7 +216,7 @@ impl Roster {
         let State::Starting(waiting) = &mut entry.state else { return Vec::new() };
         let waiting = std::mem::take(waiting);
         entry.state = State::Ready(address);
-        let promise = |waiting| entry.promise(serial, waiting, None, (self.new_ticket)());
+        let promise = |waiting| entry.promise(serial, waiting, None, (self.new_token)());
         let mut actions: Vec<Action> = waiting.into_iter().flat_map(promise).collect();
         if entry.visitors.is_empty() {
             actions.extend(self.dismiss(serial));
@@ -225,17 +224,16 @@ impl Roster {
         actions
     }
 
-    pub(crate) fn expected(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
+    pub(crate) fn expected(&mut self, serial: Serial, token: u128) -> Vec<Action> {
         let Some(entry) = self.workers.get_mut(&serial) else { return Vec::new() };
-        let (State::Ready(address), Some(visitor)) =
-            (&entry.state, entry.visitors.get_mut(&ticket))
+        let (State::Ready(address), Some(visitor)) = (&entry.state, entry.visitors.get_mut(&token))
         else {
             return Vec::new();
         };
         let VisitStage::Pending { request, .. } = visitor.stage else { return Vec::new() };
         visitor.stage = VisitStage::Expected;
         let (id, address) = (entry.id, *address);
-        vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, ticket })]
+        vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, token })]
     }
 
     pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
@@ -253,46 +251,46 @@ impl Roster {
 
     pub(crate) fn silent(&mut self, serial: Serial) {
         if let Some(entry) = self.workers.get_mut(&serial) {
-            entry.given_up = true;
+            entry.abandoned = true;
         }
     }
 
-    pub(crate) fn arrived(&mut self, serial: Serial, ticket: u128) {
-        // A host without its ticket cannot have arrived; its request still needs an answer.
+    pub(crate) fn arrived(&mut self, serial: Serial, token: u128) {
+        // A host without its token cannot have arrived; its request still needs an answer.
         if let Some(entry) = self.workers.get_mut(&serial)
-            && let Some(visitor) = entry.visitors.get_mut(&ticket)
+            && let Some(visitor) = entry.visitors.get_mut(&token)
             && !matches!(visitor.stage, VisitStage::Pending { .. })
         {
             visitor.stage = VisitStage::There;
         }
     }
 
-    pub(crate) fn departed(&mut self, serial: Serial, ticket: u128) {
+    pub(crate) fn departed(&mut self, serial: Serial, token: u128) {
         if let Some(entry) = self.workers.get_mut(&serial)
-            && entry.visitors.get(&ticket).is_some_and(|one| matches!(one.stage, VisitStage::There))
+            && entry.visitors.get(&token).is_some_and(|one| matches!(one.stage, VisitStage::There))
         {
-            entry.visitors.remove(&ticket);
+            entry.visitors.remove(&token);
         }
     }
 
-    pub(crate) fn expired(&mut self, serial: Serial, ticket: u128) -> Vec<Action> {
+    pub(crate) fn expired(&mut self, serial: Serial, token: u128) -> Vec<Action> {
         let Some(entry) = self.workers.get_mut(&serial) else { return Vec::new() };
-        let Some(visitor) = entry.visitors.get_mut(&ticket) else { return Vec::new() };
+        let Some(visitor) = entry.visitors.get_mut(&token) else { return Vec::new() };
         let (host, forget) =
-            (visitor.host, Action::ToWorker(serial, DaemonToWorker::Forget { ticket }));
+            (visitor.host, Action::ToWorker(serial, DaemonToWorker::Forget { token }));
         match visitor.stage {
             VisitStage::There => Vec::new(),
             VisitStage::Late => {
                 // The worker would have reported the host's arrival by now.
-                entry.visitors.remove(&ticket);
+                entry.visitors.remove(&token);
                 Vec::new()
             }
             VisitStage::Expected => {
                 visitor.stage = VisitStage::Late;
-                vec![forget, Action::Expire(serial, ticket)]
+                vec![forget, Action::Expire(serial, token)]
             }
             VisitStage::Pending { request, .. } => {
-                entry.visitors.remove(&ticket);
+                entry.visitors.remove(&token);
                 let text = format!(
                     "worker {} does not answer the daemon: start one with another id",
                     WorkerId(entry.id)
@@ -389,5 +387,5 @@ fn failed(host: HostKey, request: u64, failure: &Failure) -> Action {
 }
 
 #[cfg(test)]
-#[path = "roster_tests.rs"]
+#[path = "registry_tests.rs"]
 mod tests;

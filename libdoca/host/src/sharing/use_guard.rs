@@ -1,4 +1,4 @@
-//! The lease of a worker's shared memory. Its end means that the worker no longer uses the memory.
+//! The use guard of a worker's shared memory. Its end means that the worker no longer uses the memory.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,18 +12,18 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use urom_os::signals;
 use urom_wire::awake::timeout;
-use urom_wire::memory::{LEASE, Slip, hand_over};
+use urom_wire::memory::{Slip, USE_GUARD, hand_over};
 
 use super::told::Late;
 
 /// Timeout for plugins to return, after which copies end.
 const LEAVING: Duration = Duration::from_secs(2);
 
-pub(super) struct Lease(UnixStream);
+pub(super) struct UseGuard(UnixStream);
 
-impl Lease {
-    pub(super) async fn take(door: &Path, ticket: u128) -> io::Result<Lease> {
-        hand_over(door, Slip { ticket, share: LEASE }, &[]).await.map(Lease)
+impl UseGuard {
+    pub(super) async fn take(socket: &Path, token: u128) -> io::Result<UseGuard> {
+        hand_over(socket, Slip { token, share: USE_GUARD }, &[]).await.map(UseGuard)
     }
 
     /// Waits with a timeout until the worker's copies have ended. Returns whether they have.
@@ -42,21 +42,22 @@ impl Lease {
 
     /// Runs the end callbacks when the worker no longer uses the memory.
     pub(super) fn end(self, late: Arc<Late>) {
-        let Ok(lease) = self.0.into_std().map(OwnedFd::from) else {
+        let Ok(use_guard) = self.0.into_std().map(OwnedFd::from) else {
             // The state is unknown, so the memory is kept forever.
             return std::mem::forget(late);
         };
-        if is_over(&lease, false) {
+        if is_over(&use_guard, false) {
             return late.end();
         }
         // Rare: a plugin keeps memory of a disconnected host. The control thread may end earlier.
         let kept = Arc::clone(&late);
         let watch = move || {
-            while !is_over(&lease, true) {}
+            while !is_over(&use_guard, true) {}
             late.end();
         };
-        let watcher =
-            signals::blocked(|| thread::Builder::new().name("urom-lease".to_owned()).spawn(watch));
+        let watcher = signals::blocked(|| {
+            thread::Builder::new().name("urom-use-guard".to_owned()).spawn(watch)
+        });
         if let Err(error) = watcher {
             log!(
                 warn,
@@ -68,13 +69,13 @@ impl Lease {
 }
 
 /// Returns whether the worker has closed its end; with `waits`, first waits for an event.
-fn is_over(lease: &OwnedFd, waits: bool) -> bool {
+fn is_over(use_guard: &OwnedFd, waits: bool) -> bool {
     let mut word = [0];
     if waits {
-        let _ = poll(&mut [PollFd::new(lease, PollFlags::IN)], None);
+        let _ = poll(&mut [PollFd::new(use_guard, PollFlags::IN)], None);
     }
     loop {
-        match rustix::io::read(lease, &mut word) {
+        match rustix::io::read(use_guard, &mut word) {
             Ok(0) => return true,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::AGAIN) => return false,

@@ -53,7 +53,7 @@ fn tasks_are_released_where_the_library_takes_none_twice() {
 }
 
 #[test]
-fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
+fn a_task_that_hangs_is_cancelled_and_its_worker_stops_all_the_same() {
     let _clean = fake::clean();
     for service in [connect(), plain()] {
         let (graph, worker) = start(&service, 6);
@@ -76,7 +76,7 @@ fn a_task_that_hangs_is_given_up_and_its_worker_stops_all_the_same() {
         assert!(called.borrow().is_empty(), "not inside of cancel");
         assert!(service.progress());
         assert_eq!(*called.borrow(), [DocaError::SKIPPED]);
-        assert_eq!((worker.given_up(), worker.late_replies()), (2, 0));
+        assert_eq!((worker.cancelled(), worker.late_replies()), (2, 0));
         worker.stop().wait().unwrap();
         assert_eq!(called.borrow().len(), 1);
     }
@@ -90,7 +90,7 @@ fn a_task_whose_future_is_told_late_neither_loses_nor_doubles_its_slot() {
         assert!(flights.iter().all(|flight| flight.cancel()));
         // All answers arrive before the first cancel.
         while service.progress() {}
-        assert_eq!((worker.given_up(), worker.late_replies()), (0, round * 4 + 4));
+        assert_eq!((worker.cancelled(), worker.late_replies()), (0, round * 4 + 4));
         let others: Vec<_> = (4..8).map(|data| send(&graph, &worker, data)).collect();
         for flight in flights {
             assert_eq!(flight.wait().unwrap_err().code(), DocaError::SKIPPED);
@@ -137,7 +137,7 @@ fn an_answer_that_is_there_counts_however_late_it_is_looked_at() {
     for (data, flight) in (0..).zip(flights) {
         assert_eq!(flight.wait().unwrap().data, data);
     }
-    assert_eq!((worker.given_up(), worker.late_replies()), (0, 0));
+    assert_eq!((worker.cancelled(), worker.late_replies()), (0, 0));
 }
 
 #[test]
@@ -241,5 +241,5 @@ fn answers_to_dropped_futures_are_counted_apart_from_late_ones() {
     assert!(late.cancel());
     drop(late);
     assert!(service.progress());
-    assert_eq!((worker.late_replies(), worker.dropped_replies(), worker.given_up()), (1, 1, 1));
+    assert_eq!((worker.late_replies(), worker.dropped_replies(), worker.cancelled()), (1, 1, 1));
 }

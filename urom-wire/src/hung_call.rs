@@ -52,7 +52,7 @@ impl Method {
 
 /// A plugin's call that does not return. Its worker is blocked meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stuck {
+pub struct HungCall {
     #[serde(deserialize_with = "bounded::text::<_, PLUGIN_NAME_CAPACITY>")]
     pub plugin: String,
     pub method: Method,
@@ -60,9 +60,9 @@ pub struct Stuck {
     pub seconds: u32,
 }
 
-impl fmt::Display for Stuck {
+impl fmt::Display for HungCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stuck { plugin, method, seconds } = self;
+        let HungCall { plugin, method, seconds } = self;
         write!(f, "plugin `{plugin}` has not returned from `{}` for {seconds} s", method.name())
     }
 }

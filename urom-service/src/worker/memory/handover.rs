@@ -4,7 +4,7 @@
 //! otherwise it has an abstract name, valid in its network namespace.
 //!
 //! Any local user can connect. Connections are accepted at once, so the backlog stays empty; the
-//! [`UnprovenSet`] closes excess connections.
+//! [`Handshakes`] closes excess connections.
 
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -19,7 +19,7 @@ use urom_wire::key::fill_random;
 use urom_wire::memory::{Handed, receive_handed};
 
 use crate::entrance::let_wait;
-use crate::unproven::{Owner, UNPROVEN, UnprovenSet};
+use crate::handshakes::{Handshakes, MAX_HANDSHAKES, Owner};
 
 /// Time limit of a handover; hosts need some microseconds.
 pub(super) const LIMIT: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub(super) const LIMIT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct HandoverSocket {
     listener: UnixListener,
     address: PathBuf,
     is_file: bool,
@@ -40,9 +40,9 @@ pub(crate) struct Handover {
     pub(crate) stream: UnixStream,
 }
 
-impl Door {
+impl HandoverSocket {
     /// Opens a worker's socket: a file of this name, or an abstract name.
-    pub(crate) fn open(id: WorkerId, file: Option<&Path>) -> io::Result<Door> {
+    pub(crate) fn open(id: WorkerId, file: Option<&Path>) -> io::Result<HandoverSocket> {
         let (address, is_file) = match file {
             Some(file) => {
                 // Left by a killed worker with this id.
@@ -58,7 +58,7 @@ impl Door {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&address, std::fs::Permissions::from_mode(0o666))?;
         }
-        Ok(Door { listener, address, is_file })
+        Ok(HandoverSocket { listener, address, is_file })
     }
 
     pub(crate) fn address(&self) -> Vec<u8> {
@@ -71,7 +71,7 @@ impl Door {
         events: mpsc::Sender<E>,
         said: impl Fn(Handover) -> E + Copy + Send + 'static,
     ) {
-        let places = UnprovenSet::new(UNPROVEN);
+        let places = Handshakes::new(MAX_HANDSHAKES);
         loop {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -103,7 +103,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for HandoverSocket {
     fn drop(&mut self) {
         if self.is_file {
             let _ = std::fs::remove_file(&self.address);

@@ -1,4 +1,4 @@
-//! A worker's door: a Unix socket for handing over rings and memory.
+//! A worker's socket: a Unix socket for handing over rings and memory.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +11,7 @@ use urom_abi::WorkerId;
 use urom_abi::extension::LONGEST_FAILURE;
 use urom_os::EventFd;
 use urom_wire::awake::timeout;
-use urom_wire::control::DoorAddress;
+use urom_wire::control::HandoverAddress;
 use urom_wire::frame::LONG_STATUS_LEN;
 use urom_wire::memory::{RING, Slip, hand_over, machine};
 use urom_wire::ring::{self, Ring};
@@ -21,38 +21,40 @@ use urom_wire::ucx_context::may_share_memory;
 const LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
-pub(super) struct WorkerDoor {
+pub(super) struct WorkerSocket {
     path: Option<PathBuf>,
     /// Whether the worker is on this machine, in any container.
     pub(super) is_here: bool,
 }
 
-impl WorkerDoor {
-    pub(super) fn new(DoorAddress { address, machine: theirs }: DoorAddress) -> WorkerDoor {
+impl WorkerSocket {
+    pub(super) fn new(
+        HandoverAddress { address, machine: theirs }: HandoverAddress,
+    ) -> WorkerSocket {
         let path = (!address.is_empty()).then(|| OsString::from_vec(address).into());
-        WorkerDoor { path, is_here: theirs != 0 && theirs == machine() }
+        WorkerSocket { path, is_here: theirs != 0 && theirs == machine() }
     }
 
     /// # Errors
-    /// Why the door is not usable.
+    /// Why the socket is not usable.
     pub(super) async fn visit<T>(
         &self,
         visit: impl AsyncFnOnce(&Path) -> io::Result<T>,
     ) -> Result<T, String> {
-        let Some(door) = &self.path else {
+        let Some(socket) = &self.path else {
             return Err("the worker cannot open a socket for it, as its log says".to_owned());
         };
-        let visited = timeout(LIMIT, visit(door)).await;
+        let visited = timeout(LIMIT, visit(socket)).await;
         let visited = visited.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        visited.map_err(|error| at_door(door, &error))
+        visited.map_err(|error| at_socket(socket, &error))
     }
 
     /// Sends descriptors, or only this process's identity.
     ///
     /// # Errors
-    /// Why the door is not usable.
+    /// Why the socket is not usable.
     pub(super) async fn hand(&self, slip: Slip, fds: &[BorrowedFd<'_>]) -> Result<(), String> {
-        self.visit(async |door| hand_over(door, slip, fds).await.map(drop)).await
+        self.visit(async |socket| hand_over(socket, slip, fds).await.map(drop)).await
     }
 
     /// Creates a ring and sends it to the worker. `None` if they do not share memory.
@@ -60,7 +62,7 @@ impl WorkerDoor {
         &self,
         worker: u64,
         bell: &EventFd,
-        ticket: u128,
+        token: u128,
         max_message: usize,
     ) -> Option<Ring> {
         if !self.is_here || !may_share_memory() {
@@ -70,7 +72,7 @@ impl WorkerDoor {
         let made = ring::create(bell, limit).map_err(|error| error.to_string());
         let handed = match made {
             Ok((ring, descriptors)) => {
-                let slip = Slip { ticket, share: RING };
+                let slip = Slip { token, share: RING };
                 self.hand(slip, &descriptors.as_fds()).await.map(|()| ring)
             }
             Err(error) => Err(error),
@@ -84,12 +86,12 @@ impl WorkerDoor {
     }
 }
 
-fn at_door(door: &Path, error: &io::Error) -> String {
+fn at_socket(socket: &Path, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
             "; containers need one network namespace, or a common folder for `uromd --socket-dir`"
         }
         _ => "",
     };
-    format!("the socket {door:?} of the worker cannot be used: {error}{hint}")
+    format!("the socket {socket:?} of the worker cannot be used: {error}{hint}")
 }

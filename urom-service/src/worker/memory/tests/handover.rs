@@ -14,26 +14,26 @@ use tokio::sync::mpsc;
 use urom_abi::WorkerId;
 use urom_wire::memory::{hand_over, say_taken};
 
-use super::super::door::{Door, Handover, LIMIT};
+use super::super::handover::{Handover, HandoverSocket, LIMIT};
 use super::*;
-use crate::unproven::UNPROVEN;
+use crate::handshakes::MAX_HANDSHAKES;
 
-const SLIP: Slip = Slip { ticket: TICKET, share: 3 };
+const SLIP: Slip = Slip { token: TOKEN, share: 3 };
 
 fn open(file: Option<&Path>) -> (PathBuf, mpsc::Receiver<Handover>) {
-    let door = Door::open(WorkerId(5), file).unwrap();
-    let address = PathBuf::from(OsString::from_vec(door.address()));
+    let socket = HandoverSocket::open(WorkerId(5), file).unwrap();
+    let address = PathBuf::from(OsString::from_vec(socket.address()));
     let (events, visitors) = mpsc::channel(100);
-    tokio::spawn(door.keep(events, |visitor| visitor));
+    tokio::spawn(socket.keep(events, |visitor| visitor));
     (address, visitors)
 }
 
 fn slip() -> Vec<u8> {
-    [&SLIP.ticket.to_le_bytes()[..], &SLIP.share.to_le_bytes()].concat()
+    [&SLIP.token.to_le_bytes()[..], &SLIP.share.to_le_bytes()].concat()
 }
 
 fn descriptors() -> usize {
-    let name = "/memfd:of-the-door";
+    let name = "/memfd:of-the-socket";
     let links = std::fs::read_dir("/proc/self/fd")
         .unwrap()
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -41,7 +41,7 @@ fn descriptors() -> usize {
 }
 
 #[tokio::test]
-async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
+async fn a_socket_has_an_abstract_name_or_a_file_that_is_removed_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("urom-1-5");
     // Left by a killed worker.
@@ -59,12 +59,12 @@ async fn a_door_has_an_abstract_name_or_a_file_that_goes_with_it() {
         given.unwrap();
         assert_eq!((handed.slip, handed.fds.len()), (SLIP, 1));
     }
-    let door = Door::open(WorkerId(5), Some(&file)).unwrap();
+    let socket = HandoverSocket::open(WorkerId(5), Some(&file)).unwrap();
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o666);
-    drop(door);
+    drop(socket);
     assert!(!file.exists());
     let missing = folder.path().join("no/such/folder");
-    assert!(Door::open(WorkerId(5), Some(&missing)).is_err());
+    assert!(HandoverSocket::open(WorkerId(5), Some(&missing)).is_err());
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn what_is_no_slip_does_not_come_in() {
 #[tokio::test]
 async fn of_many_descriptors_those_of_a_ring_are_kept_and_none_is_left_behind() {
     let (address, mut visitors) = open(None);
-    let name = "of-the-door";
+    let name = "of-the-socket";
     let fds: Vec<OwnedFd> = std::iter::repeat_with(|| memfd_create(name, MemfdFlags::CLOEXEC))
         .take(20)
         .collect::<Result<_, _>>()
@@ -111,7 +111,7 @@ async fn visitors_that_say_nothing_are_sent_away() {
     let begin = tokio::time::Instant::now();
     let mut silent = Vec::new();
     for _ in 0..3 {
-        silent.extend((0..UNPROVEN).map(|_| connect(&address)));
+        silent.extend((0..MAX_HANDSHAKES).map(|_| connect(&address)));
         let last = connect(&address);
         (&last).write_all(&slip()).unwrap();
         let visitor = visitors.recv().await.unwrap();

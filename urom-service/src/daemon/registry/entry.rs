@@ -15,7 +15,7 @@ pub(super) struct Entry {
     pub(super) env: Vec<String>,
     pub(super) state: State,
     /// It timed out and is about to be killed.
-    pub(super) given_up: bool,
+    pub(super) abandoned: bool,
     pub(super) visitors: HashMap<u128, Visitor>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Visitor {
 
 #[derive(Debug)]
 pub(super) enum VisitStage {
-    /// The worker has not confirmed the ticket, and the host has not received it. Otherwise the
+    /// The worker has not confirmed the token, and the host has not received it. Otherwise the
     /// host might be sent to a worker that has just died.
     Pending {
         request: u64,
@@ -65,23 +65,23 @@ impl Entry {
         })
     }
 
-    /// Registers a host that may arrive with a ticket, or fails its request. The worker learns the
-    /// ticket first, the host after the worker's confirmation.
+    /// Registers a host that may arrive with a token, or fails its request. The worker learns the
+    /// token first, the host after the worker's confirmation.
     pub(super) fn promise(
         &mut self,
         serial: Serial,
         Waiting { host, request }: Waiting,
         again: Option<StartWorker>,
-        ticket: Result<u128, Failure>,
+        token: Result<u128, Failure>,
     ) -> Vec<Action> {
-        let ticket = match ticket {
-            Ok(ticket) => ticket,
+        let token = match token {
+            Ok(token) => token,
             Err(failure) => return vec![failed(host, request, &failure)],
         };
         self.visitors
-            .insert(ticket, Visitor { host, stage: VisitStage::Pending { request, again } });
-        let expect = Action::ToWorker(serial, DaemonToWorker::Expect { ticket });
-        vec![expect, Action::Expire(serial, ticket)]
+            .insert(token, Visitor { host, stage: VisitStage::Pending { request, again } });
+        let expect = Action::ToWorker(serial, DaemonToWorker::Expect { token });
+        vec![expect, Action::Expire(serial, token)]
     }
 
     pub(super) fn places_of(&self, host: HostKey) -> usize {

@@ -17,11 +17,11 @@ fn lost() -> Failure {
     Failure::new(DocaError::CONNECTION_RESET, "lost")
 }
 
-/// A registry with tickets 1, 2, 3 and so on, after a [script](play).
-fn after(limits: Limits, script: &str) -> Roster {
-    let mut roster = Roster::new(limits, numbers());
-    play(&mut roster, script);
-    roster
+/// A registry with tokens 1, 2, 3 and so on, after a [script](play).
+fn after(limits: Limits, script: &str) -> Registry {
+    let mut registry = Registry::new(limits, numbers());
+    play(&mut registry, script);
+    registry
 }
 
 fn plays(script: &str) {
@@ -35,42 +35,42 @@ fn plays_within(workers: usize, workers_per_host: usize, script: &str) {
 /// Runs a script. Each line is an event, and the actions after `->` if they matter. Host 1 sends
 /// request 10, host 2 request 20. `start HOST ID` accepts `plugins=MASK`, `gid=N` and
 /// `env=NAME=value`; the id may be `any`.
-fn play(roster: &mut Roster, script: &str) {
+fn play(registry: &mut Registry, script: &str) {
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (event, expected) = line
             .split_once("->")
             .map_or((line, None), |(event, expected)| (event, Some(expected.trim())));
         let words: Vec<&str> = event.split_whitespace().collect();
         let number = |at: usize| words[at].parse::<u64>().expect(line);
-        let ticket = || u128::from(number(2));
+        let token = || u128::from(number(2));
         let actions = match words[0] {
             "start" => {
                 let id = if words[2] == "any" { WORKER_ID_ANY } else { number(2) };
-                roster.start(number(1), number(1) * 10, asked(id, &words[3..]), KNOWN)
+                registry.start(number(1), number(1) * 10, asked(id, &words[3..]), KNOWN)
             }
-            "ready" => roster.ready(number(1), ([127, 0, 0, 1], 5000).into()),
-            "expected" => roster.expected(number(1), ticket()),
+            "ready" => registry.ready(number(1), ([127, 0, 0, 1], 5000).into()),
+            "expected" => registry.expected(number(1), token()),
             "arrived" => {
-                roster.arrived(number(1), ticket());
+                registry.arrived(number(1), token());
                 Vec::new()
             }
             "departed" => {
-                roster.departed(number(1), ticket());
+                registry.departed(number(1), token());
                 Vec::new()
             }
-            "expired" => roster.expired(number(1), ticket()),
+            "expired" => registry.expired(number(1), token()),
             "silent" => {
-                roster.silent(number(1));
+                registry.silent(number(1));
                 Vec::new()
             }
             "overdue" => {
-                roster.overdue(number(1), &Failure::new(DocaError::TIME_OUT, "it is late"))
+                registry.overdue(number(1), &Failure::new(DocaError::TIME_OUT, "it is late"))
             }
-            "failed" => roster.failed(number(1), &Failure::new(DocaError::DRIVER, "it cannot")),
-            "gone" => roster.gone(number(1), &lost()),
-            "empty" => roster.empty(number(1)),
-            "host_gone" => roster.host_gone(number(1)),
-            "stop" => roster.stop(),
+            "failed" => registry.failed(number(1), &Failure::new(DocaError::DRIVER, "it cannot")),
+            "gone" => registry.gone(number(1), &lost()),
+            "empty" => registry.empty(number(1)),
+            "host_gone" => registry.host_gone(number(1)),
+            "stop" => registry.stop(),
             other => panic!("{other}"),
         };
         if let Some(expected) = expected {
@@ -95,23 +95,23 @@ fn asked(id: u64, more: &[&str]) -> StartWorker {
 fn texts(actions: Vec<Action>) -> Vec<String> {
     let text = |action| match action {
         Action::Spawn { serial, id, host, .. } => format!("spawn {serial} as {id} for {host}"),
-        Action::ToWorker(serial, DaemonToWorker::Expect { ticket }) => {
-            format!("worker {serial}: expect {ticket}")
+        Action::ToWorker(serial, DaemonToWorker::Expect { token }) => {
+            format!("worker {serial}: expect {token}")
         }
-        Action::ToWorker(serial, DaemonToWorker::Forget { ticket }) => {
-            format!("worker {serial}: forget {ticket}")
+        Action::ToWorker(serial, DaemonToWorker::Forget { token }) => {
+            format!("worker {serial}: forget {token}")
         }
         Action::ToWorker(serial, other) => format!("worker {serial}: {other:?}"),
         Action::Abandon(serial) => format!("abandon {serial}"),
-        Action::ToHost(host, DaemonToHost::Started { request, id, ticket, .. }) => {
-            format!("host {host}: {request} started {id} ticket {ticket}")
+        Action::ToHost(host, DaemonToHost::Started { request, id, token, .. }) => {
+            format!("host {host}: {request} started {id} token {token}")
         }
         Action::ToHost(host, DaemonToHost::Failed { request, failure }) => {
             let code = failure.code().name();
             format!("host {host}: {request} failed {}", code.trim_start_matches("DOCA_ERROR_"))
         }
         Action::ToHost(host, other) => format!("host {host}: {other:?}"),
-        Action::Expire(serial, ticket) => format!("expire {serial} {ticket}"),
+        Action::Expire(serial, token) => format!("expire {serial} {token}"),
     };
     actions.into_iter().map(text).collect()
 }
@@ -123,9 +123,9 @@ fn a_host_is_told_once_when_its_worker_expects_it() {
          expected 1 1 ->
          ready 1      -> worker 1: expect 1, expire 1 1
          ready 1      ->
-         expected 1 1 -> host 1: 10 started 7 ticket 1
+         expected 1 1 -> host 1: 10 started 7 token 1
          start 2 7    -> worker 1: expect 2, expire 1 2
-         expected 1 2 -> host 2: 20 started 7 ticket 2
+         expected 1 2 -> host 2: 20 started 7 token 2
          expected 1 2 ->
          expected 1 3 ->
          expected 2 1 ->",
@@ -143,7 +143,7 @@ fn a_host_that_wants_a_worker_that_has_just_died_gets_a_new_one() {
          gone 1       -> spawn 2 as 7 for 1
          expected 1 2 ->
          ready 2      -> worker 2: expect 3, expire 2 3
-         expected 2 3 -> host 1: 10 started 7 ticket 3",
+         expected 2 3 -> host 1: 10 started 7 token 3",
     );
 }
 
@@ -154,10 +154,10 @@ fn several_hosts_that_want_a_worker_that_has_just_died_share_the_new_one() {
                   expected 1 1
                   start 2 7
                   start 3 7";
-    let mut roster = after(Limits::default(), script);
-    let actions = texts(roster.gone(1, &lost()));
+    let mut registry = after(Limits::default(), script);
+    let actions = texts(registry.gone(1, &lost()));
     assert!(actions == ["spawn 2 as 7 for 2"] || actions == ["spawn 2 as 7 for 3"], "{actions:?}");
-    let both = roster.ready(2, ([127, 0, 0, 1], 5000).into());
+    let both = registry.ready(2, ([127, 0, 0, 1], 5000).into());
     assert_eq!(both.len(), 4, "both are on the way");
 }
 
@@ -193,7 +193,7 @@ fn a_worker_that_does_not_confirm_in_time_or_is_overdue_fails_the_request() {
 
 #[test]
 fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
-    // Host 2 did not receive its ticket, so it cannot have arrived. The next worker starts while
+    // Host 2 did not receive its token, so it cannot have arrived. The next worker starts while
     // the old process still ends.
     plays(
         "start 1 7
@@ -215,7 +215,7 @@ fn an_empty_worker_leaves_unless_somebody_is_on_the_way() {
 }
 
 #[test]
-fn tickets_of_a_host_that_is_gone_are_forgotten_and_no_worker_stays_for_it() {
+fn tokens_of_a_host_that_is_gone_are_forgotten_and_no_worker_stays_for_it() {
     plays(
         "start 1 7
          start 2 7
@@ -231,7 +231,7 @@ fn tickets_of_a_host_that_is_gone_are_forgotten_and_no_worker_stays_for_it() {
 }
 
 #[test]
-fn no_worker_is_started_for_a_host_that_was_given_up() {
+fn no_worker_is_started_for_a_host_that_was_cancelled() {
     // A host that does not read is removed before its plugins are used, and again at its end.
     plays(
         "start 1 7
@@ -245,7 +245,7 @@ fn no_worker_is_started_for_a_host_that_was_given_up() {
 }
 
 #[test]
-fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
+fn a_token_that_is_not_used_runs_out_and_a_used_one_does_not() {
     plays(
         "start 1 7
          start 2 7
@@ -265,13 +265,13 @@ fn a_ticket_that_is_not_used_runs_out_and_a_used_one_does_not() {
 fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
     let own = ["A=1", "B=old", "B=x=y", "C="];
     for ready in [false, true] {
-        let mut roster = after(Limits::default(), "");
-        roster.start(1, 10, with_variables(&own), KNOWN);
+        let mut registry = after(Limits::default(), "");
+        registry.start(1, 10, with_variables(&own), KNOWN);
         if ready {
-            play(&mut roster, "ready 1");
+            play(&mut registry, "ready 1");
         }
         let mut start = |env: &[&str]| {
-            let actions = roster.start(2, 20, with_variables(env), KNOWN);
+            let actions = registry.start(2, 20, with_variables(env), KNOWN);
             match &actions[..] {
                 [Action::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
                     assert_eq!(failure.code(), DocaError::ALREADY_EXIST);
@@ -296,14 +296,14 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
             assert!(names && !text.contains("secret"), "{text}");
         }
     }
-    let mut roster = after(Limits::default(), "start 1 7");
-    assert!(roster.start(2, 20, with_variables(&[]), KNOWN).is_empty(), "an empty one fits none");
+    let mut registry = after(Limits::default(), "start 1 7");
+    assert!(registry.start(2, 20, with_variables(&[]), KNOWN).is_empty(), "an empty one fits none");
 }
 
 #[test]
 fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
     // A worker that falls silent during its start is not replaced.
-    let mut roster = after(
+    let mut registry = after(
         Limits::default(),
         "start 4 8
          silent 1
@@ -314,31 +314,31 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
          silent 2
          start 2 7 env=MARK=kept -> worker 2: expect 2, expire 2 2",
     );
-    assert!(roster.group(0).is_empty(), "nobody is sent there by its group");
-    let told = roster.gone(2, &lost());
+    assert!(registry.group(0).is_empty(), "nobody is sent there by its group");
+    let told = registry.gone(2, &lost());
     let [Action::Spawn { serial: 3, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..]
     else {
         panic!("{told:?}")
     };
     assert_eq!(worker.env, with_variables(&["MARK=kept"]).env);
-    play(&mut roster, "silent 2\n start 3 7 env=MARK=lost -> host 3: 30 failed ALREADY_EXIST");
+    play(&mut registry, "silent 2\n start 3 7 env=MARK=lost -> host 3: 30 failed ALREADY_EXIST");
 }
 
 #[test]
 fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_has_the_next_started()
 {
-    // Tickets are random, so try several times.
+    // Tokens are random, so try several times.
     for with in 2..12 {
-        let mut roster = after(Limits::default(), "start 1 7\n ready 1\n silent 1");
+        let mut registry = after(Limits::default(), "start 1 7\n ready 1\n silent 1");
         let with_env = with_variables(&["MARK=kept"]);
         for host in 2..12 {
             let worker = if host == with { with_env.clone() } else { wish(7) };
-            roster.start(host, 1, worker, KNOWN);
+            registry.start(host, 1, worker, KNOWN);
         }
-        let told = roster.gone(1, &lost());
+        let told = registry.gone(1, &lost());
         let Some(Action::Spawn { worker, .. }) = told.first() else { panic!("{told:?}") };
         assert_eq!(worker.env, with_env.env);
-        let joined = roster.ready(2, ([127, 0, 0, 1], 5000).into());
+        let joined = registry.ready(2, ([127, 0, 0, 1], 5000).into());
         assert_eq!(joined.len(), 2 * 10, "and the others join it");
     }
 }
@@ -374,13 +374,13 @@ fn generated_ids_pass_over_those_in_use() {
 fn a_group_lists_its_ready_workers_in_rising_order() {
     let script =
         "start 1 9\n start 1 3\n start 1 5 gid=1\n start 1 1\n ready 1\n ready 2\n ready 3";
-    let roster = after(Limits::default(), script);
-    assert_eq!([0, 1, 2].map(|gid| roster.group(gid)), [vec![3, 9], vec![5], vec![]]);
+    let registry = after(Limits::default(), script);
+    assert_eq!([0, 1, 2].map(|gid| registry.group(gid)), [vec![3, 9], vec![5], vec![]]);
 }
 
 #[test]
 fn stopping_refuses_what_waits_and_what_comes() {
-    let mut roster =
+    let mut registry =
         after(Limits::default(), "start 1 1\n ready 1\n expected 1 1\n start 3 1\n start 1 2");
     let expected = [
         "worker 1: Stop",
@@ -390,8 +390,8 @@ fn stopping_refuses_what_waits_and_what_comes() {
         "host 1: 10 failed SHUTDOWN",
         "abandon 2",
     ];
-    assert_eq!(texts(roster.stop()), expected);
-    play(&mut roster, "start 1 3 -> host 1: 10 failed SHUTDOWN");
+    assert_eq!(texts(registry.stop()), expected);
+    play(&mut registry, "start 1 3 -> host 1: 10 failed SHUTDOWN");
 }
 
 #[test]
@@ -416,7 +416,7 @@ fn a_host_has_so_many_workers_whether_it_waits_for_them_or_is_there() {
 }
 
 #[test]
-fn a_host_that_came_as_it_was_given_up_has_a_place_from_then_on() {
+fn a_host_that_connected_after_its_token_expired_occupies_a_slot() {
     // A slot is free when the host never arrived, or its worker has ended. The last worker accepted
     // the host before the cancellation reached it.
     plays_within(
@@ -456,27 +456,27 @@ fn there_are_so_many_workers_and_who_is_sent_to_one_needs_no_other() {
 
 #[test]
 fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_them() {
-    let mut roster = after(Limits::default(), "start 0 7");
+    let mut registry = after(Limits::default(), "start 0 7");
     for host in 1..MOST_WAITING as HostKey {
-        assert!(roster.start(host, 1, wish(7), KNOWN).is_empty());
+        assert!(registry.start(host, 1, wish(7), KNOWN).is_empty());
     }
-    let actions = roster.start(9000, 1, wish(7), KNOWN);
+    let actions = registry.start(9000, 1, wish(7), KNOWN);
     let [Action::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..] else {
         panic!("a refusal, not {:?}", texts(actions));
     };
     assert_eq!(failure.code(), DocaError::FULL);
     let names = [&MOST_WAITING.to_string(), "worker 7"];
     assert!(names.iter().all(|part| failure.text.contains(part)), "{failure}");
-    play(&mut roster, "start 9000 8 -> spawn 2 as 8 for 9000");
-    let told = texts(roster.ready(1, ([127, 0, 0, 1], 5000).into()));
+    play(&mut registry, "start 9000 8 -> spawn 2 as 8 for 9000");
+    let told = texts(registry.ready(1, ([127, 0, 0, 1], 5000).into()));
     let told = told.iter().filter(|text| text.starts_with("worker 1: expect")).count();
     assert!(told == MOST_WAITING && told + 1 < BACKLOG);
     // Hosts that joined a dead worker wait for the next worker, up to the same limit.
     let more = 5;
     for host in 0..MOST_WAITING as HostKey + more {
-        roster.start(host, 2, wish(7), KNOWN);
+        registry.start(host, 2, wish(7), KNOWN);
     }
-    let actions = texts(roster.gone(1, &lost()));
+    let actions = texts(registry.gone(1, &lost()));
     assert!(actions[0].starts_with("spawn 3 as 7"), "{}", actions[0]);
     assert_eq!(
         actions.iter().filter(|text| text.ends_with("2 failed FULL")).count(),

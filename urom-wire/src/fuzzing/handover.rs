@@ -1,4 +1,4 @@
-//! Descriptors handed over at a worker's door.
+//! Descriptors handed over at a worker's socket.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -37,7 +37,7 @@ impl Rig {
 
 /// The first byte is the number of descriptors, the second the split position; the bytes to send
 /// follow. Only a whole slip is accepted, with its descriptors, and no descriptor leaks.
-pub fn memory_door(input: &[u8]) {
+pub fn memory_handover(input: &[u8]) {
     thread_local! {
         static RIG: RefCell<Rig> = RefCell::new(Rig::new());
     }
@@ -73,7 +73,7 @@ impl Rig {
                 // The kernel does not join a message with descriptors to an earlier one.
                 assert!(bytes.len() >= LEN && (count == 0 || first.is_empty() || cut >= LEN));
                 let slip = handed.slip;
-                let shown = [&slip.ticket.to_le_bytes()[..], &slip.share.to_le_bytes()].concat();
+                let shown = [&slip.token.to_le_bytes()[..], &slip.share.to_le_bytes()].concat();
                 assert_eq!(shown, bytes[..LEN]);
                 let expected = if first.is_empty() { 0 } else { count };
                 assert_eq!(handed.fds.len(), expected);

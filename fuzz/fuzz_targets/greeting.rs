@@ -1,4 +1,0 @@
-//! A connection that alters the handshake messages of both ends.
-#![no_main]
-
-urom_fuzz::target!(urom_wire::fuzzing::greeting, urom_wire::fuzzing::Counting);

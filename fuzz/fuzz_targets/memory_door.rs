@@ -1,4 +1,0 @@
-//! Connections that any process may pass to a worker's listener.
-#![no_main]
-
-urom_fuzz::target!(urom_wire::fuzzing::memory_door, urom_wire::fuzzing::Counting);
