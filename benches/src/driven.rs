@@ -14,7 +14,7 @@ use urom_abi::extension::Called;
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
 use urom_service::plugins::Loaded;
 
-pub(crate) const ROOM: usize = 4096;
+pub(crate) const CAPACITY: usize = 4096;
 
 /// Address of the domain's only member: this process.
 static ADDRESS: OnceLock<Box<[u8]>> = OnceLock::new();
@@ -56,7 +56,7 @@ impl Plugin {
 
     /// Makes the plugin's own address the address of every member.
     pub(crate) fn join_itself(&mut self) -> Result<()> {
-        let mut bytes = vec![0u8; ROOM];
+        let mut bytes = vec![0u8; CAPACITY];
         let (code, length) = self.open.address(&mut bytes);
         code.check()?;
         bytes.truncate(length);
@@ -65,15 +65,15 @@ impl Plugin {
     }
 
     /// Runs a command with the plugin's `call`; returns the length of an immediate answer in
-    /// `room`. A plugin without `call` gets the command in its list.
+    /// `buffer`. A plugin without `call` gets the command in its list.
     #[inline]
     pub(crate) fn call(
         &mut self,
         token: u64,
         message: &[u8],
-        room: &mut [u8],
+        buffer: &mut [u8],
     ) -> Result<Option<usize>> {
-        let Some(end) = self.open.call((1, 1, token), message, room) else {
+        let Some(end) = self.open.call((1, 1, token), message, buffer) else {
             self.give(token, message)?;
             return Ok(None);
         };
@@ -109,8 +109,8 @@ impl Plugin {
     }
 
     #[inline]
-    pub(crate) fn pack(&self, notification: NotificationDesc, room: &mut [u8]) -> Result<usize> {
-        let packed = self.open.pack(notification, room);
+    pub(crate) fn pack(&self, notification: NotificationDesc, buffer: &mut [u8]) -> Result<usize> {
+        let packed = self.open.pack(notification, buffer);
         packed.code.check()?;
         Ok(packed.len)
     }

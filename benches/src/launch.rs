@@ -79,7 +79,7 @@ impl Daemon {
     }
 
     pub(crate) fn connect(&self) -> Result<Service> {
-        Ok(Service::builder().address(self.address()).connect()?)
+        Ok(Service::builder().address(self.address()).connect_blocking()?)
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) const PLUGINS: [&str; 2] = ["worker_graph", "worker_benchpeer"];
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct HostArguments {
-    pub(crate) place: Place,
+    pub(crate) place: Server,
     pub(crate) number: usize,
     /// The worker to join; the first host starts it.
     pub(crate) worker: Option<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct HostArguments {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Place {
+pub(crate) enum Server {
     Uromd { address: String },
     Embedded { plugins: PathBuf },
 }
@@ -48,9 +48,9 @@ pub(crate) struct Party {
 impl Party {
     /// Starts the only host of a daemon's worker, with raw UCX of a kind.
     pub(crate) fn of(launch: &Launch, daemon: Daemon, kind: Kind) -> Result<Party> {
-        let place = Place::Uromd { address: daemon.address().to_owned() };
-        let cores = launch.cores.clone();
-        let arguments = HostArguments { place, number: 0, worker: None, in_flight: DEPTH, cores };
+        let server = Server::Uromd { address: daemon.address().to_owned() };
+        let (worker, in_flight, cores) = (None, DEPTH, launch.cores.clone());
+        let arguments = HostArguments { place: server, number: 0, worker, in_flight, cores };
         Ok(Party { daemon: Some(daemon), ..Party::new(&arguments, kind)? })
     }
 
@@ -59,14 +59,14 @@ impl Party {
     }
 
     pub(crate) fn new(arguments: &HostArguments, kind: Kind) -> Result<Party> {
-        let HostArguments { place, number, worker, in_flight, cores } = arguments;
-        let service = match place {
-            Place::Uromd { address } => Service::builder().address(address).connect()?,
-            Place::Embedded { plugins } => {
+        let HostArguments { place: server, number, worker, in_flight, cores } = arguments;
+        let service = match server {
+            Server::Uromd { address } => Service::builder().address(address).connect_blocking()?,
+            Server::Embedded { plugins } => {
                 // New threads inherit the affinity, so the service's threads stay on the worker's
                 // core.
                 pin(cores.worker())?;
-                Service::builder().load_plugins_from(plugins).connect()?
+                Service::builder().plugin_paths([plugins]).connect_blocking()?
             }
         };
         let graph = service.plugin::<graph_protocol::Protocol>()?;
@@ -76,7 +76,7 @@ impl Party {
             Some(id) => builder.id(*id),
             None => builder,
         };
-        if let Place::Uromd { .. } = place {
+        if let Server::Uromd { .. } = server {
             builder = builder.cpus([cores.worker()].into_iter().collect::<CpuSet>());
         }
         let worker = block_on(builder.max_inflight(*in_flight as u32).start())?;

@@ -12,22 +12,22 @@ use urom_service::plugins;
 use crate::elf::{ElfFile, SYMBOLS, bytes_of};
 
 #[derive(Debug)]
-pub(crate) struct PluginFile {
+pub(crate) struct InspectedFile {
     pub(crate) path: PathBuf,
     pub(crate) elf: ElfFile,
     /// Description by this kit's macros; `None` for other plugins.
     pub(crate) description: Option<Description>,
 }
 
-impl PluginFile {
-    pub(crate) fn look(path: &Path) -> Result<PluginFile> {
+impl InspectedFile {
+    pub(crate) fn look(path: &Path) -> Result<InspectedFile> {
         let shown = path.display();
         let elf = ElfFile::read(&bytes_of(path)?)
             .map_err(|why| anyhow!("{shown} is not a plugin: {why}"))?;
         let description = elf.description.clone().transpose();
         let description =
             description.map_err(|why| anyhow!("{shown} cannot be understood: {why}"))?;
-        Ok(PluginFile { path: path.to_owned(), description, elf })
+        Ok(InspectedFile { path: path.to_owned(), description, elf })
     }
 
     /// Returns a missing entry function, unless the description identifies the file as a plugin.

@@ -22,21 +22,21 @@ pub(crate) const SYMBOLS: [&str; 2] = [GET_IFACE_SYMBOL, GET_VERSION_SYMBOL];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u16)]
-pub(crate) enum Machine {
+pub(crate) enum ElfMachine {
     X86_64 = machine::X86_64,
     Aarch64 = machine::AARCH64,
 }
 
-impl Machine {
-    pub(crate) fn ours() -> Option<Machine> {
-        Machine::of_target(std::env::consts::ARCH)
+impl ElfMachine {
+    pub(crate) fn ours() -> Option<ElfMachine> {
+        ElfMachine::of_target(std::env::consts::ARCH)
     }
 
     /// Returns the machine of a target triple, or of its first word.
-    pub(crate) fn of_target(triple: &str) -> Option<Machine> {
+    pub(crate) fn of_target(triple: &str) -> Option<ElfMachine> {
         match triple.split('-').next() {
-            Some("x86_64") => Some(Machine::X86_64),
-            Some("aarch64") => Some(Machine::Aarch64),
+            Some("x86_64") => Some(ElfMachine::X86_64),
+            Some("aarch64") => Some(ElfMachine::Aarch64),
             _ => None,
         }
     }
@@ -47,8 +47,8 @@ impl Machine {
 
     pub(crate) fn triple(self) -> &'static str {
         match self {
-            Machine::X86_64 => "x86_64-unknown-linux-gnu",
-            Machine::Aarch64 => "aarch64-unknown-linux-gnu",
+            ElfMachine::X86_64 => "x86_64-unknown-linux-gnu",
+            ElfMachine::Aarch64 => "aarch64-unknown-linux-gnu",
         }
     }
 }
@@ -71,7 +71,7 @@ pub(crate) struct Glibc {
 #[derive(Debug, Clone)]
 pub(crate) struct ElfFile {
     /// `Err` contains another machine's name.
-    pub(crate) machine: Result<Machine, String>,
+    pub(crate) machine: Result<ElfMachine, String>,
     /// Whether it is a shared object: not a program and not an object file.
     pub(crate) shared: bool,
     /// Dynamic symbols, in the file's order. A name may occur twice, with two versions.
@@ -139,8 +139,8 @@ fn parse(bytes: &[u8]) -> object::Result<ElfFile> {
     }
     Ok(ElfFile {
         machine: match header.e_machine(endian) {
-            elf::EM_X86_64 => Ok(Machine::X86_64),
-            elf::EM_AARCH64 if endian == Endianness::Little => Ok(Machine::Aarch64),
+            elf::EM_X86_64 => Ok(ElfMachine::X86_64),
+            elf::EM_AARCH64 if endian == Endianness::Little => Ok(ElfMachine::Aarch64),
             elf::EM_AARCH64 => {
                 Err(format!("{} in big-endian order", machine::name(machine::AARCH64)))
             }

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_act_is_shown_and_everything_else_is_left_alone() {
+    fn control_characters_are_escaped_and_other_text_is_unchanged() {
         assert_eq!(plain("a\u{1b}[2J\r\n\u{9b}\u{7f}"), "a\\u{1b}[2J\\r\\n\\u{9b}\\u{7f}");
         assert_eq!(plain("\u{202e}gnp.exe"), "\\u{202e}gnp.exe");
         for text in ["", "worker_graph", "größer", "数", "a\\b"] {

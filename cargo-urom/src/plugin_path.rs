@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use urom_service::plugins::{plugin_path_entries, stale};
 
-use crate::description::PluginFile;
+use crate::description::InspectedFile;
 
 pub(crate) fn only(entry: &Path) -> Result<PathBuf> {
     // Links are not resolved: the link's name is the plugin's.
@@ -29,7 +29,7 @@ pub(crate) fn fresh(file: &Path) -> Result<()> {
 }
 
 /// Finds the first file of a plugin in a path, as a service does. Fails if that file is unreadable.
-pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
+pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<InspectedFile>> {
     // Both names that `plugins::plugin_name` accepts, in the order of a service.
     let mut names = [format!("{name}.so"), format!("lib{}.so", name.replace('-', "_"))];
     names.sort();
@@ -42,7 +42,7 @@ pub(crate) fn find(path: &OsStr, name: &str) -> Option<Result<PluginFile>> {
         if !fits || !file.is_file() {
             return None;
         }
-        match PluginFile::look(&file) {
+        match InspectedFile::look(&file) {
             Ok(looked) => {
                 looked.plugin_name().is_ok_and(|found| found == name).then_some(Ok(looked))
             }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_separates_entries_cannot_be_in_one() {
+    fn a_separator_cannot_be_in_an_entry() {
         assert_eq!(
             only(Path::new("/plugins/worker_graph.so")).unwrap(),
             Path::new("/plugins/worker_graph.so")

@@ -455,10 +455,10 @@ static void allreduce_close(struct urom_worker_ctx *ctx)
 static doca_error_t allreduce_addr(struct urom_worker_ctx *ctx, void *addr, size_t *addr_len)
 {
 	const struct plugin *plugin = ctx->plugin_ctx;
-	const size_t room = *addr_len;
+	const size_t capacity = *addr_len;
 
 	*addr_len = plugin->address_length;
-	if (room < plugin->address_length)
+	if (capacity < plugin->address_length)
 		return DOCA_ERROR_INVALID_VALUE;
 	memcpy(addr, plugin->address, plugin->address_length);
 	return DOCA_SUCCESS;

@@ -25,14 +25,14 @@ static uint32_t called(struct urom_worker_ctx *ctx, struct urom_command_call *ca
 	call->answer_len = sizeof(answer);
 	return CALL_GIVES;
 #endif
-	if (call->command_len != sizeof(loopback) || call->answer_room < sizeof(answer))
+	if (call->command_len != sizeof(loopback) || call->answer_capacity < sizeof(answer))
 		return UROM_CALLED_DECLINED;
 	memcpy(&loopback, call->command, sizeof(loopback));
 	answer.data = loopback.data + 1;
 	memcpy(call->answer, &answer, sizeof(answer));
 	call->answer_len = sizeof(answer);
 #ifdef LONG_ANSWER
-	call->answer_len = call->answer_room + 1;
+	call->answer_len = call->answer_capacity + 1;
 #endif
 #ifdef FAILS
 	call->status = DOCA_ERROR_NOT_FOUND;

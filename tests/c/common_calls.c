@@ -75,7 +75,7 @@ static size_t system_address(const char *interface, int family, uint8_t *bytes)
 	return len;
 }
 
-typedef doca_error_t address_function(const struct doca_devinfo *info, uint8_t *place,
+typedef doca_error_t address_function(const struct doca_devinfo *info, uint8_t *bytes,
 				      uint32_t size);
 
 static int same_address(const struct doca_devinfo *info, const char *interface, int family,

@@ -143,9 +143,9 @@ struct slot {
 	unsigned char value;
 };
 
-static void *churn(void *seed_place)
+static void *churn(void *seed_pointer)
 {
-	unsigned int seed = *(unsigned int *)seed_place;
+	unsigned int seed = *(unsigned int *)seed_pointer;
 	struct slot slots[SLOTS] = {0};
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {

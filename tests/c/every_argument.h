@@ -330,7 +330,7 @@ static inline void lacks(const struct doca_devinfo *info,
 	IS(0, is);
 }
 
-static inline void addresses_without_room(const struct doca_devinfo *info)
+static inline void addresses_in_short_buffers(const struct doca_devinfo *info)
 {
 	uint8_t bytes[DOCA_DEVINFO_IPV6_ADDR_SIZE] = {77};
 	uint32_t number = 7;
@@ -385,7 +385,7 @@ static inline void bad_arguments_of_a_device(void)
 	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], NULL, sizeof(interface));
 	GIVES(INVALID, doca_devinfo_get_iface_name, list[0], interface, sizeof(interface) - 1);
 	RETURNS(doca_devinfo_get_iface_name, list[0], interface, sizeof(interface));
-	addresses_without_room(list[0]);
+	addresses_in_short_buffers(list[0]);
 	GIVES(INVALID, doca_dev_open, list[0], NULL);
 	GIVES(DOCA_SUCCESS, doca_dev_open, list[0], &dev);
 	GIVES(DOCA_SUCCESS, doca_devinfo_destroy_list, list);

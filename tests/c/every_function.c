@@ -349,7 +349,7 @@ int main(int argc, char **argv)
 	bad_arguments_of_an_engine(&rig);
 	bad_arguments_of_a_device();
 	codes_and_versions();
-	what_is_not_supported(&rig);
+	unsupported_calls(&rig);
 	submitted_and_freed(&rig);
 	wrong_states_of_workers(&rig);
 	wrong_states_of_services(&rig);

@@ -259,12 +259,12 @@ static inline void instances_that_are_refused(struct doca_dev *dev, struct doca_
 	struct doca_graph_instance *instance;
 	struct doca_graph_node *more;
 	struct diamond d;
-	uint64_t place;
+	uint64_t value;
 
 	build_diamond(&d, pe, event, instance_completed, instance_failed);
 	make_instance(&d, 0);
-	MUST(doca_sync_event_task_get_alloc_init(of_other, &place, number(0), &foreign));
-	MUST(doca_sync_event_task_get_alloc_init(event, &place, number(0), &own));
+	MUST(doca_sync_event_task_get_alloc_init(of_other, &value, number(0), &foreign));
+	MUST(doca_sync_event_task_get_alloc_init(event, &value, number(0), &own));
 
 	/* Data of another kind, context or graph. */
 #define SET_TASK(node, task) \

@@ -486,7 +486,7 @@ static inline void references_to_buffers(void)
 	GIVES(DOCA_SUCCESS, doca_mmap_destroy, map);
 }
 
-static inline void is_placed(struct doca_buf *buf, struct doca_buf *next, struct doca_buf *last,
+static inline void is_linked(struct doca_buf *buf, struct doca_buf *next, struct doca_buf *last,
 			     uint8_t first, uint32_t len)
 {
 	struct doca_buf *got_next, *got_last;
@@ -518,12 +518,12 @@ static inline void lists_of_buffers(void)
 	uint16_t count;
 	uint32_t bufs;
 
-	is_placed(a, NULL, a, 1, 1);
+	is_linked(a, NULL, a, 1, 1);
 	GIVES(BAD_VALUE, doca_buf_chain_list, a, NULL);
 	GIVES(BAD_VALUE, doca_buf_chain_list, a, a);
 	GIVES(DOCA_SUCCESS, doca_buf_chain_list, a, b);
-	is_placed(a, b, b, 1, 2);
-	is_placed(b, NULL, b, 0, 1);
+	is_linked(a, b, b, 1, 2);
+	is_linked(b, NULL, b, 0, 1);
 	GIVES(BAD_VALUE, doca_buf_chain_list, a, b);
 	GIVES(BAD_VALUE, doca_buf_chain_list, b, c);
 	GIVES(BAD_VALUE, doca_buf_chain_list, c, b);
@@ -537,8 +537,8 @@ static inline void lists_of_buffers(void)
 	GIVES(BAD_VALUE, doca_buf_chain_list_tail, a, b, NULL);
 	GIVES(BAD_VALUE, doca_buf_chain_list_tail, a, NULL, c);
 	GIVES(DOCA_SUCCESS, doca_buf_chain_list_tail, a, b, c);
-	is_placed(a, b, d, 1, 4);
-	is_placed(c, d, d, 0, 2);
+	is_linked(a, b, d, 1, 4);
+	is_linked(c, d, d, 0, 2);
 	GIVES(BAD_VALUE, doca_buf_get_next_in_list, a, NULL);
 	GIVES(BAD_VALUE, doca_buf_get_last_in_list, a, NULL);
 	GIVES(BAD_VALUE, doca_buf_is_first_in_list, a, NULL);
@@ -552,7 +552,7 @@ static inline void lists_of_buffers(void)
 	GIVES(DOCA_SUCCESS, doca_buf_inc_refcount, a, &count);
 
 	GIVES(DOCA_SUCCESS, doca_buf_inventory_buf_dup, inventory, b, &copy);
-	is_placed(copy, NULL, copy, 1, 1);
+	is_linked(copy, NULL, copy, 1, 1);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, copy, NULL);
 
 	GIVES(BAD_VALUE, doca_buf_unchain_list, a, NULL);
@@ -560,14 +560,14 @@ static inline void lists_of_buffers(void)
 	GIVES(BAD_VALUE, doca_buf_unchain_list, b, c);
 	GIVES(DOCA_SUCCESS, doca_buf_unchain_list, a, c);
 	GIVES(BAD_VALUE, doca_buf_unchain_list, a, c);
-	is_placed(a, b, b, 1, 2);
-	is_placed(c, d, d, 1, 2);
+	is_linked(a, b, b, 1, 2);
+	is_linked(c, d, d, 1, 2);
 	GIVES(DOCA_SUCCESS, doca_buf_inc_refcount, c, &count);
 	IS(1, count);
 
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, a, &count);
 	IS(2, count);
-	is_placed(a, b, b, 1, 2);
+	is_linked(a, b, b, 1, 2);
 	GIVES(DOCA_ERROR_IN_USE, doca_buf_inventory_destroy, other);
 	GIVES(DOCA_SUCCESS, doca_buf_dec_refcount, a, &count);
 	GIVES(BAD_VALUE, doca_buf_dec_refcount, b, NULL);

@@ -24,7 +24,7 @@ static inline void codes_and_versions(void)
 }
 
 /* Expects INVALID_VALUE for each NULL pointer, otherwise NOT_SUPPORTED, without output. */
-static inline void what_is_not_supported(const struct rig *rig)
+static inline void unsupported_calls(const struct rig *rig)
 {
 	struct doca_devinfo_rep **reps = NULL, *rep = (void *)rig;
 	struct doca_dev *dev = rig->host.device;

@@ -12,7 +12,7 @@
 
 #include "every_sync_event.h"
 
-#define ROOM 2 /* tasks of each kind */
+#define PER_KIND 2 /* tasks of each kind */
 
 static struct {
 	unsigned int completed, failed;
@@ -67,13 +67,13 @@ static inline union doca_data number(uint64_t of)
 #define CONFIGURES(wanted, event, kind)                                                           \
 	do {                                                                                      \
 		GIVES(wanted, doca_sync_event_task_##kind##_set_conf, event, kind##_completed,    \
-		      kind##_failed, ROOM);                                                       \
+		      kind##_failed, PER_KIND);                                                   \
 		if ((wanted) != DOCA_SUCCESS)                                                     \
 			break;                                                                    \
 		GIVES(BAD_VALUE, doca_sync_event_task_##kind##_set_conf, event, NULL,             \
-		      kind##_failed, ROOM);                                                       \
+		      kind##_failed, PER_KIND);                                                   \
 		GIVES(BAD_VALUE, doca_sync_event_task_##kind##_set_conf, event, kind##_completed, \
-		      NULL, ROOM);                                                                \
+		      NULL, PER_KIND);                                                            \
 		GIVES(BAD_VALUE, doca_sync_event_task_##kind##_set_conf, event, kind##_completed, \
 		      kind##_failed, 0);                                                          \
 	} while (0)
@@ -127,7 +127,7 @@ static inline void ends(struct doca_pe *pe, void *task, doca_error_t status, uin
 	IS(0, doca_pe_progress(pe));
 }
 
-static inline void what_tasks_do(struct doca_dev *dev, struct doca_pe *pe)
+static inline void effects_of_tasks(struct doca_dev *dev, struct doca_pe *pe)
 {
 	struct doca_sync_event *event = event_with_tasks(dev, pe);
 	struct doca_ctx *ctx = doca_sync_event_as_ctx(event);
@@ -135,13 +135,13 @@ static inline void what_tasks_do(struct doca_dev *dev, struct doca_pe *pe)
 	struct doca_sync_event_task_notify_set *set;
 	struct doca_sync_event_task_notify_add *add;
 	struct doca_task *as_task;
-	uint64_t place = 77, fetched = 77, *other;
+	uint64_t value = 77, fetched = 77, *other;
 
 	MUST(doca_ctx_set_user_data(ctx, number(5)));
-	GIVES(DOCA_SUCCESS, doca_sync_event_task_get_alloc_init, event, &place, number(1), &get);
-	GIVES(BAD_VALUE, doca_sync_event_task_get_alloc_init, event, &place, number(1), NULL);
+	GIVES(DOCA_SUCCESS, doca_sync_event_task_get_alloc_init, event, &value, number(1), &get);
+	GIVES(BAD_VALUE, doca_sync_event_task_get_alloc_init, event, &value, number(1), NULL);
 	GIVES(DOCA_SUCCESS, doca_sync_event_task_get_alloc_init, event, NULL, number(2), &second);
-	GIVES(DOCA_ERROR_NO_MEMORY, doca_sync_event_task_get_alloc_init, event, &place, number(3),
+	GIVES(DOCA_ERROR_NO_MEMORY, doca_sync_event_task_get_alloc_init, event, &value, number(3),
 	      &third);
 	GIVES_NULL(doca_sync_event_task_get_get_ret_val_ptr, second);
 	as_task = doca_sync_event_task_get_as_doca_task(second);
@@ -200,7 +200,7 @@ static inline void what_tasks_do(struct doca_dev *dev, struct doca_pe *pe)
 	as_task = doca_sync_event_task_get_as_doca_task(get);
 	GIVES(DOCA_SUCCESS, doca_task_submit, as_task);
 	ends(pe, as_task, DOCA_SUCCESS, 1);
-	IS(1, place == 77 && fetched == 18);
+	IS(1, value == 77 && fetched == 18);
 	RETURNS(doca_task_free, as_task);
 	RETURNS(doca_task_free, doca_sync_event_task_notify_set_as_doca_task(set));
 	end_event(event);
@@ -283,11 +283,11 @@ static inline void tasks_that_cannot_be(struct doca_dev *dev, struct doca_pe *pe
 	struct doca_sync_event_task_wait_eq *eq;
 	struct doca_sync_event_task_notify_set *set;
 	struct doca_sync_event_task_notify_add *add;
-	uint64_t place;
+	uint64_t value;
 
-	GIVES(BAD_STATE, doca_sync_event_task_get_alloc_init, event, &place, number(0), &get);
+	GIVES(BAD_STATE, doca_sync_event_task_get_alloc_init, event, &value, number(0), &get);
 	GIVES(DOCA_SUCCESS, doca_sync_event_start, event);
-	GIVES(DOCA_ERROR_BAD_CONFIG, doca_sync_event_task_get_alloc_init, event, &place, number(0),
+	GIVES(DOCA_ERROR_BAD_CONFIG, doca_sync_event_task_get_alloc_init, event, &value, number(0),
 	      &get);
 	GIVES(DOCA_SUCCESS, doca_sync_event_stop, event);
 	configure_tasks(event, DOCA_SUCCESS);
@@ -308,9 +308,9 @@ static inline void tasks_that_cannot_be(struct doca_dev *dev, struct doca_pe *pe
 	MUST(doca_pe_connect_ctx(pe, doca_sync_event_as_ctx(event)));
 	MUST(doca_sync_event_start(event));
 	GIVES(NOT_PERMITTED, doca_sync_event_task_notify_set_alloc_init, event, 1, number(0), &set);
-	GIVES(NOT_PERMITTED, doca_sync_event_task_notify_add_alloc_init, event, 1, &place,
+	GIVES(NOT_PERMITTED, doca_sync_event_task_notify_add_alloc_init, event, 1, &value,
 	      number(0), &add);
-	GIVES(DOCA_SUCCESS, doca_sync_event_task_get_alloc_init, event, &place, number(0), &get);
+	GIVES(DOCA_SUCCESS, doca_sync_event_task_get_alloc_init, event, &value, number(0), &get);
 	doca_task_free((void *)get);
 	end_event(event);
 }
@@ -488,7 +488,7 @@ static inline void every_task_call(struct doca_dev *dev)
 	struct doca_pe *pe;
 
 	MUST(doca_pe_create(&pe));
-	what_tasks_do(dev, pe);
+	effects_of_tasks(dev, pe);
 	waits_of_tasks(dev, pe);
 	tasks_that_cannot_be(dev, pe);
 	caps_and_what_needs_a_device(dev);

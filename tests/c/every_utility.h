@@ -151,20 +151,20 @@ static inline doca_error_t take_no_flags(int argc, char **argv)
 	return DOCA_SUCCESS;
 }
 
-static inline void commands_of_strangers(void)
+static inline void unknown_commands(void)
 {
 	char *good[] = {"program", "hostile", NULL};
 	struct doca_argp_cmd *cmd = NULL;
 	struct doca_argp_param *param;
-	void *stranger = &good;
+	void *unknown = &good;
 	int level;
 
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_create, &cmd);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_cmd, stranger);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_destroy, stranger);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_param_destroy, stranger);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_register_param, stranger, stranger);
-	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_register_cmd, stranger, stranger);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_cmd, unknown);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_destroy, unknown);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_param_destroy, unknown);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_register_param, unknown, unknown);
+	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_cmd_register_cmd, unknown, unknown);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_version_callback, take_nothing);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_validation_callback, do_nothing);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_logger_callback, take_no_message);
@@ -178,16 +178,16 @@ static inline void commands_of_strangers(void)
 	GIVES(DOCA_SUCCESS, doca_argp_init, NULL, NULL);
 	GIVES(INVALID, doca_argp_cmd_create, NULL);
 	GIVES(INVALID, doca_argp_register_cmd, NULL);
-	GIVES(INVALID, doca_argp_register_cmd, stranger);
-	GIVES(INVALID, doca_argp_cmd_destroy, stranger);
+	GIVES(INVALID, doca_argp_register_cmd, unknown);
+	GIVES(INVALID, doca_argp_cmd_destroy, unknown);
 	GIVES(INVALID, doca_argp_param_destroy, NULL);
 	GIVES(INVALID, doca_argp_register_version_callback, NULL);
 	GIVES(INVALID, doca_argp_register_validation_callback, NULL);
 	GIVES(INVALID, doca_argp_register_logger_callback, NULL);
 	RETURNS(doca_argp_set_dpdk_program, NULL);
 	describe_command(NULL);
-	describe_command(stranger);
-	describe_rarer(stranger);
+	describe_command(unknown);
+	describe_rarer(unknown);
 	GIVES(DOCA_SUCCESS, doca_argp_cmd_create, &cmd);
 	GIVES(INVALID, doca_argp_cmd_register_param, cmd, NULL);
 	GIVES(INVALID, doca_argp_cmd_register_cmd, cmd, NULL);
@@ -195,7 +195,7 @@ static inline void commands_of_strangers(void)
 	describe(param);
 	describe_rarer(param);
 	/* The library takes the parameter although the command is invalid. */
-	GIVES(INVALID, doca_argp_cmd_register_param, stranger, param);
+	GIVES(INVALID, doca_argp_cmd_register_param, unknown, param);
 	GIVES(INVALID, doca_argp_param_destroy, param);
 	describe_command(cmd);
 	GIVES(DOCA_SUCCESS, doca_argp_register_cmd, cmd);
@@ -212,22 +212,22 @@ static inline void parsing(void)
 	char *good[] = {"program", "--hostile", "value", NULL},
 	     *bad[] = {"program", "--unknown", NULL};
 	struct doca_argp_param *param = NULL, *empty;
-	void *stranger = &good;
+	void *unknown = &good;
 
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_destroy);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_param_create, &param);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_register_param, param);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_start, 3, good);
 	describe(NULL);
-	describe(stranger);
+	describe(unknown);
 
 	GIVES(DOCA_SUCCESS, doca_argp_init, NULL, NULL);
 	GIVES(DOCA_ERROR_BAD_STATE, doca_argp_init, "again", NULL);
 	GIVES(INVALID, doca_argp_param_create, NULL);
 	GIVES(INVALID, doca_argp_register_param, NULL);
-	GIVES(INVALID, doca_argp_register_param, stranger);
+	GIVES(INVALID, doca_argp_register_param, unknown);
 	describe(NULL);
-	describe(stranger);
+	describe(unknown);
 	GIVES(DOCA_SUCCESS, doca_argp_param_create, &empty);
 	/* The library takes the parameter although it refuses it. */
 	GIVES(DOCA_ERROR_INITIALIZATION, doca_argp_register_param, empty);
@@ -249,7 +249,7 @@ static inline void parsing(void)
 	GIVES(DOCA_SUCCESS, doca_argp_init, "program", NULL);
 	GIVES(DOCA_ERROR_NOT_SUPPORTED, doca_argp_start, 2, bad);
 	GIVES(DOCA_SUCCESS, doca_argp_destroy);
-	commands_of_strangers();
+	unknown_commands();
 }
 
 #endif /* TESTS_EVERY_UTILITY_H */

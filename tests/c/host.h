@@ -298,15 +298,15 @@ static inline doca_error_t new_command(struct doca_urom_worker *worker, uint64_t
 				       void **bytes)
 {
 	struct doca_buf *payload;
-	size_t room;
+	size_t capacity;
 	doca_error_t code = doca_urom_worker_cmd_task_allocate_init(worker, plugin, task);
 
 	if (code != DOCA_SUCCESS)
 		return code;
 	payload = doca_urom_worker_cmd_task_get_payload(*task);
 	MUST(doca_buf_get_data(payload, bytes));
-	MUST(doca_buf_get_data_len(payload, &room));
-	if (length > room) {
+	MUST(doca_buf_get_data_len(payload, &capacity));
+	if (length > capacity) {
 		MUST(doca_urom_worker_cmd_task_release(*task));
 		return DOCA_ERROR_TOO_BIG;
 	}

@@ -19,20 +19,20 @@
 
 /*
  * Allocates an answer with `length` zeroed bytes, because unset bytes are sent to the host, too.
- * `room` uninitialized bytes follow; the caller writes them before it extends the length. The
+ * `capacity` uninitialized bytes follow; the caller writes them before it extends the length. The
  * worker frees the answer. Returns NULL without memory.
  *
  * glibc before 2.41: calloc() does not reuse memory that the same thread has just freed, so this
  * uses malloc().
  */
 static inline struct urom_worker_notif_desc *
-answer_with_room(const struct urom_worker_cmd_desc *command, size_t length, size_t room)
+answer_with_tail(const struct urom_worker_cmd_desc *command, size_t length, size_t capacity)
 {
 	struct urom_worker_notif_desc *answer;
 
-	if (length > SIZE_MAX - sizeof(*answer) || room > SIZE_MAX - sizeof(*answer) - length)
+	if (length > SIZE_MAX - sizeof(*answer) || capacity > SIZE_MAX - sizeof(*answer) - length)
 		return NULL;
-	answer = malloc(sizeof(*answer) + length + room);
+	answer = malloc(sizeof(*answer) + length + capacity);
 	if (answer == NULL)
 		return NULL;
 	memset(answer, 0, sizeof(*answer) + length);
@@ -48,7 +48,7 @@ answer_with_room(const struct urom_worker_cmd_desc *command, size_t length, size
 static inline struct urom_worker_notif_desc *answer_to(const struct urom_worker_cmd_desc *command,
 						       size_t length)
 {
-	return answer_with_room(command, length, 0);
+	return answer_with_tail(command, length, 0);
 }
 
 /* Returns the first command of a nonempty list without removing it. */

@@ -152,10 +152,10 @@ static void scatter(struct client *client, const uint64_t *key_and_queue)
 	for (unsigned int at = 0; at < COUNT; at++) {
 		const struct rdmo_iov iov = {
 			.addr = key_and_queue[1] + at * 8, .rkey = key_and_queue[0], .len = 8};
-		unsigned char *place = payload + at * (sizeof(iov) + 8);
+		unsigned char *part = payload + at * (sizeof(iov) + 8);
 
-		memcpy(place, &iov, sizeof(iov));
-		memset(place + sizeof(iov), 0x33, 8);
+		memcpy(part, &iov, sizeof(iov));
+		memset(part + sizeof(iov), 0x33, 8);
 	}
 	send_operation(client, &header, RDMO_SCATTER_HEADER, payload, sizeof(payload));
 }
@@ -254,19 +254,19 @@ static void run_command(struct server *server, const struct rdmo_command *comman
 {
 	struct doca_urom_worker_cmd_task *task;
 	union doca_data data = {.ptr = call};
-	unsigned char *place;
+	unsigned char *to;
 	void *bytes;
 
 	call->done = false;
 	MUST(new_command(server->worker, server->plugin,
 			 sizeof(*command) + first_length + second_length, &task, &bytes));
-	place = bytes;
-	memcpy(place, command, sizeof(*command));
-	place += sizeof(*command);
+	to = bytes;
+	memcpy(to, command, sizeof(*command));
+	to += sizeof(*command);
 	if (first_length != 0)
-		memcpy(place, first, first_length);
+		memcpy(to, first, first_length);
 	if (second_length != 0)
-		memcpy(place + first_length, second, second_length);
+		memcpy(to + first_length, second, second_length);
 	doca_task_set_user_data(doca_urom_worker_cmd_task_as_task(task), data);
 	MUST(submit(task, call_done));
 	while (!call->done)

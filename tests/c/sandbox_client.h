@@ -126,7 +126,7 @@ static inline doca_error_t sandbox_submit(struct doca_urom_worker *worker, uint6
 					  doca_urom_worker_cmd_task_completion_cb_t done)
 {
 	struct doca_urom_worker_cmd_task *task;
-	unsigned char *place;
+	unsigned char *to;
 	void *bytes;
 	doca_error_t code;
 
@@ -135,10 +135,10 @@ static inline doca_error_t sandbox_submit(struct doca_urom_worker *worker, uint6
 	code = new_command(worker, plugin, sizeof(*command) + length, &task, &bytes);
 	if (code != DOCA_SUCCESS)
 		return code;
-	place = bytes;
-	memcpy(place, command, sizeof(*command));
+	to = bytes;
+	memcpy(to, command, sizeof(*command));
 	if (length != 0)
-		memcpy(place + sizeof(*command), more, length);
+		memcpy(to + sizeof(*command), more, length);
 	memcpy(doca_urom_worker_cmd_task_get_user_data(task), call, sizeof(*call));
 	return submit(task, done);
 }

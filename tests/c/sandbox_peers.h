@@ -26,9 +26,9 @@ struct peer {
 };
 
 /* Copies the plugin's address if it fits; sets its length. */
-static inline doca_error_t own_address(ucp_worker_h worker, void *place, size_t *length)
+static inline doca_error_t own_address(ucp_worker_h worker, void *to, size_t *length)
 {
-	const size_t room = *length;
+	const size_t capacity = *length;
 	struct address frame;
 	ucp_address_t *address;
 	size_t ucx_length;
@@ -37,12 +37,12 @@ static inline doca_error_t own_address(ucp_worker_h worker, void *place, size_t 
 		return DOCA_ERROR_INITIALIZATION;
 	frame.length = ucx_length;
 	*length = sizeof(frame) + ucx_length;
-	if (room >= *length) {
-		memcpy(place, &frame, sizeof(frame));
-		memcpy((char *)place + sizeof(frame), address, ucx_length);
+	if (capacity >= *length) {
+		memcpy(to, &frame, sizeof(frame));
+		memcpy((char *)to + sizeof(frame), address, ucx_length);
 	}
 	ucp_worker_release_address(worker, address);
-	return room >= *length ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+	return capacity >= *length ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
 static inline doca_error_t find_peer(struct urom_worker_ctx *ctx, ucs_list_link_t *peers,

@@ -179,14 +179,14 @@ static void receive_completed(void *request, ucs_status_t status, const ucp_tag_
 	ucp_request_free(request);
 }
 
-static doca_error_t make_room(struct operation *operation, uint64_t count)
+static doca_error_t allocate_answer(struct operation *operation, uint64_t count)
 {
 	struct urom_worker_notif_desc *larger;
 
 	if (count > MOST_INLINE)
 		return DOCA_ERROR_TOO_BIG;
 	larger =
-		answer_with_room(operation->descriptor, sizeof(struct sandbox_notification), count);
+		answer_with_tail(operation->descriptor, sizeof(struct sandbox_notification), count);
 	if (larger == NULL)
 		return DOCA_ERROR_NO_MEMORY;
 	memcpy(larger->worker_notif.plugin_notif, notification_of(operation),
@@ -221,7 +221,7 @@ static doca_error_t tag_recv(struct operation *operation)
 		params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
 		params.memh = memory->handle;
 	} else {
-		code = make_room(operation, receive->count);
+		code = allocate_answer(operation, receive->count);
 		if (code != DOCA_SUCCESS)
 			return code;
 		bytes = notification_of(operation) + 1;

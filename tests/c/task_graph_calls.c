@@ -169,7 +169,7 @@ static void *change(void *argument)
 static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_store)
 {
 	static uint64_t counter;
-	struct doca_sync_event_task_wait_eq *tasks[ROOM];
+	struct doca_sync_event_task_wait_eq *tasks[PER_KIND];
 	struct doca_sync_event *event = own_event(dev);
 	struct changer changer = {.event = event, .counter = with_a_store ? &counter : NULL};
 	struct pollfd bell = {.events = POLLIN};
@@ -187,7 +187,7 @@ static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_st
 	MUST(doca_pe_get_notification_handle(pe, &bell.fd));
 	INSIST(pipe(changer.begin) == 0);
 	INSIST(pthread_create(&thread, NULL, change, &changer) == 0);
-	for (at = 0; at < ROOM; at++)
+	for (at = 0; at < PER_KIND; at++)
 		MUST(doca_sync_event_task_wait_eq_alloc_init(event, 0, EVERY_BIT, number(3),
 							     &tasks[at]));
 	for (turn = 1; turn <= TURNS; turn++) {
@@ -225,7 +225,7 @@ static void sleeps_until_a_thread_changes_it(struct doca_dev *dev, int with_a_st
 	IS(1, doca_pe_progress(pe));
 	IS(DOCA_ERROR_SHUTDOWN, seen.status);
 	IS(1, doca_pe_progress(pe));
-	for (at = 0; at < ROOM; at++)
+	for (at = 0; at < PER_KIND; at++)
 		doca_task_free((void *)tasks[at]);
 	sleep_on(pe);
 	IS(1, doca_pe_progress(pe));

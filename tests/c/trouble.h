@@ -22,7 +22,7 @@ enum trouble {
 	TROUBLE_PACK_FAILS,    /* answers, and fails to pack that */
 	TROUBLE_PACK_LITTLE,   /* answers, and says that less than a header was packed */
 	TROUBLE_PACK_MORE,     /* answers, and says that more was packed than there is */
-	TROUBLE_PACK_HUGE,     /* answers, and says that more was packed than there was room for */
+	TROUBLE_PACK_HUGE,     /* answers, and says that more was packed than the buffer has */
 	TROUBLE_SLOW, /* answers, and blocks the next so many calls of progress for 200 ms each */
 	TROUBLE_SEEK, /* answers, and looks a member up from threads of its own until the end */
 	TROUBLE_SEEK_FOUND,     /* answers once the member was found */

@@ -78,7 +78,7 @@ static void trouble_close(struct urom_worker_ctx *ctx)
 static doca_error_t trouble_addr(struct urom_worker_ctx *ctx, void *addr, size_t *addr_len)
 {
 	static const char address[] = "here I am";
-	size_t room = *addr_len;
+	size_t capacity = *addr_len;
 
 	(void)ctx;
 	*addr_len = sizeof(address);
@@ -87,9 +87,9 @@ static doca_error_t trouble_addr(struct urom_worker_ctx *ctx, void *addr, size_t
 #elif defined(ADDR_HUGE)
 	*addr_len = SIZE_MAX / 2;
 #elif defined(ADDR_GROWS)
-	*addr_len = room + 1000;
+	*addr_len = capacity + 1000;
 #endif
-	if (room < sizeof(address))
+	if (capacity < sizeof(address))
 		return DOCA_ERROR_INVALID_VALUE;
 	memcpy(addr, address, sizeof(address));
 	return DOCA_SUCCESS;
@@ -265,7 +265,7 @@ static doca_error_t trouble_progress(struct urom_worker_ctx *ctx, ucs_list_link_
 static doca_error_t trouble_pack(struct urom_worker_notify *answer, size_t *packed_len,
 				 void *packed)
 {
-	size_t room = *packed_len;
+	size_t capacity = *packed_len;
 	doca_error_t result;
 
 	if (answer->reserved == TROUBLE_PACK_FAILS)
@@ -278,7 +278,7 @@ static doca_error_t trouble_pack(struct urom_worker_notify *answer, size_t *pack
 	else if (answer->reserved == TROUBLE_PACK_MORE)
 		*packed_len += 100;
 	else if (answer->reserved == TROUBLE_PACK_HUGE)
-		*packed_len = room + 1;
+		*packed_len = capacity + 1;
 	return result;
 }
 

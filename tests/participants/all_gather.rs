@@ -32,7 +32,7 @@ pub(crate) fn exchanges(gather: &mut impl AllGather, largest: usize) -> Result<(
 /// Starts a domain of one worker for each process, each in its own service.
 pub(crate) fn domain(gather: impl AllGather + 'static) -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
-    let service = Service::builder().load_plugins_from(plugins.variable()).connect()?;
+    let service = Service::builder().plugin_paths([plugins.variable()]).connect_blocking()?;
     let named = std::env::var_os("UROM_DOCA_LIBRARY");
     ensure!(
         service.library().path() == named.as_deref().map(Path::new),
@@ -46,6 +46,6 @@ pub(crate) fn domain(gather: impl AllGather + 'static) -> Result<()> {
     ensure!((domain.participants(), domain.index()) == (participants, index));
     ensure!(domain.state()? == ContextState::Running);
     ensure!(graph.task_loopback(&worker, 42).submit()?.wait()?.data == 42);
-    domain.stop()?;
+    domain.stop_blocking()?;
     Ok(())
 }

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use reader_protocol::{Protocol, checksum};
 use ucx::{Features, Memory};
 use urom_host::gather::{AllGather, Rendezvous};
-use urom_host::{Buffer, DocaError, Service, block_on_for};
+use urom_host::{DocaError, DomainBuffer, Service, block_on_for};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const LENGTH: usize = 256 << 10;
@@ -26,13 +26,13 @@ const WORKERS: u64 = 2;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [place, meeting, index, participants] = &arguments[..] else {
+    let [target, meeting, index, participants] = &arguments[..] else {
         bail!("four arguments, please")
     };
     let (index, participants) = (index.parse::<u32>()?, participants.parse::<u32>()?);
-    let builder = match place.split_once(':').context("a place")? {
+    let builder = match target.split_once(':').context("a target")? {
         ("address", address) => Service::builder().address(address),
-        (_, path) => Service::builder().load_plugins_from(path),
+        (_, path) => Service::builder().plugin_paths([path]),
     };
     let gather = Rc::new(RefCell::new(meet(meeting, index, participants)?));
     let owner = Owner::start(index)?;
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
         .map(|one| u64::from_le_bytes(one.try_into().unwrap_or_default()))
         .collect();
 
-    let service = builder.connect()?;
+    let service = builder.connect_blocking()?;
     let named = std::env::var_os("UROM_DOCA_LIBRARY").filter(|library| library != "builtin");
     ensure!(
         service.library().path() == named.as_deref().map(Path::new),
@@ -83,7 +83,7 @@ fn main() -> Result<()> {
 
     // A barrier: all processes have read all buffers.
     exchange(&gather, &[])?;
-    domain.stop()?;
+    domain.stop_blocking()?;
     for worker in workers {
         block_on_for(LIMIT, worker.stop())??;
     }
@@ -121,7 +121,7 @@ fn exchange(gather: &Rc<RefCell<Rendezvous>>, block: &[u8]) -> Result<Vec<u8>> {
 
 /// A thread that owns the buffer and serves remote reads of it.
 struct Owner {
-    buffer: Buffer,
+    buffer: DomainBuffer,
     quit: Arc<AtomicBool>,
     thread: thread::JoinHandle<Result<(), ucx::Error>>,
 }
@@ -137,9 +137,9 @@ impl Owner {
             let memory = Memory::map(&context, pattern(index))?;
             let (address, length) = (memory.address(), memory.len());
             let key = memory.remote_key()?;
-            let place = [address, length as u64].map(u64::to_le_bytes).concat();
-            let memory_handle = [&place, worker.address()?.as_bytes()].concat();
-            let _ = told.send(Buffer { address, length, memory_handle, key });
+            let range = [address, length as u64].map(u64::to_le_bytes).concat();
+            let memory_handle = [&range, worker.address()?.as_bytes()].concat();
+            let _ = told.send(DomainBuffer { address, length, memory_handle, key });
             while !theirs.load(Ordering::Acquire) {
                 worker.progress();
                 thread::yield_now();

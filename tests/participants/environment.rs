@@ -21,7 +21,7 @@ fn main() -> Result<()> {
         "no {device} among {:?}",
         devices()?
     );
-    let service = Service::builder().device(&device).max_workers(4).connect()?;
+    let service = Service::builder().device(&device).max_workers(4).connect_blocking()?;
     let library = std::env::var_os("UROM_DOCA_LIBRARY").context("which library?")?;
     ensure!(service.library().path() == Some(Path::new(&library)), "{:?}", service.library());
     ensure!(
@@ -43,7 +43,7 @@ fn main() -> Result<()> {
     let domain = service.domain().worker(0, &worker).gather(InProcess::group(1).remove(0)).start();
     let domain = block_on_for(LIMIT, domain)??;
     ensure!(domain.state()? == ContextState::Running);
-    domain.stop()?;
+    domain.stop_blocking()?;
     refusals(&service)?;
     worker.stop().wait()?;
     Ok(())

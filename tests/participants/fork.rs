@@ -48,7 +48,7 @@ struct Connected {
 
 fn connect() -> Result<Connected> {
     // A library without extensions requires a device; others accept one.
-    let service = Service::builder().device("mlx5_0").connect()?;
+    let service = Service::builder().device("mlx5_0").connect_blocking()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let worker = block_on_for(LIMIT, service.worker().plugin(&graph).start())??;
     Ok(Connected { graph, worker, service })
@@ -138,8 +138,8 @@ fn commands() -> Result<()> {
                 refused("a future", block_on(next()?))?;
                 let told = Rc::new(Cell::new(Ok(())));
                 let theirs = Rc::clone(&told);
-                next()?.then(move |answer| theirs.set(answer.map(drop)));
-                refused("`then`", told.replace(Ok(())))?;
+                next()?.on_complete(move |answer| theirs.set(answer.map(drop)));
+                refused("`on_complete`", told.replace(Ok(())))?;
                 let last = next()?;
                 ensure!(last.is_complete() && !last.cancel() && !called.cancel());
                 let RawReply { status, why, .. } = raw.wait()?;
@@ -204,7 +204,7 @@ fn drops() -> Result<()> {
         if let Some(shared) = shared {
             block_on_for(LIMIT, shared.unshare())??;
         }
-        domain.stop()?;
+        domain.stop_blocking()?;
         block_on_for(LIMIT, again.worker.stop())??;
         host.works(2)?;
     }
@@ -236,10 +236,10 @@ fn memory() -> Result<()> {
             refused("a new future", block_on(event.wait_until_greater(7)))?;
             refused("a wait", event.wait_until_greater_blocking(7, None))?;
             refused("a store", event.set(9))?;
-            refused("an addition", event.add(9))?;
+            refused("an addition", event.fetch_add(9))?;
             refused("an export", event.export())?;
             refused("a map's export", map.export())?;
-            refused("a slice", map.bytes().map(drop))?;
+            refused("a slice", map.try_exclusive_bytes().map(drop))?;
             refused("a share", map.share(&host.worker).wait())?;
             while let Some((shared, _)) = shared.pop() {
                 refused("the end of a share", shared.unshare().wait())?;
@@ -251,11 +251,11 @@ fn memory() -> Result<()> {
         })??;
         let (of_parent, own) = (SyncEvent::import(&exported)?, SyncEvent::new()?);
         ensure!(of_parent.range().memory != own.range().memory);
-        of_parent.add(1)?;
+        of_parent.fetch_add(1)?;
         let waiting = own.wait_until_greater(0);
         let adding = std::thread::spawn({
             let own = own.clone();
-            move || own.add(1)
+            move || own.fetch_add(1)
         });
         ensure!(block_on_for(LIMIT, waiting)?? == 1);
         ensure!(matches!(adding.join(), Ok(Ok(0))));
@@ -284,7 +284,7 @@ fn everything_works(seed: u64) -> Result<()> {
         }
     }
     ensure!(!block_on_for(LIMIT, host.service.workers_of_group(0))??.is_empty());
-    domain.stop()?;
+    domain.stop_blocking()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let driven = drive(async { host.graph.task_loopback(&host.worker, 3).submit()?.await });
     ensure!(runtime.block_on(driven)?.data == 3);
@@ -331,7 +331,7 @@ fn threads() -> Result<()> {
                         }
                         let answer = graph.task_loopback(&worker, data << 1 | seed).submit()?;
                         ensure!(block_on_for(LIMIT, answer)??.data == data << 1 | seed);
-                        ensure!(event.add(1)? == data);
+                        ensure!(event.fetch_add(1)? == data);
                     }
                     Ok(())
                 })

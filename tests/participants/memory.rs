@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, id, path, kind] = &arguments[..] else { bail!("four arguments, please") };
-    let service = Service::builder().address(address.as_str()).connect()?;
+    let service = Service::builder().address(address.as_str()).connect_blocking()?;
     let plugin = service.plugin::<Protocol>()?;
     let start = service.worker().plugin(&plugin);
     let start = if id == "new" { start } else { start.id(id.parse()?) };

@@ -38,15 +38,15 @@ struct Counts {
 }
 
 fn main() -> Result<()> {
-    let place = std::env::args().nth(1).context("which place?")?;
+    let target = std::env::args().nth(1).context("which target?")?;
     let builder = || -> Result<ServiceBuilder> {
-        Ok(match place.split_once(':').context("a place")? {
+        Ok(match target.split_once(':').context("a target")? {
             ("address", address) => Service::builder().address(address),
-            (_, path) => Service::builder().load_plugins_from(path),
+            (_, path) => Service::builder().plugin_paths([path]),
         })
     };
     println!("nowhere");
-    let at = Reached::new(builder()?.connect()?, None)?;
+    let at = Reached::new(builder()?.connect_blocking()?, None)?;
     let process = at.plugin.task_process(&at.worker).submit()?.wait()?.value;
     // Warm-up: some resources are created once and kept.
     for path in PATHS {
@@ -73,9 +73,9 @@ fn main() -> Result<()> {
     at.share_as_many_as_may_be()?;
     settle("up to the limit")?;
     // An embedded service is a new service for each connection.
-    if place.starts_with("address:") {
+    if target.starts_with("address:") {
         for _ in 0..5 {
-            at.leave(builder()?.connect()?)?;
+            at.leave(builder()?.connect_blocking()?)?;
         }
         settle("hosts that left")?;
     }
@@ -143,7 +143,7 @@ impl Reached {
         drop(shared);
         for mut memory in memories {
             let start = Instant::now();
-            while memory.bytes().is_err() {
+            while memory.try_exclusive_bytes().is_err() {
                 ensure!(start.elapsed() < LIMIT, "the end of a share is not told");
                 self.plugin.task_process(&self.worker).submit()?.wait()?;
             }

@@ -19,10 +19,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 const LENGTH: u64 = 1 << 20;
 
 fn main() -> Result<()> {
-    let place = std::env::args().nth(1).context("a place")?;
-    let address = place.strip_prefix("address:").context("an address")?;
+    let target = std::env::args().nth(1).context("a target")?;
+    let address = target.strip_prefix("address:").context("an address")?;
     let path = MemoryPath(std::env::var("MEMORY_PATH")?.parse()?);
-    let service = Service::builder().address(address).connect()?;
+    let service = Service::builder().address(address).connect_blocking()?;
     let sandbox = service.plugin::<Protocol>()?;
     let worker = service.worker().id(7).plugin(&sandbox).start().wait()?;
     let domain = service.domain().worker(0, &worker).gather(InProcess::alone());

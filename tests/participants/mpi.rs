@@ -32,7 +32,7 @@ fn refusals(gather: &mut Mpi) -> Result<()> {
     ensure!(code(gather.begin(b"ab")) == Some(DocaError::BAD_STATE), "two at a time");
     ensure!(
         code(gather.test(&mut [0; 1])) == Some(DocaError::INVALID_VALUE),
-        "room for something else"
+        "a buffer of another length"
     );
     let mut blocks = vec![0; 2 * gather.participants() as usize];
     while !gather.test(&mut blocks).map_err(|error| anyhow::anyhow!(error))? {}

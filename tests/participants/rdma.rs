@@ -34,7 +34,7 @@ fn hear() -> Result<Vec<u8>> {
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, id, what] = &arguments[..] else { bail!("three arguments, please") };
-    let service = Service::builder().address(address.as_str()).connect()?;
+    let service = Service::builder().address(address.as_str()).connect_blocking()?;
     let plugin = service.plugin::<Protocol>()?;
     let worker = service.worker().id(id.parse()?).plugin(&plugin).start().wait()?;
     let memory = Mmap::allocate(2 * PART as usize, ALL)?;

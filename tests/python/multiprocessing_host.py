@@ -100,19 +100,19 @@ class Host:
         name = "doca_urom_worker_cmd_task_allocate_init"
         must(name, self.worker, self.plugin, ctypes.byref(task))
         buffer = pointer_of("doca_urom_worker_cmd_task_get_payload", task)
-        place = Pointer()
-        must("doca_buf_get_data", buffer, ctypes.byref(place))
-        (ctypes.c_uint64 * 2).from_address(place.value)[:] = [0, data]
-        must("doca_buf_set_data", buffer, place, ctypes.c_size_t(16))
+        address = Pointer()
+        must("doca_buf_get_data", buffer, ctypes.byref(address))
+        (ctypes.c_uint64 * 2).from_address(address.value)[:] = [0, data]
+        must("doca_buf_set_data", buffer, address, ctypes.c_size_t(16))
         return task, pointer_of("doca_urom_worker_cmd_task_as_task", task)
 
     def answer(self, task, generic):
         self.progress_until(lambda: call("doca_task_get_status", generic) != IN_PROGRESS)
         must("doca_task_get_status", generic)
         buffer = pointer_of("doca_urom_worker_cmd_task_get_response", task)
-        place = Pointer()
-        must("doca_buf_get_data", buffer, ctypes.byref(place))
-        data = (ctypes.c_uint64 * 2).from_address(place.value)[1]
+        address = Pointer()
+        must("doca_buf_get_data", buffer, ctypes.byref(address))
+        data = (ctypes.c_uint64 * 2).from_address(address.value)[1]
         must("doca_urom_worker_cmd_task_release", task)
         return data
 

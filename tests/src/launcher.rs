@@ -22,12 +22,12 @@ pub fn mpirun(processes: u32, directory: &Path) -> Command {
 
 /// Returns an address that was free. Its port is below the kernel's ephemeral ports, which UCX
 /// uses.
-pub fn free_place() -> Result<String> {
+pub fn free_address() -> Result<String> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = std::process::id() as u16;
     let next = || first.wrapping_add(NEXT.fetch_add(1, Relaxed)) % 12_000;
     std::iter::repeat_with(|| format!("127.0.0.1:{}", 20_000 + next()))
         .take(100)
-        .find(|place| TcpListener::bind(place).is_ok())
+        .find(|address| TcpListener::bind(address).is_ok())
         .context("a hundred ports in a row are taken")
 }

@@ -15,7 +15,7 @@ mod uromd;
 
 pub use built::{PluginDirectory, built, profile_directory};
 pub use command::{copy_program, run, without_service};
-pub use launcher::{free_place, mpirun};
+pub use launcher::{free_address, mpirun};
 pub use library::{doca_library, plain_doca_library};
 pub use participants::Participants;
 pub use transcript::Transcript;

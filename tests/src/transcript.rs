@@ -88,7 +88,7 @@ impl Transcript {
             }
         }
         let mut redactions = Redactions::new();
-        redactions.insert("[PLACE]", self.path().to_owned())?;
+        redactions.insert("[DIRECTORY]", self.path().to_owned())?;
         for (name, value) in &self.variables {
             redactions.insert(format!("[{name}]").leak(), value.to_string_lossy().into_owned())?;
         }

@@ -48,7 +48,7 @@ fn look(file: &Path) -> Result<(Description, bool)> {
     Ok((section::read(section.data()?)?, elf.section_by_name(".symtab").is_some()))
 }
 
-fn each_says_what_it_speaks(directory: &Path, panic: Panic, stripped: bool) -> Result<()> {
+fn each_describes_its_protocol(directory: &Path, panic: Panic, stripped: bool) -> Result<()> {
     for (name, protocol) in PLUGINS {
         let (description, symbols) = look(&directory.join(format!("lib{name}.so")))?;
         assert_eq!(description.protocol, protocol);
@@ -63,25 +63,25 @@ fn each_says_what_it_speaks(directory: &Path, panic: Panic, stripped: bool) -> R
 }
 
 #[test]
-fn a_debug_build_says_what_it_speaks() -> Result<()> {
-    each_says_what_it_speaks(&urom_tests::profile_directory()?, Panic::Unwind, false)
+fn a_debug_build_describes_its_protocol() -> Result<()> {
+    each_describes_its_protocol(&urom_tests::profile_directory()?, Panic::Unwind, false)
 }
 
 #[test]
-fn a_stripped_release_build_says_what_it_speaks() -> Result<()> {
+fn a_stripped_release_build_describes_its_protocol() -> Result<()> {
     let directory = released(&["-Clink-arg=-Wl,--gc-sections", "-Cstrip=symbols"])?;
-    each_says_what_it_speaks(&directory, Panic::Unwind, true)
+    each_describes_its_protocol(&directory, Panic::Unwind, true)
 }
 
 #[test]
 fn strip_leaves_the_description() -> Result<()> {
-    let place = tempfile::tempdir()?;
+    let directory = tempfile::tempdir()?;
     for (name, _) in PLUGINS {
-        let file = place.path().join(format!("lib{name}.so"));
+        let file = directory.path().join(format!("lib{name}.so"));
         fs::copy(urom_tests::profile_directory()?.join(format!("lib{name}.so")), &file)?;
         urom_tests::run(Command::new("strip").arg("--strip-all").arg(&file))?;
     }
-    each_says_what_it_speaks(place.path(), Panic::Unwind, true)
+    each_describes_its_protocol(directory.path(), Panic::Unwind, true)
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn a_process_ends_though_its_launcher_dies_in_the_middle() -> Result<()> {
 }
 
 #[test]
-fn a_process_without_a_launcher_is_told_which_variables_were_looked_for() -> Result<()> {
+fn the_error_without_a_launcher_names_the_searched_variables() -> Result<()> {
     let errors = fails(&mut program()?)?;
     for name in ["PMIX_NAMESPACE", "PMIX_RANK", "UROM_RENDEZVOUS", "UROM_RANK", "UROM_SIZE"] {
         assert!(errors.contains(name), "{name}: {errors}");

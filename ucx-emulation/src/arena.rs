@@ -10,9 +10,9 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
 use crate::lock::Lock;
-use crate::memfd::{self, File};
+use crate::memfd::{self, FileId};
 use crate::note::fatal;
-use crate::runs::{GRANULE, Given, NoRun, RELEASE, Run, Runs};
+use crate::runs::{FreeResult, GRANULE, GranuleRun, NoRun, RELEASE, Runs};
 use crate::slot::{self, SLOT_SIZE};
 
 /// Granules of the header: one page of 64 KiB, the largest page size.
@@ -55,16 +55,16 @@ pub(crate) struct ArenaState {
 pub(crate) struct SharedFile {
     /// `None` in a child whose copy failed.
     pub(crate) memfd: Option<OwnedFd>,
-    pub(crate) file: File,
+    pub(crate) file: FileId,
     pub(crate) cookie: [u8; 16],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct ArenaId {
     pub(crate) base: usize,
     pub(crate) size: usize,
     pub(crate) fd: i32,
-    pub(crate) file: File,
+    pub(crate) file: FileId,
     pub(crate) cookie: [u8; 16],
 }
 
@@ -155,7 +155,7 @@ impl Arena {
         })?;
         let start = NonNull::new(self.at(taken.start))?;
         if zero && !taken.clean {
-            let run = Run { start: taken.start, len };
+            let run = GranuleRun { start: taken.start, len };
             if len < RELEASE || !self.release(run) {
                 // SAFETY: the granules are in the arena, accessible, and owned by this call.
                 unsafe { ptr::write_bytes(start.as_ptr(), 0, len as usize * GRANULE) };
@@ -200,7 +200,7 @@ impl Arena {
     }
 
     /// Returns the arena's identity if other processes can open the arena.
-    pub(crate) fn identity(&self) -> Option<Identity> {
+    pub(crate) fn identity(&self) -> Option<ArenaId> {
         if !self.is_usable() {
             return None;
         }
@@ -211,7 +211,7 @@ impl Arena {
             // The program may have closed the descriptor and opened another file under its number.
             let stat = rustix::fs::fstat(memfd).ok()?;
             let fd = std::os::fd::AsRawFd::as_raw_fd(memfd);
-            (File::of(&stat) == *file).then_some(Identity {
+            (FileId::of(&stat) == *file).then_some(ArenaId {
                 base,
                 size,
                 fd,
@@ -225,8 +225,8 @@ impl Arena {
         let mut given = self.with(|state| state.runs.give(start, false, true));
         loop {
             match given {
-                Ok(Given::Kept) => return,
-                Ok(Given::Release(run)) => {
+                Ok(FreeResult::Kept) => return,
+                Ok(FreeResult::Release(run)) => {
                     // Without the lock: UCX intercepts madvise and may call malloc.
                     let clean = self.release(run);
                     given = self.with(|state| state.runs.give(run.start, clean, clean));
@@ -237,7 +237,7 @@ impl Arena {
     }
 
     /// Returns a run's memory to the system. True if all of it is zero now.
-    fn release(&self, run: Run) -> bool {
+    fn release(&self, run: GranuleRun) -> bool {
         // SAFETY: `sysconf` only returns a number.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16);
         let start = self.base() + run.start as usize * GRANULE;

@@ -12,7 +12,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::arena::{ARENA, ArenaState, SharedFile, map};
 use crate::lock::Lock;
-use crate::memfd::{self, File};
+use crate::memfd::{self, FileId};
 use crate::note::{fatal, warn};
 use crate::runs::GRANULE;
 
@@ -80,7 +80,7 @@ fn copy(state: &ArenaState) -> Result<SharedFile, Errno> {
     let base = ARENA.base();
     let (new, file, cookie) = memfd::create(base, ARENA.size())?;
     let old = state.shared.memfd.as_ref().filter(|old| {
-        rustix::fs::fstat(old).is_ok_and(|stat| File::of(&stat) == state.shared.file)
+        rustix::fs::fstat(old).is_ok_and(|stat| FileId::of(&stat) == state.shared.file)
     });
     let mut data = 0..0;
     for run in state.runs.used() {
@@ -163,7 +163,7 @@ fn replace(state: &mut ArenaState, copy: Option<SharedFile>) -> Result<(), Errno
 /// If the program has reused the descriptor, it stays open.
 fn drop_if_own(shared: SharedFile) {
     let Some(memfd) = shared.memfd else { return };
-    let is_own = rustix::fs::fstat(&memfd).is_ok_and(|stat| File::of(&stat) == shared.file);
+    let is_own = rustix::fs::fstat(&memfd).is_ok_and(|stat| FileId::of(&stat) == shared.file);
     if !is_own {
         std::mem::forget(memfd);
     }

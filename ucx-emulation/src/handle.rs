@@ -2,8 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::arena::Identity;
-use crate::memfd::File;
+use crate::arena::ArenaId;
+use crate::memfd::FileId;
 use crate::slot::is_slot;
 
 /// Magic bytes. The first is not zero: UCX treats zeros as an empty handle.
@@ -12,11 +12,11 @@ pub(crate) const MARK: [u8; 8] = *b"UROMxgvm";
 const VERSION: u32 = 1;
 
 /// Size of a handle in bytes. Two must fit in UCC's 1024 bytes.
-pub(crate) const HANDLE_LEN: usize = size_of::<Packed>();
+pub(crate) const HANDLE_LEN: usize = size_of::<PackedHandle>();
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
-struct Packed {
+struct PackedHandle {
     mark: [u8; 8],
     version: u32,
     len: u32,
@@ -34,17 +34,17 @@ struct Packed {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Handle {
+pub(crate) struct MemoryHandle {
     pub(crate) address: usize,
     pub(crate) length: usize,
-    pub(crate) arena: Identity,
+    pub(crate) arena: ArenaId,
     pub(crate) pid: u32,
 }
 
-impl Handle {
+impl MemoryHandle {
     pub(crate) fn pack(&self) -> [u8; HANDLE_LEN] {
-        let Identity { base, size, fd, file, cookie } = self.arena;
-        let mut packed = Packed {
+        let ArenaId { base, size, fd, file, cookie } = self.arena;
+        let mut packed = PackedHandle {
             mark: MARK,
             version: VERSION,
             len: HANDLE_LEN as u32,
@@ -65,14 +65,14 @@ impl Handle {
 
     /// # Errors
     /// Why the bytes are not a valid handle.
-    pub(crate) fn unpack(bytes: &[u8]) -> Result<Handle, &'static str> {
+    pub(crate) fn unpack(bytes: &[u8]) -> Result<MemoryHandle, &'static str> {
         if !bytes.starts_with(&MARK) {
             return Err("the bytes are not a handle that this emulation exported");
         }
         let Some(bytes) = bytes.get(..HANDLE_LEN) else {
             return Err("the handle's bytes end too early");
         };
-        let packed: Packed = bytemuck::pod_read_unaligned(bytes);
+        let packed: PackedHandle = bytemuck::pod_read_unaligned(bytes);
         if packed.version != VERSION || packed.len as usize != HANDLE_LEN {
             return Err("the handle belongs to another version of this emulation");
         }
@@ -89,14 +89,14 @@ impl Handle {
             return Err("the handle's range is not in an arena");
         }
         let word = |word: u64| usize::try_from(word).map_err(|_| "the handle has other addresses");
-        Ok(Handle {
+        Ok(MemoryHandle {
             address: word(packed.address)?,
             length: word(packed.length)?,
-            arena: Identity {
+            arena: ArenaId {
                 base: word(packed.base)?,
                 size: word(packed.size)?,
                 fd: packed.fd,
-                file: File { dev: packed.dev, ino: packed.ino },
+                file: FileId { dev: packed.dev, ino: packed.ino },
                 cookie: packed.cookie,
             },
             pid: packed.pid,
@@ -105,9 +105,9 @@ impl Handle {
 }
 
 /// FNV-1a.
-fn sum(packed: &Packed) -> u64 {
+fn sum(packed: &PackedHandle) -> u64 {
     let bytes = bytemuck::bytes_of(packed);
-    let summed = &bytes[..std::mem::offset_of!(Packed, sum)];
+    let summed = &bytes[..std::mem::offset_of!(PackedHandle, sum)];
     summed.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })

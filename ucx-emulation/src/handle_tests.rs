@@ -3,15 +3,15 @@ use crate::slot::SLOT_SIZE;
 
 const BASE: usize = 0x1100_0000_0000;
 
-fn handle() -> Handle {
-    Handle {
+fn handle() -> MemoryHandle {
+    MemoryHandle {
         address: BASE + 0x10000,
         length: 131_072,
-        arena: Identity {
+        arena: ArenaId {
             base: BASE,
             size: SLOT_SIZE,
             fd: 900,
-            file: File { dev: 1, ino: 4711 },
+            file: FileId { dev: 1, ino: 4711 },
             cookie: *b"sixteen bytes...",
         },
         pid: 4711,
@@ -21,9 +21,9 @@ fn handle() -> Handle {
 #[test]
 fn a_handle_is_what_was_packed_whatever_follows_it() {
     let mut bytes = handle().pack().to_vec();
-    assert_eq!(Handle::unpack(&bytes), Ok(handle()));
+    assert_eq!(MemoryHandle::unpack(&bytes), Ok(handle()));
     bytes.extend([0xff; 100]);
-    assert_eq!(Handle::unpack(&bytes), Ok(handle()));
+    assert_eq!(MemoryHandle::unpack(&bytes), Ok(handle()));
     // Two handles must fit in UCC's work buffer of 1024 bytes.
     const { assert!(2 * HANDLE_LEN <= 1024) };
     // UCX treats zeros as an empty handle.
@@ -33,7 +33,7 @@ fn a_handle_is_what_was_packed_whatever_follows_it() {
 #[test]
 fn bytes_that_are_no_handle_are_refused() {
     for bytes in [&[][..], &[0; 8], &[0; 200], &[0xff; 200], b"UROMxgvX and more", &MARK[..7]] {
-        let refusal = Handle::unpack(bytes).expect_err("it is none");
+        let refusal = MemoryHandle::unpack(bytes).expect_err("it is none");
         assert!(refusal.contains("not a handle"), "{refusal}");
     }
 }
@@ -42,38 +42,38 @@ fn bytes_that_are_no_handle_are_refused() {
 fn a_handle_that_was_cut_off_or_changed_is_refused() {
     let bytes = handle().pack();
     for len in MARK.len()..HANDLE_LEN {
-        assert!(Handle::unpack(&bytes[..len]).is_err(), "{len}");
+        assert!(MemoryHandle::unpack(&bytes[..len]).is_err(), "{len}");
         let mut followed = bytes;
         followed[len..].fill(0);
         if followed != bytes {
-            assert!(Handle::unpack(&followed).is_err(), "{len}");
+            assert!(MemoryHandle::unpack(&followed).is_err(), "{len}");
         }
     }
     for at in 0..HANDLE_LEN {
         let mut changed = bytes;
         changed[at] ^= 0x10;
-        assert!(Handle::unpack(&changed).is_err(), "byte {at}");
+        assert!(MemoryHandle::unpack(&changed).is_err(), "byte {at}");
     }
 }
 
 #[test]
 fn a_range_that_is_not_in_an_arena_is_refused() {
     let valid = handle();
-    let moved = |base, size| Identity { base, size, ..valid.arena };
+    let moved = |base, size| ArenaId { base, size, ..valid.arena };
     for wrong in [
-        Handle { length: 0, ..valid },
-        Handle { length: usize::MAX, ..valid },
-        Handle { length: SLOT_SIZE, ..valid },
-        Handle { address: BASE - 4096, ..valid },
-        Handle { address: BASE + SLOT_SIZE, ..valid },
-        Handle { address: usize::MAX, ..valid },
-        Handle { arena: moved(BASE + 4096, SLOT_SIZE), ..valid },
-        Handle { arena: moved(0, SLOT_SIZE), ..valid },
-        Handle { arena: moved(BASE, 65536), ..valid },
-        Handle { arena: moved(BASE, usize::MAX), ..valid },
-        Handle { arena: Identity { fd: -1, ..valid.arena }, ..valid },
+        MemoryHandle { length: 0, ..valid },
+        MemoryHandle { length: usize::MAX, ..valid },
+        MemoryHandle { length: SLOT_SIZE, ..valid },
+        MemoryHandle { address: BASE - 4096, ..valid },
+        MemoryHandle { address: BASE + SLOT_SIZE, ..valid },
+        MemoryHandle { address: usize::MAX, ..valid },
+        MemoryHandle { arena: moved(BASE + 4096, SLOT_SIZE), ..valid },
+        MemoryHandle { arena: moved(0, SLOT_SIZE), ..valid },
+        MemoryHandle { arena: moved(BASE, 65536), ..valid },
+        MemoryHandle { arena: moved(BASE, usize::MAX), ..valid },
+        MemoryHandle { arena: ArenaId { fd: -1, ..valid.arena }, ..valid },
     ] {
-        let refusal = Handle::unpack(&wrong.pack()).expect_err("it is not in one");
+        let refusal = MemoryHandle::unpack(&wrong.pack()).expect_err("it is not in one");
         assert!(refusal.contains("not in an arena"), "{wrong:x?}: {refusal}");
     }
 }

@@ -10,18 +10,18 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
-use crate::arena::{ARENA, Identity};
-use crate::handle::Handle;
-use crate::memfd::{File, Header, SEALS, has_header};
+use crate::arena::{ARENA, ArenaId};
+use crate::handle::MemoryHandle;
+use crate::memfd::{ArenaHeader, FileId, SEALS, has_header};
 
-static MAPPED: Mutex<Vec<Mapping>> = Mutex::new(Vec::new());
+static MAPPED: Mutex<Vec<ArenaMapping>> = Mutex::new(Vec::new());
 
 /// Imports by UCX handle. UCX may return the same handle for two registrations of a range.
 static IMPORTED: Mutex<BTreeMap<usize, Vec<Import>>> = Mutex::new(BTreeMap::new());
 
 #[derive(Debug)]
-struct Mapping {
-    arena: Identity,
+struct ArenaMapping {
+    arena: ArenaId,
     users: usize,
 }
 
@@ -37,7 +37,7 @@ impl Import {
     ///
     /// # Errors
     /// Why the import failed.
-    pub(crate) fn new(handle: &Handle) -> Result<Import, String> {
+    pub(crate) fn new(handle: &MemoryHandle) -> Result<Import, String> {
         if is_own(&handle.arena) {
             return Ok(Import { base: None });
         }
@@ -80,7 +80,7 @@ impl Drop for Import {
         let Some(at) = mapped.iter().position(|it| it.arena.base == base) else { return };
         mapped[at].users -= 1;
         if mapped[at].users == 0 {
-            let Identity { base, size, .. } = mapped.swap_remove(at).arena;
+            let ArenaId { base, size, .. } = mapped.swap_remove(at).arena;
             // The C library's function, which UCX intercepts.
             // SAFETY: the range was mapped for handles, and the last handle was dropped.
             unsafe { libc::munmap(ptr::with_exposed_provenance_mut(base), size) };
@@ -89,17 +89,17 @@ impl Drop for Import {
 }
 
 /// Returns whether it is this process's own arena, as in an embedded service.
-fn is_own(arena: &Identity) -> bool {
+fn is_own(arena: &ArenaId) -> bool {
     ARENA.identity().is_some_and(|own| is_same(&own, arena))
 }
 
 /// Compares two identities without the descriptor.
-fn is_same(one: &Identity, other: &Identity) -> bool {
-    Identity { fd: other.fd, ..*one } == *other
+fn is_same(one: &ArenaId, other: &ArenaId) -> bool {
+    ArenaId { fd: other.fd, ..*one } == *other
 }
 
-fn map(handle: &Handle) -> Result<Mapping, String> {
-    let Identity { base, size, .. } = handle.arena;
+fn map(handle: &MemoryHandle) -> Result<ArenaMapping, String> {
+    let ArenaId { base, size, .. } = handle.arena;
     let memfd = open(handle)?;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
     let wanted = ptr::with_exposed_provenance_mut(base);
@@ -124,11 +124,11 @@ fn map(handle: &Handle) -> Result<Mapping, String> {
         // SAFETY: the range was mapped above, and the advice does not change its content.
         let _ = unsafe { rustix::mm::madvise(wanted, size, advice) };
     }
-    Ok(Mapping { arena: handle.arena, users: 0 })
+    Ok(ArenaMapping { arena: handle.arena, users: 0 })
 }
 
-fn open(handle: &Handle) -> Result<OwnedFd, String> {
-    let Identity { base, size, fd, file, cookie } = handle.arena;
+fn open(handle: &MemoryHandle) -> Result<OwnedFd, String> {
+    let ArenaId { base, size, fd, file, cookie } = handle.arena;
     let gone = |error: Errno| {
         let pid = handle.pid;
         format!("descriptor {fd} of process {pid}, which exported it, cannot be opened: {error}")
@@ -143,7 +143,7 @@ fn open(handle: &Handle) -> Result<OwnedFd, String> {
         return Err(format!("it belongs to user {}, and this process to user {own}", stat.st_uid));
     }
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
-        || File::of(&stat) != file
+        || FileId::of(&stat) != file
         || u64::try_from(stat.st_size) != Ok(size as u64)
     {
         return Err("its process has ended or closed it: the descriptor is another file".to_owned());
@@ -155,14 +155,14 @@ fn open(handle: &Handle) -> Result<OwnedFd, String> {
     if !seals.contains(SEALS) {
         return Err("its memory is not sealed".to_owned());
     }
-    if !has_header(&memfd, &Header::new(base, size, cookie)) {
+    if !has_header(&memfd, &ArenaHeader::new(base, size, cookie)) {
         return Err("the cookie is not the arena's".to_owned());
     }
     Ok(memfd)
 }
 
 /// Makes a range's pages accessible until the arena is unmapped.
-fn open_range(handle: &Handle) -> Result<(), Errno> {
+fn open_range(handle: &MemoryHandle) -> Result<(), Errno> {
     let page = rustix::param::page_size();
     let start = handle.address - handle.address % page;
     let end = (handle.address + handle.length).next_multiple_of(page);

@@ -55,16 +55,16 @@ fn allocate(size: usize, align: usize, zero: bool) -> *mut c_void {
 
 fn set_errno(code: c_int) {
     // SAFETY: the function can always be called.
-    let place = unsafe { libc::__errno_location() };
+    let location = unsafe { libc::__errno_location() };
     // SAFETY: errno belongs to this thread.
-    unsafe { place.write(code) };
+    unsafe { location.write(code) };
 }
 
 fn errno() -> c_int {
     // SAFETY: the function can always be called.
-    let place = unsafe { libc::__errno_location() };
+    let location = unsafe { libc::__errno_location() };
     // SAFETY: errno belongs to this thread.
-    unsafe { place.read() }
+    unsafe { location.read() }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -165,7 +165,7 @@ pub(crate) extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub(crate) unsafe extern "C" fn posix_memalign(
-    place: *mut *mut c_void,
+    memptr: *mut *mut c_void,
     align: usize,
     size: usize,
 ) -> c_int {
@@ -179,7 +179,7 @@ pub(crate) unsafe extern "C" fn posix_memalign(
         return libc::ENOMEM;
     }
     // SAFETY: the program passes a valid pointer, as C demands.
-    unsafe { place.write(block) };
+    unsafe { memptr.write(block) };
     0
 }
 

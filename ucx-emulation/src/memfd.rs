@@ -16,7 +16,7 @@ pub(crate) const HIGH: i32 = 900;
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
-pub(crate) struct Header {
+pub(crate) struct ArenaHeader {
     mark: [u8; 16],
     /// Random. Only handles of this arena contain it.
     cookie: [u8; 16],
@@ -24,28 +24,28 @@ pub(crate) struct Header {
     size: u64,
 }
 
-pub(crate) const HEADER_LEN: usize = size_of::<Header>();
+pub(crate) const HEADER_LEN: usize = size_of::<ArenaHeader>();
 
-impl Header {
-    pub(crate) fn new(base: usize, size: usize, cookie: [u8; 16]) -> Header {
-        Header { mark: MARK, cookie, base: base as u64, size: size as u64 }
+impl ArenaHeader {
+    pub(crate) fn new(base: usize, size: usize, cookie: [u8; 16]) -> ArenaHeader {
+        ArenaHeader { mark: MARK, cookie, base: base as u64, size: size as u64 }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct File {
+pub(crate) struct FileId {
     pub(crate) dev: u64,
     pub(crate) ino: u64,
 }
 
-impl File {
-    pub(crate) fn of(stat: &Stat) -> File {
-        File { dev: stat.st_dev, ino: stat.st_ino }
+impl FileId {
+    pub(crate) fn of(stat: &Stat) -> FileId {
+        FileId { dev: stat.st_dev, ino: stat.st_ino }
     }
 }
 
 /// Creates a memfd with a fixed size, close-on-exec.
-pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, File, [u8; 16]), Errno> {
+pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, FileId, [u8; 16]), Errno> {
     let name = c"urom-ucx-emulation";
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Older kernels do not support `NOEXEC_SEAL`; some newer kernels require it.
@@ -59,18 +59,18 @@ pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, File, [u8; 16
     {
         return Err(Errno::AGAIN);
     }
-    let header = Header::new(base, size, cookie);
+    let header = ArenaHeader::new(base, size, cookie);
     if rustix::io::pwrite(&memfd, bytemuck::bytes_of(&header), 0)? != HEADER_LEN {
         return Err(Errno::IO);
     }
     rustix::fs::fcntl_add_seals(&memfd, SEALS)?;
     let memfd = rustix::io::fcntl_dupfd_cloexec(&memfd, HIGH).unwrap_or(memfd);
     let stat = rustix::fs::fstat(&memfd)?;
-    Ok((memfd, File::of(&stat), cookie))
+    Ok((memfd, FileId::of(&stat), cookie))
 }
 
-pub(crate) fn has_header(memfd: impl AsFd, expected: &Header) -> bool {
-    let mut found = Header::zeroed();
+pub(crate) fn has_header(memfd: impl AsFd, expected: &ArenaHeader) -> bool {
+    let mut found = ArenaHeader::zeroed();
     let read = rustix::io::pread(memfd, bytemuck::bytes_of_mut(&mut found), 0);
     read == Ok(HEADER_LEN) && found == *expected
 }

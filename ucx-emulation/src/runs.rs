@@ -10,22 +10,22 @@ pub(crate) const GRANULE: usize = 4096;
 pub(crate) const RELEASE: u32 = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct GranuleRun {
     pub(crate) start: u32,
     pub(crate) len: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct TakenRun {
     pub(crate) start: u32,
     pub(crate) clean: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum FreeResult {
     Kept,
     /// The caller must release this run's memory and then give the run again.
-    Release(Run),
+    Release(GranuleRun),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Runs {
     }
 
     /// Takes a run of `len` granules aligned to `align`, a power of two.
-    pub(crate) fn take(&mut self, len: u32, align: u32) -> Option<Taken> {
+    pub(crate) fn take(&mut self, len: u32, align: u32) -> Option<TakenRun> {
         let wanted = len.checked_add(align - 1)?;
         let (all, first) = *self.free.range((wanted, 0)..).next()?;
         let dirty = self.remove(first)?.dirty?;
@@ -76,7 +76,7 @@ impl Runs {
         self.put(first, before, Some(dirty.min(before)));
         self.put(start, len, None);
         self.put(start + len, behind, Some(dirty.min(behind)));
-        Some(Taken { start, clean: dirty == 0 })
+        Some(TakenRun { start, clean: dirty == 0 })
     }
 
     /// Frees a run. `clean`: its bytes are zero. `may_release`: the caller can release memory.
@@ -85,15 +85,15 @@ impl Runs {
         start: u32,
         clean: bool,
         may_release: bool,
-    ) -> Result<Given, NoRun> {
+    ) -> Result<FreeResult, NoRun> {
         let len = self.len(start)?;
         let (joined, dirty) = self.join(start, len, if clean { 0 } else { len });
         if !may_release || dirty < RELEASE {
-            return Ok(Given::Kept);
+            return Ok(FreeResult::Kept);
         }
         self.remove(joined.start);
         self.put(joined.start, joined.len, None);
-        Ok(Given::Release(joined))
+        Ok(FreeResult::Release(joined))
     }
 
     pub(crate) fn len(&self, start: u32) -> Result<u32, NoRun> {
@@ -128,9 +128,9 @@ impl Runs {
         Ok(true)
     }
 
-    pub(crate) fn used(&self) -> impl Iterator<Item = Run> {
+    pub(crate) fn used(&self) -> impl Iterator<Item = GranuleRun> {
         let used = self.runs.iter().filter(|(_, entry)| entry.dirty.is_none());
-        used.map(|(start, entry)| Run { start: *start, len: entry.len })
+        used.map(|(start, entry)| GranuleRun { start: *start, len: entry.len })
     }
 
     /// Marks all free runs clean, for a forked child: the copy of the arena omits them.
@@ -139,9 +139,9 @@ impl Runs {
     }
 
     /// Frees granules and merges free neighbours. Returns the merged run and its dirty bound.
-    fn join(&mut self, start: u32, len: u32, dirty: u32) -> (Run, u32) {
+    fn join(&mut self, start: u32, len: u32, dirty: u32) -> (GranuleRun, u32) {
         self.runs.remove(&start);
-        let (mut whole, mut whole_dirty) = (Run { start, len }, dirty);
+        let (mut whole, mut whole_dirty) = (GranuleRun { start, len }, dirty);
         let before = self.runs.range(..start).next_back().map(|(before, _)| *before);
         for neighbour in [Some(start + len), before].into_iter().flatten() {
             let Some(entry) = self.runs.get(&neighbour).copied() else { continue };

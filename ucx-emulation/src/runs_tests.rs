@@ -7,7 +7,7 @@ const FIRST: u32 = 3;
 /// The allocator and its model: for each granule, whether it is in use and may be dirty.
 struct Checked {
     runs: Runs,
-    used: Vec<Run>,
+    used: Vec<GranuleRun>,
     dirty: Vec<bool>,
 }
 
@@ -36,7 +36,7 @@ impl Checked {
             assert!(longest < len + align - 1, "{longest} granules are free");
             return None;
         };
-        let run = Run { start: taken.start, len };
+        let run = GranuleRun { start: taken.start, len };
         assert_eq!(taken.start % align, 0);
         assert!(taken.start >= FIRST && self.free().iter().any(|free| holds(*free, run)));
         if taken.clean {
@@ -54,25 +54,25 @@ impl Checked {
         let run = self.used.swap_remove(which % self.used.len());
         self.dirty[range(run)].fill(!clean);
         let mut given = self.runs.give(run.start, clean, true);
-        while let Ok(Given::Release(large)) = given {
+        while let Ok(FreeResult::Release(large)) = given {
             assert!(large.len >= RELEASE && holds(large, run));
             assert!(!self.used.iter().any(|used| overlaps(*used, large)));
             self.dirty[range(large)].fill(false);
             given = self.runs.give(large.start, true, true);
         }
-        assert_eq!(given, Ok(Given::Kept));
+        assert_eq!(given, Ok(FreeResult::Kept));
         // A second free is an error, unless another run begins there by now.
         assert_eq!(self.runs.give(run.start, false, true), Err(NoRun));
     }
 
-    fn free(&self) -> Vec<Run> {
+    fn free(&self) -> Vec<GranuleRun> {
         let mut used = self.used.clone();
         used.sort_by_key(|run| run.start);
         let mut free = Vec::new();
         let mut at = FIRST;
-        for run in used.into_iter().chain([Run { start: self.runs.end(), len: 0 }]) {
+        for run in used.into_iter().chain([GranuleRun { start: self.runs.end(), len: 0 }]) {
             if run.start > at {
-                free.push(Run { start: at, len: run.start - at });
+                free.push(GranuleRun { start: at, len: run.start - at });
             }
             at = run.start + run.len;
         }
@@ -83,7 +83,7 @@ impl Checked {
         let mut listed = Vec::new();
         for (start, entry) in &self.runs.runs {
             let Some(most) = entry.dirty else { continue };
-            let found = Run { start: *start, len: entry.len };
+            let found = GranuleRun { start: *start, len: entry.len };
             let dirty = self.dirty[range(found)].iter().filter(|dirty| **dirty).count();
             assert!(dirty <= most as usize && most <= entry.len);
             assert!(self.runs.free.contains(&(entry.len, *start)));
@@ -106,7 +106,7 @@ impl Checked {
                     let len = 1 + part % (run.len - 1);
                     assert_eq!(self.runs.split(run.start, len), Ok(run.start + len));
                     self.used[which].len = len;
-                    self.used.push(Run { start: run.start + len, len: run.len - len });
+                    self.used.push(GranuleRun { start: run.start + len, len: run.len - len });
                 }
             }
             Step::Grow { which, more } if !self.used.is_empty() => {
@@ -118,7 +118,7 @@ impl Checked {
                 let grown = self.runs.grow(run.start, run.len + more);
                 assert_eq!(grown, Ok(behind >= more));
                 if behind >= more {
-                    let added = Run { start: end, len: more };
+                    let added = GranuleRun { start: end, len: more };
                     self.dirty[range(added)].fill(true);
                     self.used[which].len += more;
                 }
@@ -129,15 +129,15 @@ impl Checked {
     }
 }
 
-fn range(run: Run) -> std::ops::Range<usize> {
+fn range(run: GranuleRun) -> std::ops::Range<usize> {
     run.start as usize..(run.start + run.len) as usize
 }
 
-fn holds(outer: Run, inner: Run) -> bool {
+fn holds(outer: GranuleRun, inner: GranuleRun) -> bool {
     outer.start <= inner.start && inner.start + inner.len <= outer.start + outer.len
 }
 
-fn overlaps(one: Run, other: Run) -> bool {
+fn overlaps(one: GranuleRun, other: GranuleRun) -> bool {
     one.start < other.start + other.len && other.start < one.start + one.len
 }
 
@@ -172,7 +172,7 @@ proptest! {
 fn addresses_that_nobody_was_given_are_refused() {
     let mut checked = Checked::new();
     checked.extend(100);
-    let start = checked.take(10, 1).expect("there is room");
+    let start = checked.take(10, 1).expect("there is space");
     for wrong in [0, FIRST - 1, start + 1, start + 9, start + 10, 102, 103, 104, u32::MAX] {
         assert_eq!(checked.runs.give(wrong, false, true), Err(NoRun), "{wrong}");
         assert_eq!(checked.runs.len(wrong), Err(NoRun), "{wrong}");
@@ -183,7 +183,7 @@ fn addresses_that_nobody_was_given_are_refused() {
 }
 
 #[test]
-fn there_may_be_no_room() {
+fn no_run_is_taken_without_space() {
     let mut checked = Checked::new();
     assert_eq!(checked.take(1, 1), None);
     checked.extend(20);
@@ -201,9 +201,9 @@ fn small_runs_are_given_back_together() {
     let starts: Vec<u32> = (0..RELEASE).filter_map(|_| checked.take(1, 1)).collect();
     let mut released = 0;
     for start in starts {
-        if let Ok(Given::Release(run)) = checked.runs.give(start, false, true) {
+        if let Ok(FreeResult::Release(run)) = checked.runs.give(start, false, true) {
             released += 1;
-            assert_eq!(checked.runs.give(run.start, true, true), Ok(Given::Kept));
+            assert_eq!(checked.runs.give(run.start, true, true), Ok(FreeResult::Kept));
         }
     }
     assert_eq!(released, 1);

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_slot_is_none() {
+    fn ranges_that_are_not_slots_are_refused() {
         let (first, slot) = (FIRST as u64, SLOT_SIZE as u64);
         assert!(is_slot(first, 1));
         for (base, size) in [

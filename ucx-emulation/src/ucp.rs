@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::arena::ARENA;
-use crate::handle::{HANDLE_LEN, Handle};
+use crate::handle::{HANDLE_LEN, MemoryHandle};
 use crate::import::Import;
 use crate::note::note;
 use crate::peek::peek;
@@ -21,7 +21,7 @@ use crate::ucp_types::{
 };
 
 /// `ucp_params_t` begins with mask and features. The rest depends on the release.
-const PARAMS_ROOM: usize = 32;
+const PARAMS_WORDS: usize = 32;
 const PARAM_FEATURES: u64 = 1;
 pub(crate) const FEATURE_EXPORTED_MEMH: u64 = 1 << 7;
 
@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C" fn ucp_init_version(
     guarded(UNSUPPORTED, || {
         start::say_once();
         let Some(function) = real::ucp_init_version() else { return no_ucx("ucp_init_version") };
-        let mut words = [0u64; PARAMS_ROOM];
+        let mut words = [0u64; PARAMS_WORDS];
         let params = if start::is_emulating() && strip(params, &mut words) {
             words.as_ptr().cast()
         } else {
@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn ucp_init_version(
 
 /// Copies the parameters without EXPORTED_MEMH. Returns false if they do not request it, or request
 /// only it: UCX warns about a context without features.
-fn strip(params: *const c_void, copy: &mut [u64; PARAMS_ROOM]) -> bool {
+fn strip(params: *const c_void, copy: &mut [u64; PARAMS_WORDS]) -> bool {
     // The length depends on the release, so the copy may include bytes after the parameters.
     match peek(params.addr(), bytemuck::bytes_of_mut(copy)) {
         Ok(read) => {
@@ -101,15 +101,15 @@ pub(crate) unsafe extern "C" fn ucp_memh_pack(
             Err(status) => return status,
         };
         // A malloc block: some programs release it with free().
-        let place = crate::malloc::malloc(HANDLE_LEN);
-        if place.is_null() {
+        let block = crate::malloc::malloc(HANDLE_LEN);
+        if block.is_null() {
             return NO_MEMORY;
         }
         // SAFETY: the new block has this length and is not shared.
-        unsafe { ptr::copy_nonoverlapping(packed.as_ptr(), place.cast(), HANDLE_LEN) };
-        PACKED.lock().unwrap_or_else(PoisonError::into_inner).insert(place.addr());
+        unsafe { ptr::copy_nonoverlapping(packed.as_ptr(), block.cast(), HANDLE_LEN) };
+        PACKED.lock().unwrap_or_else(PoisonError::into_inner).insert(block.addr());
         // SAFETY: the program passes a valid pointer for the buffer, as UCX's header demands.
-        unsafe { buffer.write(place) };
+        unsafe { buffer.write(block) };
         // SAFETY: the program passes a valid pointer for the length, as UCX's header demands.
         unsafe { size.write(HANDLE_LEN) };
         OK
@@ -150,7 +150,7 @@ unsafe fn export(memh: *mut c_void) -> Result<[u8; HANDLE_LEN], Status> {
         );
         return Err(UNSUPPORTED);
     }
-    Ok(Handle { address, length, arena, pid: std::process::id() }.pack())
+    Ok(MemoryHandle { address, length, arena, pid: std::process::id() }.pack())
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -185,9 +185,9 @@ pub(crate) unsafe extern "C" fn ucp_mem_map(
             // SAFETY: the program called UCX with these arguments, and UCX gets them unchanged.
             return unsafe { function(context, params, memh) };
         }
-        let place = params.wrapping_byte_add(offset_of!(MapParams, exported_memh_buffer));
+        let field = params.wrapping_byte_add(offset_of!(MapParams, exported_memh_buffer));
         // SAFETY: by the mask, the caller's parameters have this field.
-        let exported = unsafe { place.cast::<*const c_void>().read() };
+        let exported = unsafe { field.cast::<*const c_void>().read() };
         let (handle, import) = match import(exported) {
             Ok(imported) => imported,
             Err(why) => {
@@ -214,11 +214,11 @@ pub(crate) unsafe extern "C" fn ucp_mem_map(
     })
 }
 
-fn import(exported: *const c_void) -> Result<(Handle, Import), String> {
+fn import(exported: *const c_void) -> Result<(MemoryHandle, Import), String> {
     let mut bytes = [0; HANDLE_LEN];
     let read = peek(exported.addr(), &mut bytes);
     let read = read.map_err(|error| format!("the handle's bytes cannot be read: {error}"))?;
-    let handle = Handle::unpack(&bytes[..read])?;
+    let handle = MemoryHandle::unpack(&bytes[..read])?;
     let import = Import::new(&handle)?;
     Ok((handle, import))
 }

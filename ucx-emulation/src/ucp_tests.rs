@@ -16,7 +16,7 @@ fn structures_and_constants_are_those_of_ucx() {
     assert_eq!(offset_of!(ucx_sys::ucp_params, field_mask), 0);
     assert_eq!(offset_of!(ucx_sys::ucp_params, features), 8);
     // The structures of later releases are larger, but less than twice as large.
-    assert!(size_of::<ucx_sys::ucp_params>() * 2 <= PARAMS_ROOM * 8);
+    assert!(size_of::<ucx_sys::ucp_params>() * 2 <= PARAMS_WORDS * 8);
 
     for (own, theirs) in [
         (PARAM_FEATURES, ucx_sys::UCP_PARAM_FIELD_FEATURES),

@@ -29,7 +29,7 @@ impl NotFound {
         Self { target: search.target.clone(), attempts: vec![reason], remedies }
     }
 
-    /// Returns the reason why each place was skipped, in search order.
+    /// Returns the reason why each location was skipped, in search order.
     #[must_use]
     pub fn attempts(&self) -> &[String] {
         &self.attempts
@@ -61,11 +61,11 @@ fn remedies(search: &Search) -> Vec<String> {
         ));
     }
     let tree = search.target_directory.as_deref().unwrap_or(Path::new("target"));
-    let place = tree.join("ucx").join(format!("{PINNED}-{arch}"));
+    let directory = tree.join("ucx").join(format!("{PINNED}-{arch}"));
     remedies.push(format!(
         "from PyPI: python3 -m pip install --no-deps --only-binary=:all: --platform \
              manylinux_2_28_{arch} --target {} libucx-cu12=={PINNED}",
-        quoted(&place)
+        quoted(&directory)
     ));
     let (major, minor) = OLDEST;
     let distribution =

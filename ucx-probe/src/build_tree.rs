@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::found::{Found, Source};
-use crate::unpacked::{Unfit, look_into};
+use crate::unpacked::{UnfitUcx, look_into};
 
-/// Returns the newest fit for `arch` beside or above `place`, or in the kit's `target` directory.
-pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, Unfit> {
-    let directories = place.map(beside_and_above).into_iter().flatten();
+/// Returns the newest fit for `arch` beside or above `path`, or in the kit's `target` directory.
+pub(crate) fn search(path: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, UnfitUcx> {
+    let directories = path.map(beside_and_above).into_iter().flatten();
     let directories = directories.chain([kit.join("target/ucx")]);
     let mut packages: Vec<_> =
         directories.flat_map(|directory| packages(&directory, arch)).collect();
@@ -23,7 +23,7 @@ pub(crate) fn search(place: Option<&Path>, kit: &Path, arch: &str) -> Result<Fou
         }
     }
     if reasons.is_empty() {
-        let beside = place.map(|place| format!("beside or above {}, nor ", place.display()));
+        let beside = path.map(|path| format!("beside or above {}, nor ", path.display()));
         let (beside, kit) = (beside.unwrap_or_default(), kit.join("target"));
         reasons.push(format!("no ucx/<version>-{arch}/libucx {beside}in {}", kit.display()));
     }
@@ -43,13 +43,12 @@ fn packages(directory: &Path, arch: &str) -> Vec<(Vec<u32>, PathBuf)> {
 }
 
 /// Returns the `ucx` directories of a build, without shared directories such as `/tmp`.
-fn beside_and_above(place: &Path) -> Vec<PathBuf> {
+fn beside_and_above(path: &Path) -> Vec<PathBuf> {
     let shared = |directory: &Path| {
         fs::metadata(directory)
             .is_ok_and(|metadata| metadata.permissions().mode() & 0o1002 == 0o1002)
     };
-    place
-        .ancestors()
+    path.ancestors()
         .filter(|directory| !shared(directory))
         .map(|directory| directory.join("ucx"))
         .collect()
@@ -114,11 +113,11 @@ mod tests {
         }
         let reason = newest(&sample, "x86_64").expect_err("none has the name");
         assert!(reason.starts_with("no ucx/<version>-x86_64/libucx beside or above "), "{reason}");
-        let place = Path::new("/nowhere/target");
-        for (place, beside) in
-            [(Some(place), "beside or above /nowhere/target, nor in"), (None, "in")]
+        let path = Path::new("/nowhere/target");
+        for (path, beside) in
+            [(Some(path), "beside or above /nowhere/target, nor in"), (None, "in")]
         {
-            let reason = search(place, Path::new("/kit"), "x86_64").expect_err("it is missing");
+            let reason = search(path, Path::new("/kit"), "x86_64").expect_err("it is missing");
             let expected = format!("no ucx/<version>-x86_64/libucx {beside} /kit/target");
             assert_eq!(reason.reason, expected);
         }

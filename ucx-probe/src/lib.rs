@@ -1,6 +1,6 @@
 //! Finds UCX 1.16 or newer for a target. Does not run any of the target's programs.
 //!
-//! The search takes the first UCX in these places, in this order:
+//! The search takes the first UCX in these locations, in this order:
 //!
 //! 1. `UROM_UCX_DIR_<target>` (the triple with `_` for `-`), then `UROM_UCX_DIR`: the absolute path
 //!    of a directory with `lib/libucp.so` and `include/ucp/api/ucp_version.h`. A directory that
@@ -40,8 +40,8 @@
 mod advice;
 mod build_tree;
 mod found;
+mod locations;
 mod pkg_config;
-mod places;
 mod script;
 mod search;
 #[cfg(test)]

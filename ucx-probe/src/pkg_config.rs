@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::OLDEST;
 use crate::found::{Found, Source};
 use crate::search::Search;
-use crate::unpacked::{Unfit, check_machine};
+use crate::unpacked::{UnfitUcx, check_machine};
 
 /// Variables that pkg-config itself reads. The target's own variable overrides the general one.
 const SETTINGS: [&str; 3] = ["PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"];
@@ -22,7 +22,7 @@ struct PkgConfig {
 }
 
 /// Checks that UCX is new enough, where it is, and that it fits the target's machine.
-pub(crate) fn search(search: &Search) -> Result<Found, Unfit> {
+pub(crate) fn search(search: &Search) -> Result<Found, UnfitUcx> {
     let pkg_config = PkgConfig::new(search)?;
     let (major, minor) = OLDEST;
     pkg_config.ask(&["--print-errors", "--exists", &format!("ucx >= {major}.{minor}")])?;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_in_one_line() {
+    fn failures_are_reported_in_one_line() {
         let sample = Sample::new();
         let ask =
             |program: OsString| found(THIS, vec![("PKG_CONFIG", program)]).expect_err("it fails");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_target_is_asked_about_only_where_that_was_set_up() {
+    fn a_foreign_target_uses_pkg_config_only_where_that_was_set_up() {
         let sample = Sample::new();
         let directory = sample.library("opt/lib", "aarch64");
         let libdir = directory.to_str().expect("readable");

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loader_is_not_told_what_it_knows() {
+    fn the_loaders_default_paths_get_no_rpath() {
         let multiarch = found(Source::Multiarch, Some("/usr/lib/aarch64-linux-gnu"));
         assert_eq!(link_lines(&multiarch).len(), 3);
         assert_eq!(link_lines(&found(Source::PkgConfig, None)).len(), 2);

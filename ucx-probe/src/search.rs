@@ -20,7 +20,7 @@ pub struct Search {
     pub(crate) foreign: bool,
     pub(crate) environment: Box<Environment>,
     /// Build trees lie beside and above this path.
-    pub(crate) place: Option<PathBuf>,
+    pub(crate) build_path: Option<PathBuf>,
     pub(crate) target_directory: Option<PathBuf>,
     pub(crate) kit: PathBuf,
     pub(crate) system: PathBuf,
@@ -41,7 +41,7 @@ impl Search {
             foreign: arch != env::consts::ARCH,
             arch,
             environment: Box::new(read),
-            place: None,
+            build_path: None,
             target_directory: None,
             kit: kit.parent().unwrap_or(kit).to_owned(),
             system: "/".into(),
@@ -58,14 +58,14 @@ impl Search {
         let out = PathBuf::from(variable("OUT_DIR")?);
         let target = target.to_str().ok_or("TARGET is not text")?;
         let target_directory = target_directory_of(&out, target);
-        Ok(Self { target_directory, place: Some(out), ..Self::new(target) })
+        Ok(Self { target_directory, build_path: Some(out), ..Self::new(target) })
     }
 
     /// Also searches the `ucx` directories in cargo's target directory and above it.
     #[must_use]
     pub fn target_directory(self, directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
-        Self { place: Some(directory.clone()), target_directory: Some(directory), ..self }
+        Self { build_path: Some(directory.clone()), target_directory: Some(directory), ..self }
     }
 
     /// Treats an empty variable as not set.

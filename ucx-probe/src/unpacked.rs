@@ -8,12 +8,12 @@ use crate::OLDEST;
 use crate::found::{Found, Source};
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Unfit {
+pub(crate) struct UnfitUcx {
     pub(crate) reason: String,
     pub(crate) is_of_other_machine: bool,
 }
 
-impl From<String> for Unfit {
+impl From<String> for UnfitUcx {
     fn from(reason: String) -> Self {
         Self { reason, is_of_other_machine: false }
     }
@@ -31,7 +31,7 @@ pub(crate) fn machine(arch: &str) -> Result<u16, String> {
 }
 
 /// Checks the root of an installed or unpacked UCX, or the directory that pip creates around it.
-pub(crate) fn look_into(source: Source, root: &Path, arch: &str) -> Result<Found, Unfit> {
+pub(crate) fn look_into(source: Source, root: &Path, arch: &str) -> Result<Found, UnfitUcx> {
     let inner = root.join("libucx");
     let root = if inner.join("include").is_dir() { &inner } else { root };
     let lib64 = root.join("lib64");
@@ -46,7 +46,7 @@ pub(crate) fn look_at(
     libraries: PathBuf,
     include: &Path,
     arch: &str,
-) -> Result<Found, Unfit> {
+) -> Result<Found, UnfitUcx> {
     let header = include.join("ucp/api/ucp_version.h");
     let version = version(&header)?;
     if version < OLDEST {
@@ -77,21 +77,21 @@ fn version(header: &Path) -> Result<(u32, u32), String> {
 }
 
 /// Checks that a shared library is for `arch`. Reads only its first bytes.
-pub(crate) fn check_machine(library: &Path, arch: &str) -> Result<(), Unfit> {
+pub(crate) fn check_machine(library: &Path, arch: &str) -> Result<(), UnfitUcx> {
     let expected = machine(arch)?;
     let mut start = [0; 20];
     let read = File::open(library).and_then(|mut file| file.read_exact(&mut start));
     read.map_err(|error| failed("reading", library, &error))?;
     // Magic (4 bytes), 64 bits, little-endian. `e_machine` is at offset 18.
     if !start.starts_with(b"\x7fELF\x02\x01") {
-        return Err(Unfit::from(format!(
+        return Err(UnfitUcx::from(format!(
             "{} is not a shared library of a 64-bit little-endian machine",
             library.display()
         )));
     }
     if u16::from_le_bytes([start[18], start[19]]) != expected {
         let reason = format!("{} is not for {arch}", library.display());
-        return Err(Unfit { reason, is_of_other_machine: true });
+        return Err(UnfitUcx { reason, is_of_other_machine: true });
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ mod tests {
     use super::{look_into as look_into_of, *};
     use crate::test_trees::{Sample, elf};
 
-    fn look_into(root: &Path, arch: &str) -> Result<Found, Unfit> {
+    fn look_into(root: &Path, arch: &str) -> Result<Found, UnfitUcx> {
         look_into_of(Source::BuildTree, root, arch)
     }
 

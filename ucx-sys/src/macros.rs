@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_library_is_new_enough() {
         let (mut major, mut minor, mut release) = (0, 0, 0);
-        // SAFETY: three places to write to.
+        // SAFETY: three pointers to write to.
         unsafe { ucp_get_version(&mut major, &mut minor, &mut release) };
         assert!((major, minor) >= (UCP_API_MAJOR, UCP_API_MINOR), "{major}.{minor}.{release}");
     }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use ucx_sys::{self as sys, Zeroed};
 
-use crate::queues::Queues;
+use crate::queues::QueueSum;
 use crate::sealed::{self, Mark};
 use crate::status::{Result, Status, check};
 use crate::version::{Version, version, wire_compatible};
@@ -30,7 +30,7 @@ const SHORTEST: usize = 10;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
     bytes: Vec<u8>,
-    queues: Queues,
+    queues: QueueSum,
 }
 
 impl WorkerAddress {
@@ -60,7 +60,7 @@ impl WorkerAddress {
         }
         let queues = fields
             .last_chunk()
-            .map_or_else(Queues::default, |sum| Queues(u64::from_le_bytes(*sum)));
+            .map_or_else(QueueSum::default, |sum| QueueSum(u64::from_le_bytes(*sum)));
         Ok(WorkerAddress::sealed(raw, peer, queues))
     }
 
@@ -84,7 +84,7 @@ impl WorkerAddress {
             let what = format!("reading the address of a worker of UCX, of {} bytes", bytes.len());
             return Err(Status::INVALID_ADDR.during(what));
         }
-        Ok(WorkerAddress::sealed(bytes, version(), Queues::default()))
+        Ok(WorkerAddress::sealed(bytes, version(), QueueSum::default()))
     }
 
     /// Returns UCX's own bytes, for C programs and [`from_raw`](WorkerAddress::from_raw).
@@ -105,11 +105,11 @@ impl WorkerAddress {
         Ok(attributes.worker_uid)
     }
 
-    pub(crate) fn queues(&self) -> Queues {
+    pub(crate) fn queues(&self) -> QueueSum {
         self.queues
     }
 
-    pub(crate) fn of(worker: sys::ucp_worker_h, queues: Queues) -> Result<WorkerAddress> {
+    pub(crate) fn of(worker: sys::ucp_worker_h, queues: QueueSum) -> Result<WorkerAddress> {
         let mut raw = ptr::null_mut();
         let mut length = 0;
         // SAFETY: the worker is live, and both out pointers are writable.
@@ -127,7 +127,7 @@ impl WorkerAddress {
         self.raw_bytes().as_ptr().cast()
     }
 
-    fn sealed(raw: &[u8], version: Version, queues: Queues) -> WorkerAddress {
+    fn sealed(raw: &[u8], version: Version, queues: QueueSum) -> WorkerAddress {
         let Version { major, minor, patch } = version;
         let [major, minor, patch] = [major, minor, patch].map(u32::to_le_bytes);
         let fields: [&[u8]; 4] = [&major, &minor, &patch, &queues.0.to_le_bytes()];
@@ -152,16 +152,16 @@ mod tests {
 
     #[test]
     fn an_address_and_its_queues_come_back_as_they_went() {
-        let address = WorkerAddress::sealed(&[7; 100], version(), Queues(0x0102_0304_0506_0708));
+        let address = WorkerAddress::sealed(&[7; 100], version(), QueueSum(0x0102_0304_0506_0708));
         let come = read(address.as_bytes()).unwrap();
-        assert_eq!((come.queues(), &come), (Queues(0x0102_0304_0506_0708), &address));
+        assert_eq!((come.queues(), &come), (QueueSum(0x0102_0304_0506_0708), &address));
         assert_eq!(read(&address.as_bytes()[1..]).unwrap_err().status(), Status::INVALID_ADDR);
     }
 
     #[test]
     fn an_address_of_another_version_of_ucx_is_refused_by_name() {
         let other = Version { minor: version().minor + 20, ..version() };
-        let bytes = WorkerAddress::sealed(&[7; 100], other, Queues::default());
+        let bytes = WorkerAddress::sealed(&[7; 100], other, QueueSum::default());
         let error = read(bytes.as_bytes()).unwrap_err();
         assert_eq!(error.status(), Status::UNREACHABLE);
         for version in [other, version()] {

@@ -5,7 +5,7 @@ use ucx_sys as sys;
 use crate::buffer::Buffer;
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::features::Features;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::rendezvous::Rendezvous;
 use crate::request::{self, Request};
 use crate::slot::Completion;
@@ -113,7 +113,7 @@ unsafe fn start<B: Buffer>(
     header: &[u8],
     data: B,
     flags: AmFlags,
-) -> Result<(sys::ucs_status_ptr_t, Held<B>), (Status, B)> {
+) -> Result<(sys::ucs_status_ptr_t, HeldBuffer<B>), (Status, B)> {
     if !worker.features().contains(Features::AM) {
         return Err((Status::UNSUPPORTED, data));
     }
@@ -123,7 +123,7 @@ unsafe fn start<B: Buffer>(
     if flags.contains(AmFlags::RENDEZVOUS) && !worker.context().has_rendezvous() {
         return Err((Status::UNSUPPORTED, data));
     }
-    let data = Held::new(data);
+    let data = HeldBuffer::new(data);
     let own;
     let params = match data.get().memory() {
         None if header.is_empty() && flags == AmFlags::EAGER => {
@@ -175,7 +175,7 @@ unsafe fn send<B: Buffer>(
 fn sent_later<B: Buffer>(
     worker: &Worker,
     returned: sys::ucs_status_ptr_t,
-    data: Held<B>,
+    data: HeldBuffer<B>,
 ) -> Result<(Result<(), Status>, B), Request<B>> {
     Request::started(worker, returned, Completion::new(Status::OK), data).into_done()
 }
@@ -184,10 +184,10 @@ fn sent_later<B: Buffer>(
 ///
 /// ```no_run
 /// # fn example(worker: &ucx::Worker) -> ucx::Result<()> {
-/// use ucx::{Data, Message};
+/// use ucx::{AmData, Message};
 ///
 /// worker.set_am_handler(1, |message: Message<'_>| {
-///     let Data::Eager(bytes) = message.data else { return };
+///     let AmData::Eager(bytes) = message.data else { return };
 ///     // There is a way back if the sender asked for one.
 ///     if let Some(reply) = message.reply() {
 ///         reply.am_send(2, message.header, bytes.to_vec()).detach();
@@ -201,7 +201,7 @@ pub struct Message<'a> {
     /// The sender's header.
     pub header: &'a [u8],
     /// The sender's data.
-    pub data: Data<'a>,
+    pub data: AmData<'a>,
     pub(crate) reply: Option<Reply<'a>>,
 }
 
@@ -215,20 +215,24 @@ impl<'a> Message<'a> {
 
 /// The data of an active message.
 #[derive(Debug)]
-pub enum Data<'a> {
+pub enum AmData<'a> {
     /// The bytes in UCX's receive buffer, without a copy.
     Eager(&'a [u8]),
     /// An announcement; the bytes are still at the sender.
     Rendezvous(Rendezvous),
 }
 
-impl Data<'_> {
+/// The former name of [`AmData`].
+#[deprecated(note = "renamed to `AmData`")]
+pub type Data<'a> = AmData<'a>;
+
+impl AmData<'_> {
     /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
-            Data::Eager(bytes) => <[u8]>::len(bytes),
-            Data::Rendezvous(announced) => announced.len(),
+            AmData::Eager(bytes) => <[u8]>::len(bytes),
+            AmData::Rendezvous(announced) => announced.len(),
         }
     }
 

@@ -7,7 +7,7 @@ use ucx_sys as sys;
 
 use crate::endpoint::ErrorMode;
 use crate::features::Features;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::request::Request;
 use crate::rma::RemoteMemory;
 use crate::status::Status;
@@ -59,7 +59,7 @@ impl RemoteMemory {
         {
             return Atomic(Request::failed(Status::UNSUPPORTED, words));
         }
-        let mut words = Held::new(words);
+        let mut words = HeldBuffer::new(words);
         let [operand, answer] = words.get_mut().as_mut_slice() else { unreachable!("two words") };
         let (operand, answer) = (&raw const *operand, &raw mut *answer);
         let mut params = endpoint.worker().inner().params();

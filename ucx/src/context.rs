@@ -11,7 +11,7 @@ use ucx_sys::{self as sys, Zeroed};
 use crate::descriptors;
 use crate::features::Features;
 use crate::fork;
-use crate::queues::{Queues, UNIFIED_MODE, WATCHED_QUEUE};
+use crate::queues::{QueueSum, UNIFIED_MODE, WATCHED_QUEUE};
 use crate::settings;
 use crate::slot::RequestSlot;
 use crate::status::{Result, Status, check};
@@ -29,7 +29,7 @@ pub struct Context {
 struct ContextState {
     raw: sys::ucp_context_h,
     features: Features,
-    queues: Queues,
+    queues: QueueSum,
     has_queues: bool,
     devices: Option<String>,
     rendezvous: bool,
@@ -83,7 +83,7 @@ impl Context {
         self.inner.rendezvous
     }
 
-    pub(crate) fn require_queues(&self, peer: Queues, what: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn check_queues(&self, peer: QueueSum, what: impl FnOnce() -> String) -> Result<()> {
         if !self.inner.has_queues && peer.are_known() {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Context {
         self.inner.has_queues
     }
 
-    pub(crate) fn queues(&self) -> Queues {
+    pub(crate) fn queues(&self) -> QueueSum {
         self.inner.queues
     }
 }
@@ -210,7 +210,7 @@ impl ContextBuilder {
             });
             self = self.without_shared_memory();
         }
-        let config = Config::read()?;
+        let config = UcpConfig::read()?;
         let environment = |name: &str| std::env::var(name).ok();
         if let Some(why) = settings::refused(self.features, &self.config, version(), environment) {
             return Err(Status::UNSUPPORTED.during(why));
@@ -256,7 +256,7 @@ impl ContextBuilder {
         let inner = ContextState {
             raw,
             features: self.features,
-            queues: Queues::of(&shared),
+            queues: QueueSum::of(&shared),
             has_queues,
             devices: own.map(|(_, value)| value.clone()).or_else(|| environment("UCX_NET_DEVICES")),
             rendezvous: danger.is_none(),
@@ -265,15 +265,15 @@ impl ContextBuilder {
     }
 }
 
-struct Config(*mut sys::ucp_config_t);
+struct UcpConfig(*mut sys::ucp_config_t);
 
-impl Config {
-    fn read() -> Result<Config> {
+impl UcpConfig {
+    fn read() -> Result<UcpConfig> {
         let mut raw = ptr::null_mut();
         // SAFETY: without a prefix and a file, UCX reads the environment; `raw` is writable.
         let status = unsafe { sys::ucp_config_read(ptr::null(), ptr::null(), &mut raw) };
         check(status, "reading UCX's configuration from the environment")?;
-        Ok(Config(raw))
+        Ok(UcpConfig(raw))
     }
 
     fn set(&self, name: &str, value: &str) -> Result<()> {
@@ -287,7 +287,7 @@ impl Config {
     }
 }
 
-impl Drop for Config {
+impl Drop for UcpConfig {
     fn drop(&mut self) {
         // SAFETY: from `ucp_config_read`, released once.
         unsafe { sys::ucp_config_release(self.0) };

@@ -16,7 +16,7 @@ pub use self::close::CloseMode;
 use self::close::close;
 pub use self::connect::EndpointBuilder;
 pub use self::failed::Failed;
-use self::failed::Waiting;
+use self::failed::FailureWaiters;
 use crate::address::WorkerAddress;
 use crate::inner::WorkerState;
 use crate::status::Status;
@@ -30,7 +30,7 @@ struct EndpointState {
     worker: *const WorkerState,
     failed: Cell<Option<Status>>,
     hook: Cell<Option<Hook>>,
-    waiting: Waiting,
+    waiting: FailureWaiters,
     /// Closed or about to be, maybe with a handle: see [`lose`](EndpointState::lose).
     over: Cell<bool>,
     in_mesh: Cell<bool>,

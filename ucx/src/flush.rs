@@ -3,7 +3,7 @@
 use ucx_sys as sys;
 
 use crate::endpoint::Endpoint;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::request::Request;
 use crate::slot::Completion;
 use crate::status::{Result, Status, check};
@@ -19,7 +19,7 @@ impl Endpoint {
         let params = self.worker().inner().params();
         // SAFETY: the endpoint is live, and the mask names the set fields.
         let returned = unsafe { sys::ucp_ep_flush_nbx(raw, &params) };
-        Request::started(self.worker(), returned, Completion::new(Status::OK), Held::new(()))
+        Request::started(self.worker(), returned, Completion::new(Status::OK), HeldBuffer::new(()))
     }
 }
 
@@ -29,7 +29,7 @@ impl Worker {
         let params = self.inner().params();
         // SAFETY: the worker is live, and the mask names the set fields.
         let returned = unsafe { sys::ucp_worker_flush_nbx(self.raw(), &params) };
-        Request::started(self, returned, Completion::new(Status::OK), Held::new(()))
+        Request::started(self, returned, Completion::new(Status::OK), HeldBuffer::new(()))
     }
 
     /// Orders remote memory operations before and after the fence: `ucp_worker_fence`.

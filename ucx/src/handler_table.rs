@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::Rc;
 
-pub(crate) trait Registered {
+pub(crate) trait RegisteredHandler {
     /// Drops the closure.
     ///
     /// # Safety
@@ -16,7 +16,7 @@ pub(crate) trait Registered {
 
 #[derive(Default)]
 pub(crate) struct Handlers {
-    pub(crate) by_id: RefCell<BTreeMap<u16, Rc<dyn Registered>>>,
+    pub(crate) by_id: RefCell<BTreeMap<u16, Rc<dyn RegisteredHandler>>>,
     pub(crate) state: Cell<HandlerState>,
     /// The announcement whose callback has not returned, unless it was dropped.
     pub(crate) current: Cell<*mut c_void>,

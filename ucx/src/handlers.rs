@@ -11,10 +11,10 @@ use std::rc::Rc;
 
 use ucx_sys::{self as sys, Zeroed};
 
-use crate::am::{Data, Message, Reply};
+use crate::am::{AmData, Message, Reply};
 use crate::context::void;
 use crate::features::Features;
-use crate::handler_table::{HandlerState, Registered};
+use crate::handler_table::{HandlerState, RegisteredHandler};
 use crate::rendezvous::Rendezvous;
 use crate::status::{Result, Status, check};
 use crate::worker::Worker;
@@ -27,7 +27,7 @@ struct Handler<F> {
     call: UnsafeCell<Option<F>>,
 }
 
-trait Receives: Registered {
+trait MessageHandler: RegisteredHandler {
     fn worker(&self) -> &Worker;
 
     /// Calls the closure; a panic does not reach C.
@@ -37,7 +37,7 @@ trait Receives: Registered {
     unsafe fn run(&self, message: Message<'_>);
 }
 
-impl<F: FnMut(Message<'_>)> Receives for Handler<F> {
+impl<F: FnMut(Message<'_>)> MessageHandler for Handler<F> {
     fn worker(&self) -> &Worker {
         &self.worker
     }
@@ -53,7 +53,7 @@ impl<F: FnMut(Message<'_>)> Receives for Handler<F> {
     }
 }
 
-impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
+impl<F: FnMut(Message<'_>)> RegisteredHandler for Handler<F> {
     unsafe fn clear(&self) {
         // SAFETY: the caller has exclusive access to the closure until this function returns.
         let call = unsafe { &mut *self.call.get() }.take();
@@ -62,7 +62,7 @@ impl<F: FnMut(Message<'_>)> Registered for Handler<F> {
 }
 
 struct WaitingMessage {
-    handler: *const dyn Receives,
+    handler: *const dyn MessageHandler,
     header: Vec<u8>,
     bytes: Vec<u8>,
     rendezvous: Option<Rendezvous>,
@@ -70,10 +70,10 @@ struct WaitingMessage {
 }
 
 impl WaitingMessage {
-    fn copy(handler: *const dyn Receives, message: Message<'_>) -> WaitingMessage {
+    fn copy(handler: *const dyn MessageHandler, message: Message<'_>) -> WaitingMessage {
         let (bytes, rendezvous) = match message.data {
-            Data::Eager(bytes) => (bytes.to_vec(), None),
-            Data::Rendezvous(rendezvous) => (Vec::new(), Some(rendezvous)),
+            AmData::Eager(bytes) => (bytes.to_vec(), None),
+            AmData::Rendezvous(rendezvous) => (Vec::new(), Some(rendezvous)),
         };
         let reply = message.reply.map(|reply| reply.endpoint);
         WaitingMessage { handler, header: message.header.to_vec(), bytes, rendezvous, reply }
@@ -82,12 +82,12 @@ impl WaitingMessage {
     /// Calls the handler inside the message's callback, while the reply endpoint is valid.
     ///
     /// # Safety
-    /// Same as [`Receives::run`].
+    /// Same as [`MessageHandler::run`].
     unsafe fn run(mut self) {
         // SAFETY: handlers live while registered, and are never replaced inside a callback.
         let handler = unsafe { &*self.handler };
         let worker = handler.worker();
-        let data = self.rendezvous.take().map_or(Data::Eager(&self.bytes), Data::Rendezvous);
+        let data = self.rendezvous.take().map_or(AmData::Eager(&self.bytes), AmData::Rendezvous);
         let reply = self.reply.map(|endpoint| Reply { worker, endpoint });
         // SAFETY: the caller changed the state from idle, so no other call uses the closure.
         unsafe { handler.run(Message { header: &self.header, data, reply }) };
@@ -177,7 +177,11 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
         // SAFETY: the state was idle, so this call has exclusive access until it returns.
         if let Some(call) = unsafe { &mut *handler.call.get() } {
             // Constructed here so that the message stays in registers.
-            call(Message { header, data: Data::Eager(data), reply: reply(&handler.worker, param) });
+            call(Message {
+                header,
+                data: AmData::Eager(data),
+                reply: reply(&handler.worker, param),
+            });
         }
     });
     if handlers.state.get() == HandlerState::Waited {
@@ -193,7 +197,7 @@ unsafe extern "C" fn on_message<F: FnMut(Message<'_>) + 'static>(
 /// `data`, `length` and `param` are UCX's arguments to the callback of this handler.
 #[cold]
 unsafe fn on_rare_message(
-    handler: &(dyn Receives + 'static),
+    handler: &(dyn MessageHandler + 'static),
     header: &[u8],
     data: *mut c_void,
     length: usize,
@@ -208,10 +212,10 @@ unsafe fn on_rare_message(
     let announced = is_announced(param);
     let descriptor = if announced { data } else { ptr::null_mut() };
     let data = if announced {
-        Data::Rendezvous(Rendezvous::new(worker, descriptor, length))
+        AmData::Rendezvous(Rendezvous::new(worker, descriptor, length))
     } else {
         // SAFETY: UCX keeps `length` bytes valid during the callback.
-        Data::Eager(unsafe { bytes(data, length) })
+        AmData::Eager(unsafe { bytes(data, length) })
     };
     let message = Message { header, data, reply: reply(worker, param) };
     let kept = if before == HandlerState::Idle {

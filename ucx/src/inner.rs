@@ -17,14 +17,14 @@ use crate::features::Features;
 use crate::handler_table::Handlers;
 use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
-use crate::watch::Watch;
+use crate::watch::SocketWatch;
 
 /// How long a dropped worker waits for UCX to return parked buffers.
 const DRAIN: Duration = Duration::from_secs(1);
 
 const BUSY_ROUNDS: u32 = 1024;
 
-type Job = Box<dyn FnOnce(&WorkerState)>;
+type WorkerJob = Box<dyn FnOnce(&WorkerState)>;
 
 /// The state of a worker. Callbacks hold a plain pointer to it: it outlives UCX's worker.
 pub(crate) struct WorkerState {
@@ -36,7 +36,7 @@ pub(crate) struct WorkerState {
     /// The parameters of an eager active message without header. Zero until the address is final.
     pub(crate) eager: Cell<sys::ucp_request_param_t>,
     pub(crate) handlers: Handlers,
-    pub(crate) watch: Watch<WorkerState>,
+    pub(crate) watch: SocketWatch<WorkerState>,
     pub(crate) losses: Cell<u64>,
     pub(crate) receives: RefCell<FxHashSet<NonNull<RequestSlot>>>,
     progressing: Cell<bool>,
@@ -44,9 +44,9 @@ pub(crate) struct WorkerState {
     /// A job or a panic waits for the end of progress.
     pub(crate) attention: Cell<bool>,
     parked: Cell<usize>,
-    jobs: RefCell<VecDeque<Job>>,
+    jobs: RefCell<VecDeque<WorkerJob>>,
     pub(crate) chores: Cell<bool>,
-    idle_jobs: RefCell<VecDeque<Job>>,
+    idle_jobs: RefCell<VecDeque<WorkerJob>>,
     busy_rounds: Cell<u32>,
     panic: Cell<Option<Box<dyn Any + Send>>>,
 }
@@ -64,7 +64,7 @@ impl WorkerState {
             max_am_header,
             eager: Cell::new(sys::ucp_request_param_t::zeroed()),
             handlers: Handlers::default(),
-            watch: Watch::default(),
+            watch: SocketWatch::default(),
             losses: Cell::new(0),
             receives: RefCell::default(),
             progressing: Cell::new(false),
@@ -144,7 +144,7 @@ impl WorkerState {
         }
     }
 
-    fn next_job(&self) -> Option<Job> {
+    fn next_job(&self) -> Option<WorkerJob> {
         self.jobs.borrow_mut().pop_front()
     }
 
@@ -164,7 +164,7 @@ impl WorkerState {
         self.losses.set(self.losses.get() + 1);
     }
 
-    pub(crate) fn give_up_receives(&self) {
+    pub(crate) fn cancel_receives(&self) {
         for slot in self.receives.take() {
             // SAFETY: a live request of this worker; the callback that ends it removes it.
             unsafe { sys::ucp_request_cancel(self.raw, slot.as_ptr().cast()) };
@@ -187,7 +187,7 @@ impl WorkerState {
         done
     }
 
-    fn next_idle_job(&self) -> Option<Job> {
+    fn next_idle_job(&self) -> Option<WorkerJob> {
         self.idle_jobs.borrow_mut().pop_front()
     }
 

@@ -7,13 +7,13 @@
 //! program or a shared object calls `ucx_probe::emit_rpath` to find UCX at run time too.
 //!
 //! ```no_run
-//! use ucx::{Context, Data, Features};
+//! use ucx::{Context, AmData, Features};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let context = Context::builder(Features::AM).config("TLS", "tcp,shm,self").build()?;
 //! let worker = context.worker()?;
 //! worker.set_am_handler(1, |message| {
-//!     if let Data::Eager(bytes) = message.data {
+//!     if let AmData::Eager(bytes) = message.data {
 //!         println!("{} bytes, where UCX received them", bytes.len());
 //!     }
 //! })?;
@@ -66,7 +66,7 @@ mod flush;
 mod fork;
 mod handler_table;
 mod handlers;
-mod held;
+mod held_buffer;
 mod imported;
 mod inner;
 mod memory;
@@ -95,7 +95,9 @@ mod watch;
 mod worker;
 
 pub use address::WorkerAddress;
-pub use am::{AmFlags, Data, Message, Reply};
+#[expect(deprecated, reason = "the former name of `AmData`")]
+pub use am::Data;
+pub use am::{AmData, AmFlags, Message, Reply};
 pub use atomic::Atomic;
 pub use borrow::{BorrowedRange, SharedRange};
 pub use buffer::{Buffer, BufferMut};

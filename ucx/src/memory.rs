@@ -39,26 +39,26 @@ struct MemoryState {
     start: NonNull<u8>,
     length: usize,
     /// Declared first, so that it is unmapped before the bytes are freed.
-    mapping: Mapping,
+    mapping: MemoryMapping,
     ranges: Ranges,
     _bytes: Option<Box<dyn Any>>,
 }
 
-struct Mapping {
+struct MemoryMapping {
     raw: sys::ucp_mem_h,
     context: Context,
 }
 
-impl Mapping {
-    fn new(context: &Context, params: &sys::ucp_mem_map_params_t, what: String) -> Result<Mapping> {
+impl MemoryMapping {
+    fn new(context: &Context, params: &sys::ucp_mem_map_params_t, what: String) -> Result<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: the context is live, and the mask names the set fields.
         check(unsafe { sys::ucp_mem_map(context.raw(), params, &mut raw) }, what)?;
-        Ok(Mapping { raw, context: context.clone() })
+        Ok(MemoryMapping { raw, context: context.clone() })
     }
 }
 
-impl Drop for Mapping {
+impl Drop for MemoryMapping {
     fn drop(&mut self) {
         // SAFETY: mapped in this live context, and unmapped once, after all its requests.
         unsafe { sys::ucp_mem_unmap(self.context.raw(), self.raw) };
@@ -78,7 +78,7 @@ impl Memory {
         let mut params = params(ptr::null_mut(), length);
         params.field_mask |= u64::from(sys::UCP_MEM_MAP_PARAM_FIELD_FLAGS);
         params.flags = sys::UCP_MEM_MAP_ALLOCATE;
-        let mapping = Mapping::new(context, &params, what())?;
+        let mapping = MemoryMapping::new(context, &params, what())?;
         let mut attributes = sys::ucp_mem_attr_t::zeroed();
         attributes.field_mask = sys::UCP_MEM_ATTR_FIELD_ADDRESS.into();
         // SAFETY: the memory is mapped, and the mask limits what UCX writes.
@@ -97,12 +97,12 @@ impl Memory {
         bytes: Box<dyn Any>,
         what: String,
     ) -> Result<Memory> {
-        let mapping = Mapping::new(context, &params(start.as_ptr(), length), what)?;
+        let mapping = MemoryMapping::new(context, &params(start.as_ptr(), length), what)?;
         Ok(Memory::new(mapping, start, length, Some(bytes)))
     }
 
     fn new(
-        mapping: Mapping,
+        mapping: MemoryMapping,
         start: NonNull<u8>,
         length: usize,
         bytes: Option<Box<dyn Any>>,

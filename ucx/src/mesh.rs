@@ -77,17 +77,17 @@ pub struct Mesh {
     on_blocked: Box<dyn Fn(&Error)>,
     wakes: OwnedFd,
     /// Empty after its queue was blocked.
-    member: RefCell<Option<Member>>,
+    member: RefCell<Option<MeshMember>>,
     /// Closed workers that endpoints or requests still hold.
     old: RefCell<Vec<WeakWorker>>,
 }
 
 type Listen = Box<dyn Fn(&Worker) -> Result<()>>;
 
-struct Member {
+struct MeshMember {
     worker: Worker,
     /// Keyed by the address's checksum: hashing a whole address takes as long as sending a message.
-    known: RefCell<FxHashMap<u64, Vec<Known>>>,
+    known: RefCell<FxHashMap<u64, Vec<MeshPeer>>>,
     endpoints: RefCell<Vec<Weak<Endpoint>>>,
     /// Empty without a loopback device.
     listener: Option<Listener>,
@@ -96,7 +96,7 @@ struct Member {
     tested: Cell<u64>,
 }
 
-struct Known {
+struct MeshPeer {
     address: Box<[u8]>,
     endpoint: Rc<Endpoint>,
 }
@@ -127,7 +127,7 @@ impl Mesh {
         Ok(mesh)
     }
 
-    fn new_member(&self) -> Result<Member> {
+    fn new_member(&self) -> Result<MeshMember> {
         let worker = self.settings.clone().build()?.worker()?;
         (self.listen)(&worker)?;
         let listener =
@@ -148,7 +148,7 @@ impl Mesh {
                 .map_err(cannot_watch)?;
         }
         let (known, endpoints) = (RefCell::default(), RefCell::default());
-        Ok(Member { worker, known, endpoints, listener, queue, tested: Cell::new(0) })
+        Ok(MeshMember { worker, known, endpoints, listener, queue, tested: Cell::new(0) })
     }
 
     /// Returns the worker.
@@ -161,7 +161,7 @@ impl Mesh {
     }
 
     #[inline]
-    fn with_member<T>(&self, run: impl FnOnce(&Member) -> Result<T>) -> Result<T> {
+    fn with_member<T>(&self, run: impl FnOnce(&MeshMember) -> Result<T>) -> Result<T> {
         self.member.borrow().as_ref().ok_or_else(blocked).and_then(run)
     }
 
@@ -190,7 +190,7 @@ impl Mesh {
     pub unsafe fn endpoint(&self, bytes: &[u8]) -> Result<Rc<Endpoint>> {
         self.with_member(|member| {
             let seal = sealed::sum_of(bytes);
-            let is_it = |known: &&Known| *known.address == *bytes && !known.endpoint.is_failed();
+            let is_it = |known: &&MeshPeer| *known.address == *bytes && !known.endpoint.is_failed();
             if let Some(known) =
                 member.known.borrow().get(&seal).and_then(|known| known.iter().find(is_it))
             {
@@ -201,7 +201,7 @@ impl Mesh {
             let endpoint = member.connect(&address, |_| ())?;
             // Dropping an endpoint may use the table, so drop them outside its borrow.
             drop(member.take_failed());
-            let known = Known { address: bytes.into(), endpoint: Rc::clone(&endpoint) };
+            let known = MeshPeer { address: bytes.into(), endpoint: Rc::clone(&endpoint) };
             member.known.borrow_mut().entry(seal).or_default().push(known);
             Ok(endpoint)
         })
@@ -233,7 +233,7 @@ impl Mesh {
                 moved = true;
                 if is_blocked {
                     drop(member);
-                    self.give_up();
+                    self.close_blocked();
                 }
             }
         }
@@ -252,8 +252,9 @@ impl Mesh {
     }
 
     #[cold]
-    fn give_up(&self) {
-        let Some(Member { worker, endpoints, listener, .. }) = self.member.take() else { return };
+    fn close_blocked(&self) {
+        let Some(member) = self.member.take() else { return };
+        let MeshMember { worker, endpoints, listener, .. } = member;
         tracing::error!("{BLOCKED}");
         if let Ok(fd) = worker.event_fd() {
             // It may stay readable forever. Deleting it fails only if it was never added.
@@ -263,7 +264,7 @@ impl Mesh {
         drop(listener);
         (self.on_blocked)(&blocked());
         endpoints.take().iter().filter_map(Weak::upgrade).for_each(|endpoint| endpoint.lose());
-        worker.inner().give_up_receives();
+        worker.inner().cancel_receives();
     }
 
     /// Arms the worker like [`Worker::arm`], for [`event_fd`](Mesh::event_fd).
@@ -282,7 +283,7 @@ impl Mesh {
 
     /// Ends after the tests for all peers that have left until now. It needs progress.
     pub async fn tested(&self) {
-        let counts = || self.member.borrow().as_ref().map(Member::losses);
+        let counts = || self.member.borrow().as_ref().map(MeshMember::losses);
         let (all, _) = counts().unwrap_or_default();
         poll_fn(|cx| {
             if counts().is_none_or(|(losses, tested)| losses < all || tested >= all) {
@@ -319,7 +320,7 @@ fn cannot_watch(error: impl std::fmt::Display) -> Error {
     Status::IO_ERROR.during(format!("watching the events of a mesh: {error}"))
 }
 
-impl Member {
+impl MeshMember {
     fn connect(
         &self,
         address: &PeerAddress,
@@ -333,7 +334,7 @@ impl Member {
         Ok(endpoint)
     }
 
-    fn take_failed(&self) -> Vec<Known> {
+    fn take_failed(&self) -> Vec<MeshPeer> {
         let mut failed = Vec::new();
         self.known.borrow_mut().retain(|_, known| {
             failed.extend(known.extract_if(.., |known| known.endpoint.is_failed()));

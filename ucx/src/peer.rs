@@ -21,7 +21,7 @@ const MARK: Mark = *b"UPA\x04";
 const MACHINE: usize = 16 + 8 + 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Local {
+pub(crate) struct LoopbackAddress {
     pub(crate) port: NonZeroU16,
     pub(crate) machine: Machine,
 }
@@ -49,11 +49,11 @@ impl Machine {
 pub struct PeerAddress {
     bytes: Vec<u8>,
     worker: WorkerAddress,
-    local: Option<Local>,
+    local: Option<LoopbackAddress>,
 }
 
 impl PeerAddress {
-    pub(crate) fn new(worker: WorkerAddress, local: Option<Local>) -> PeerAddress {
+    pub(crate) fn new(worker: WorkerAddress, local: Option<LoopbackAddress>) -> PeerAddress {
         let port = local.map_or(0, |local| local.port.get()).to_le_bytes();
         let machine = local.map_or([0; MACHINE], |local| local.machine.0);
         let bytes = sealed::seal(MARK, &[&port, &machine], &[worker.as_bytes()]);
@@ -69,7 +69,7 @@ impl PeerAddress {
         let (port, machine) = fields.split_at(2);
         let port = NonZeroU16::new(u16::from_le_bytes([port[0], port[1]]));
         let machine = machine.try_into().map(Machine).ok();
-        let local = port.zip(machine).map(|(port, machine)| Local { port, machine });
+        let local = port.zip(machine).map(|(port, machine)| LoopbackAddress { port, machine });
         // SAFETY: the caller's promise is about these bytes too.
         let worker = unsafe { WorkerAddress::from_bytes(worker) }?;
         Ok(PeerAddress { bytes: bytes.to_vec(), worker, local })

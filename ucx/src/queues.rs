@@ -21,22 +21,22 @@ pub(crate) const WATCHED_QUEUE: [(&str, &str); 3] = [
 
 /// The checksum of these settings in call order. Zero without settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Queues(pub(crate) u64);
+pub(crate) struct QueueSum(pub(crate) u64);
 
-impl Queues {
-    pub(crate) fn of(config: &[(String, String)]) -> Queues {
+impl QueueSum {
+    pub(crate) fn of(config: &[(String, String)]) -> QueueSum {
         let sizes = config.iter().filter(|(name, _)| must_agree(name));
         let said: Vec<u8> =
             sizes.flat_map(|(name, value)| format!("{name}={value}\0").into_bytes()).collect();
-        if said.is_empty() { Queues::default() } else { Queues(sum(&said, &[])) }
+        if said.is_empty() { QueueSum::default() } else { QueueSum(sum(&said, &[])) }
     }
 
     pub(crate) fn are_known(self) -> bool {
         let watched = WATCHED_QUEUE.map(|(name, value)| (name.into(), value.into()));
-        self == Queues::default() || self == Queues::of(&watched)
+        self == QueueSum::default() || self == QueueSum::of(&watched)
     }
 
-    pub(crate) fn require(self, peer: Queues, what: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn require(self, peer: QueueSum, what: impl FnOnce() -> String) -> Result<()> {
         if self == peer {
             return Ok(());
         }
@@ -64,17 +64,17 @@ fn must_agree(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(config: &[(&str, &str)]) -> Queues {
+    fn of(config: &[(&str, &str)]) -> QueueSum {
         let config: Vec<_> =
             config.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Queues::of(&config)
+        QueueSum::of(&config)
     }
 
     #[test]
     fn contexts_without_sizes_are_like_ucx_makes_them() {
         let others = [("TLS", "posix"), ("POSIX_ERROR_HANDLING", "y"), ("TCP_TX_SEG_SIZE", "256K")];
         for config in [&[][..], &others] {
-            assert_eq!(of(config), Queues::default());
+            assert_eq!(of(config), QueueSum::default());
         }
     }
 

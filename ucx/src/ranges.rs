@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 /// The ranges in use of a [`Memory`](crate::Memory) or [`Imported`](crate::Imported), cloneable.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ranges(Rc<RefCell<Vec<Taken>>>);
+pub(crate) struct Ranges(Rc<RefCell<Vec<UsedRange>>>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Taken {
+struct UsedRange {
     range: Range<usize>,
     shared: bool,
 }
@@ -20,7 +20,7 @@ impl Ranges {
         if range.start > range.end || self.clash(&range, shared) {
             return None;
         }
-        let taken = Taken { range, shared };
+        let taken = UsedRange { range, shared };
         self.0.borrow_mut().push(taken.clone());
         Some(RangeBorrow { of: self.clone(), taken })
     }
@@ -28,7 +28,7 @@ impl Ranges {
     /// Returns whether `range` conflicts with a taken range. Readers do not conflict with readers.
     pub(crate) fn clash(&self, range: &Range<usize>, reads: bool) -> bool {
         let clash =
-            |taken: &Taken| taken.range.start.max(range.start) < taken.range.end.min(range.end);
+            |taken: &UsedRange| taken.range.start.max(range.start) < taken.range.end.min(range.end);
         self.0.borrow().iter().any(|taken| !(reads && taken.shared) && clash(taken))
     }
 }
@@ -36,7 +36,7 @@ impl Ranges {
 #[derive(Debug)]
 pub(crate) struct RangeBorrow {
     of: Ranges,
-    taken: Taken,
+    taken: UsedRange,
 }
 
 impl RangeBorrow {

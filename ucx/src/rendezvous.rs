@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use ucx_sys as sys;
 
 use crate::buffer::BufferMut;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::imported::Imported;
 use crate::inner::complete;
 use crate::request::{self, Request};
@@ -19,10 +19,10 @@ use crate::worker::Worker;
 ///
 /// ```no_run
 /// # fn example(worker: &ucx::Worker) -> ucx::Result<()> {
-/// use ucx::Data;
+/// use ucx::AmData;
 ///
 /// worker.set_am_handler(1, |message| {
-///     if let Data::Rendezvous(announced) = message.data {
+///     if let AmData::Rendezvous(announced) = message.data {
 ///         let buffer = vec![0; announced.len()];
 ///         announced.recv(buffer).detach();
 ///     }
@@ -60,7 +60,7 @@ impl Rendezvous {
         if buffer.len() < self.length {
             return Request::failed(Status::BUFFER_TOO_SMALL, buffer);
         }
-        let mut buffer = Held::new(buffer);
+        let mut buffer = HeldBuffer::new(buffer);
         let params = request::params_for(&self.worker, buffer.get());
         let start = buffer.get_mut().start_mut();
         // SAFETY: the request owns the buffer, which is long enough, until UCX is done with it.
@@ -71,12 +71,12 @@ impl Rendezvous {
     /// `OUT_OF_RANGE` when the bytes are not inside, `INVALID_PARAM` for memory of another context.
     pub fn recv_imported(self, memory: &Imported, offset: u64) -> Request<(), usize> {
         let (start, handle) = match memory.at(self.worker.context(), offset, self.length) {
-            Ok(place) => place,
+            Ok(range) => range,
             Err(status) => return Request::failed(status, ()),
         };
         let params = request::params_on(&self.worker, handle);
         // SAFETY: the bytes are inside the imported memory, and the request keeps its handle.
-        unsafe { self.fetch(start, params, Held::new(())) }.keeping(memory.keep())
+        unsafe { self.fetch(start, params, HeldBuffer::new(())) }.keeping(memory.keep())
     }
 
     /// Starts to receive to `start`.
@@ -87,7 +87,7 @@ impl Rendezvous {
         self,
         start: *mut c_void,
         mut params: sys::ucp_request_param_t,
-        buffer: Held<B>,
+        buffer: HeldBuffer<B>,
     ) -> Request<B, usize> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is never used or dropped again, so the worker keeps one owner.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use ucx_sys as sys;
 
 use crate::buffer::Buffer;
-use crate::held::{Held, Parked};
+use crate::held_buffer::{HeldBuffer, ParkedBuffer};
 use crate::slot::{Completion, RequestSlot};
 use crate::status::Status;
 use crate::worker::Worker;
@@ -83,7 +83,7 @@ enum Phase {
 pub struct Request<B: 'static, T: Outcome = ()> {
     phase: Phase,
     /// Initialised unless the phase is `Taken`.
-    buffer: Held<B>,
+    buffer: HeldBuffer<B>,
     /// Objects that must live until UCX is done; `None` unless the phase is `Pending`.
     keep: Option<Rc<dyn Any>>,
     outcome: PhantomData<fn() -> T>,
@@ -99,7 +99,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
         worker: &Worker,
         returned: sys::ucs_status_ptr_t,
         immediate: Completion,
-        buffer: Held<B>,
+        buffer: HeldBuffer<B>,
     ) -> Self {
         let phase = if sys::UCS_PTR_IS_ERR(returned) {
             Phase::Done(Completion::new(Status::from_raw(sys::UCS_PTR_STATUS(returned))))
@@ -131,7 +131,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
 
     pub(crate) fn failed(status: Status, buffer: B) -> Self {
         let phase = Phase::Done(Completion::new(status));
-        Request { phase, buffer: Held::new(buffer), keep: None, outcome: PhantomData }
+        Request { phase, buffer: HeldBuffer::new(buffer), keep: None, outcome: PhantomData }
     }
 
     /// Returns whether the operation has ended.
@@ -233,7 +233,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
     }
 
     #[inline(never)]
-    fn give_up(&mut self) {
+    fn abandon(&mut self) {
         if let Phase::Pending { slot, worker, cancel: true } = &self.phase {
             // SAFETY: a live request of this worker. If UCX calls back at once, the slot has it.
             unsafe { sys::ucp_request_cancel(worker.raw(), slot.as_ptr().cast()) };
@@ -246,7 +246,7 @@ impl<B: 'static, T: Outcome> Request<B, T> {
             return;
         };
         // SAFETY: the buffer is there in phase `Pending`, which ends here.
-        let parked = unsafe { Parked::new(&mut self.buffer, self.keep.take()) };
+        let parked = unsafe { ParkedBuffer::new(&mut self.buffer, self.keep.take()) };
         // SAFETY: the request is live until it completes, which frees it from now on.
         let slot = unsafe { slot.as_ref() };
         slot.waker.set(None);
@@ -277,7 +277,7 @@ impl<B: 'static, T: Outcome> Drop for Request<B, T> {
     #[inline]
     fn drop(&mut self) {
         if !matches!(self.phase, Phase::Taken) {
-            self.give_up();
+            self.abandon();
         }
     }
 }

@@ -8,7 +8,7 @@ use ucx_sys as sys;
 use crate::buffer::{Buffer, BufferMut};
 use crate::endpoint::Endpoint;
 use crate::features::Features;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::request::{self, Request};
 use crate::slot::Completion;
 use crate::status::{Result, Status, check};
@@ -21,9 +21,9 @@ const SHORTEST: usize = 9;
 const SLACK: usize = 64 * 256 + 4096;
 
 /// An unpacked remote key: `ucp_rkey_h`. Requests hold it too, so it does not hold the worker.
-struct Key(sys::ucp_rkey_h);
+struct Rkey(sys::ucp_rkey_h);
 
-impl Drop for Key {
+impl Drop for Rkey {
     fn drop(&mut self) {
         // SAFETY: destroyed once; each owner of a key holds the worker or is a request of it.
         unsafe { sys::ucp_rkey_destroy(self.0) };
@@ -49,7 +49,7 @@ impl Drop for Key {
 /// ```
 pub struct RemoteMemory {
     // Declared first: must be dropped before the endpoint that it was unpacked on.
-    key: Rc<Key>,
+    key: Rc<Rkey>,
     address: u64,
     length: u64,
     endpoint: Rc<Endpoint>,
@@ -89,7 +89,7 @@ impl Endpoint {
         // SAFETY: the endpoint is live, the caller vouches for the key, and `raw` is writable.
         let status = unsafe { sys::ucp_ep_rkey_unpack(endpoint, padded.as_ptr().cast(), &mut raw) };
         check(status, what())?;
-        Ok(RemoteMemory { key: Rc::new(Key(raw)), address, length, endpoint: Rc::clone(self) })
+        Ok(RemoteMemory { key: Rc::new(Rkey(raw)), address, length, endpoint: Rc::clone(self) })
     }
 }
 
@@ -121,7 +121,7 @@ impl RemoteMemory {
             Ok(reached) => reached,
             Err(status) => return Request::failed(status, data),
         };
-        let data = Held::new(data);
+        let data = HeldBuffer::new(data);
         let params = request::params_for(self.endpoint.worker(), data.get());
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live and the key was unpacked on it, the remote bytes are inside,
@@ -137,7 +137,7 @@ impl RemoteMemory {
             Ok(reached) => reached,
             Err(status) => return Request::failed(status, buffer),
         };
-        let mut buffer = Held::new(buffer);
+        let mut buffer = HeldBuffer::new(buffer);
         let params = request::params_for(self.endpoint.worker(), buffer.get());
         let length = buffer.get().len();
         let start = buffer.get_mut().start_mut();
@@ -167,9 +167,9 @@ impl RemoteMemory {
         self.key.0
     }
 
-    pub(crate) fn started<B>(&self, returned: sys::ucs_status_ptr_t, data: Held<B>) -> Request<B> {
+    pub(crate) fn started<B>(&self, raw: sys::ucs_status_ptr_t, data: HeldBuffer<B>) -> Request<B> {
         let immediate = Completion::new(Status::OK);
-        let request = Request::started(self.endpoint.worker(), returned, immediate, data);
+        let request = Request::started(self.endpoint.worker(), raw, immediate, data);
         request.keeping(self.key.clone())
     }
 }

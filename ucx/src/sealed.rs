@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_is_opened() {
+    fn sealed_bytes_are_opened() {
         let bytes = seal(MARK, &[b"x", b"yz"], &[b"body"]);
         assert_eq!(opened(&bytes).unwrap(), (b"xyz", &b"body"[..]));
         assert_eq!(bytes.len(), head(3) + 4);

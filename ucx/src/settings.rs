@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_a_transport_that_is_not_used_is_left_out_before_1_20() {
+    fn settings_of_unused_transports_are_left_out_before_1_20() {
         for release in ["1.17.0", "1.19.1"] {
             let both = "POSIX_FIFO_SIZE=64 SYSV_ERROR_HANDLING=n KEEPALIVE_INTERVAL=inf";
             for list in
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_crashes_without_hooks_sends_no_rendezvous_message_and_says_why() {
+    fn a_release_that_crashes_without_hooks_sends_no_rendezvous_message() {
         let why = |release: &str, variable: &str, value: &str| {
             let environment = |asked: &str| (asked == variable).then(|| value.to_owned());
             without_rendezvous(parse(release), environment)

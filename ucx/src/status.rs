@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_was_being_done() {
+    fn an_error_names_its_operation() {
         let error = Status::NO_ELEM.during("setting TLX");
         assert_eq!(error.status(), Status::NO_ELEM);
         assert!(error.to_string().starts_with("UCX: setting TLX: "), "{error}");

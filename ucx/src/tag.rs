@@ -9,7 +9,7 @@ use ucx_sys::{self as sys, Zeroed};
 use crate::buffer::{Buffer, BufferMut};
 use crate::endpoint::Endpoint;
 use crate::features::Features;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::imported::Imported;
 use crate::inner::{WorkerState, complete};
 use crate::request::{self, Outcome, Request};
@@ -45,7 +45,7 @@ impl Endpoint {
             Ok(raw) => raw,
             Err(status) => return Request::failed(status, data),
         };
-        let data = Held::new(data);
+        let data = HeldBuffer::new(data);
         let params = request::params_for(worker, data.get());
         let (start, length) = (data.get().start(), data.get().len());
         // SAFETY: the endpoint is live, the mask names the set fields, the request owns the data.
@@ -70,7 +70,7 @@ impl Endpoint {
         match started {
             Ok((returned, keep)) => {
                 let done = Completion::new(Status::OK);
-                Request::started(worker, returned, done, Held::new(())).keeping(keep)
+                Request::started(worker, returned, done, HeldBuffer::new(())).keeping(keep)
             }
             Err(status) => Request::failed(status, ()),
         }
@@ -86,7 +86,7 @@ impl Worker {
         if !self.features().contains(Features::TAG) {
             return Request::failed(Status::UNSUPPORTED, buffer);
         }
-        let mut buffer = Held::new(buffer);
+        let mut buffer = HeldBuffer::new(buffer);
         let params = request::params_for(self, buffer.get());
         let (length, start) = (buffer.get().len(), buffer.get_mut().start_mut().cast());
         // SAFETY: the request owns the buffer until UCX is done.
@@ -113,8 +113,8 @@ impl Worker {
         };
         let params = request::params_on(self, handle);
         // SAFETY: the bytes are inside the imported memory, and the request keeps its handle.
-        let request = unsafe { self.receive((start, length), tag, mask, params, Held::new(())) };
-        request.keeping(keep)
+        let recv = unsafe { self.receive((start, length), tag, mask, params, HeldBuffer::new(())) };
+        recv.keeping(keep)
     }
 
     /// # Safety
@@ -126,7 +126,7 @@ impl Worker {
         tag: u64,
         mask: u64,
         mut params: sys::ucp_request_param_t,
-        buffer: Held<B>,
+        buffer: HeldBuffer<B>,
     ) -> Request<B, TagInfo> {
         let mut info = sys::ucp_tag_recv_info::zeroed();
         params.op_attr_mask |= sys::UCP_OP_ATTR_FIELD_RECV_INFO;

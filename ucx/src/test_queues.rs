@@ -39,18 +39,18 @@ pub struct Queues(Vec<(&'static AtomicU64, u64)>);
 impl Queues {
     /// Reads the current state of all queues.
     pub fn now() -> Queues {
-        Queues(counters().into_iter().map(|counter| (counter, places(counter))).collect())
+        Queues(counters().into_iter().map(|counter| (counter, slots_taken(counter))).collect())
     }
 
     /// Returns whether a queue has had exactly `count` slots taken since [`now`](Self::now).
     pub fn took(&self, count: u64) -> bool {
-        self.0.iter().any(|(counter, before)| places(counter) == before + count)
+        self.0.iter().any(|(counter, before)| slots_taken(counter) == before + count)
     }
 
     /// Takes a slot in the queue with `count` slots taken since [`now`](Self::now) without filling
     /// it.
     pub fn block(&self, count: u64) {
-        let moved = |(counter, before): &&(&AtomicU64, u64)| places(counter) == before + count;
+        let moved = |(counter, before): &&(&AtomicU64, u64)| slots_taken(counter) == before + count;
         let Some((taken, _)) = self.0.iter().find(moved) else {
             panic!("no queue took {count} messages")
         };
@@ -58,7 +58,7 @@ impl Queues {
     }
 }
 
-fn places(counter: &AtomicU64) -> u64 {
+fn slots_taken(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Acquire) & (u64::MAX >> 1)
 }
 
@@ -70,9 +70,9 @@ fn counters() -> Vec<&'static AtomicU64> {
         .filter(|line| is_ucx(line) && line.contains(" rw-s 00000000 "))
         .map(|line| {
             let start = line.split('-').next().unwrap();
-            let place = usize::from_str_radix(start, 16).unwrap() as *const AtomicU64;
+            let address = usize::from_str_radix(start, 16).unwrap() as *const AtomicU64;
             // SAFETY: a writable, aligned mapping that outlives the use; all access is atomic.
-            unsafe { &*place }
+            unsafe { &*address }
         })
         .collect()
 }

@@ -105,7 +105,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_release_that_runs_is_the_one_that_was_asked_for() {
+    fn the_running_release_is_the_requested_one() {
         if let Ok(expected) = std::env::var("UROM_TEST_UCX") {
             assert_eq!(version(), parse(&expected), "{:?}", file());
         }

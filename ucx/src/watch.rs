@@ -26,21 +26,21 @@ pub(crate) struct WatchId(u64);
 
 type News<W> = Rc<dyn Fn(&W, &OwnedFd, WatchId) -> bool>;
 
-type Watched<W> = (Rc<OwnedFd>, News<W>);
+type WatchedSocket<W> = (Rc<OwnedFd>, News<W>);
 
-pub(crate) struct Watch<W> {
+pub(crate) struct SocketWatch<W> {
     /// Whether any socket is watched: all that a round checks without sockets.
     any: Cell<bool>,
     rounds: Cell<u32>,
     last: Cell<Option<Instant>>,
     next: Cell<u64>,
     epoll: RefCell<Option<Rc<OwnedFd>>>,
-    sockets: RefCell<HashMap<WatchId, Watched<W>>>,
+    sockets: RefCell<HashMap<WatchId, WatchedSocket<W>>>,
 }
 
-impl<W> Default for Watch<W> {
+impl<W> Default for SocketWatch<W> {
     fn default() -> Self {
-        Watch {
+        SocketWatch {
             any: Cell::default(),
             rounds: Cell::default(),
             last: Cell::default(),
@@ -51,7 +51,7 @@ impl<W> Default for Watch<W> {
     }
 }
 
-impl<W> Watch<W> {
+impl<W> SocketWatch<W> {
     /// Calls `news`, which returns whether it did anything, when `socket` is readable, outside of
     /// UCX. It must not hold a strong handle of the worker.
     pub(crate) fn add(

@@ -161,7 +161,7 @@ impl Worker {
 fn missing(status: Status) -> &'static str {
     match status {
         Status::SHMEM_SEGMENT => {
-            " (/dev/shm must be writable and have room, or UCX_TLS be without `shm`)"
+            " (/dev/shm must be writable and have free space, or UCX_TLS be without `shm`)"
         }
         Status::IO_ERROR if !Path::new("/proc/self").exists() => " (/proc must be mounted)",
         _ => "",

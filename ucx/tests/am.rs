@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use common::{Log, Pair, TRANSPORTS, announcements, builder, eager, log, pattern, until};
-use ucx::{AmFlags, Data, ErrorMode, Message, Status};
+use ucx::{AmData, AmFlags, ErrorMode, Message, Status};
 
 #[test]
 fn eager_messages_arrive_with_header_and_data() {
@@ -120,7 +120,9 @@ fn a_buffer_too_small_for_an_announcement_comes_back() {
     let (results, log) = log();
     pair.b
         .set_am_handler(1, move |message| {
-            let Data::Rendezvous(rendezvous) = message.data else { panic!("asked for rendezvous") };
+            let AmData::Rendezvous(rendezvous) = message.data else {
+                panic!("asked for rendezvous")
+            };
             log.borrow_mut().push(rendezvous.recv(vec![7; 10]).into_done().unwrap());
         })
         .unwrap();
@@ -175,7 +177,7 @@ fn handlers_can_be_replaced() {
 }
 
 #[test]
-fn a_message_tells_which_endpoint_leads_to_its_sender() {
+fn a_message_names_the_endpoint_to_its_sender() {
     for mode in [ErrorMode::Peer, ErrorMode::None] {
         let worker = || builder("tcp,self").build().unwrap().worker().unwrap();
         let [receiver, sender, other] = [worker(), worker(), worker()];

@@ -47,7 +47,7 @@ fn ucx_does_not_complain_of_the_settings_that_the_crate_makes() {
 }
 
 #[test]
-fn what_ucx_or_c_cannot_take_is_refused_and_named() {
+fn invalid_settings_are_refused_and_named() {
     let builder = || Context::builder(Features::AM);
     for (builder, status, named) in [
         (builder().config("MAX_EAGER_LANES", "many"), None, "many"),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Wake, Waker};
 
 use common::{announced, connect, finish, log, pattern, until};
-use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Features, Status, WeakWorker, Worker};
+use ucx::{AmData, AmFlags, CloseMode, Context, Endpoint, Features, Status, WeakWorker, Worker};
 
 /// A worker with a no-op handler 0 and an endpoint to itself, weak in handlers to avoid a cycle.
 fn loopback() -> (Rc<Endpoint>, Worker) {
@@ -93,10 +93,10 @@ fn a_message_sent_inside_a_handler_is_handled_after_it() {
                         }
                     }
                     match message.data {
-                        Data::Eager(bytes) => {
+                        AmData::Eager(bytes) => {
                             assert_eq!(bytes, pattern((usize::from(left) + 1) * 100))
                         }
-                        Data::Rendezvous(rendezvous) => {
+                        AmData::Rendezvous(rendezvous) => {
                             let buffer = vec![0; rendezvous.len()];
                             received.borrow_mut().push((left, rendezvous.recv(buffer)));
                         }
@@ -206,7 +206,7 @@ fn a_message_that_waited_can_be_replied_to() {
     worker
         .set_am_handler(3, move |message| {
             assert!(message.reply().is_none());
-            let Data::Eager(bytes) = message.data else { panic!("short") };
+            let AmData::Eager(bytes) = message.data else { panic!("short") };
             log.borrow_mut().push(bytes.to_vec());
         })
         .unwrap();

@@ -98,7 +98,7 @@ fn a_fence_and_a_worker_flush_order_what_is_around_them() {
 }
 
 #[test]
-fn what_is_not_inside_is_refused() {
+fn ranges_outside_of_remote_memory_are_refused() {
     let pair = Pair::new("shm,self");
     let memory = Memory::allocate(pair.b.context(), 64).unwrap();
     let remote = remote(&pair, &memory);

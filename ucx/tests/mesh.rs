@@ -54,7 +54,7 @@ fn messages_of_the_same_machine_go_through_shared_memory() {
 }
 
 #[test]
-fn what_was_sent_arrives_though_its_sender_is_gone() {
+fn sent_messages_arrive_after_their_sender_is_gone() {
     for transports in TRANSPORTS {
         let reached = Reached::new(transports);
         reached.send(1, pattern(10));
@@ -154,7 +154,7 @@ fn an_endpoint_is_made_once_and_again_when_it_has_failed() {
 }
 
 #[test]
-fn what_waits_for_a_peer_that_left_ends_and_nothing_more_is_sent() {
+fn operations_to_a_peer_that_left_end_and_nothing_more_is_sent() {
     let (sender, mesh) = (worker(SHARED), mesh(SHARED));
     let receiver = mesh.worker().unwrap();
     let (seen, errors) = log();

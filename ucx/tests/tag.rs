@@ -22,8 +22,8 @@ fn messages_reach_receives_that_wait() {
         let pair = Pair::new(transports);
         for length in [0, 1, 100, 10_000, 3 << 20] {
             let text: Arc<[u8]> = pattern(length).into();
-            let room = Stable::new(vec![0; length + 5].into_boxed_slice());
-            let receive = pair.b.tag_recv(0x17, ALL, room);
+            let buffer = Stable::new(vec![0; length + 5].into_boxed_slice());
+            let receive = pair.b.tag_recv(0x17, ALL, buffer);
             let send = pair.to_b.tag_send(0x17, Stable::new(Arc::clone(&text)));
             let (info, bytes) = pair.finish(receive);
             assert_eq!(info, Ok(TagInfo { tag: 0x17, length }));
@@ -138,7 +138,7 @@ fn counted(length: usize) -> (Counted, Rc<Cell<u32>>) {
 }
 
 #[test]
-fn a_receive_that_is_dropped_gets_nothing_and_gives_its_buffer_up() {
+fn a_receive_that_is_dropped_gets_nothing_and_releases_its_buffer() {
     for transports in TRANSPORTS {
         let pair = Pair::new(transports);
         let (buffer, drops) = counted(64);

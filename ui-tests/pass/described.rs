@@ -9,7 +9,7 @@ use ::urom_abi::describe::{Described as _, Struct, Type};
 
 /// Two numbers.
 ///
-/// In one place.
+/// In one structure.
 #[repr(C)]
 #[derive(::core::fmt::Debug, ::urom_abi::Described)]
 pub struct Pair {
@@ -66,7 +66,7 @@ fn structure(ty: &Type) -> &'static Struct {
 
 fn main() {
     let pair = structure(&Pair::TYPE);
-    assert_eq!((pair.name, pair.docs), ("Pair", " Two numbers.\n\n In one place."));
+    assert_eq!((pair.name, pair.docs), ("Pair", " Two numbers.\n\n In one structure."));
     assert_eq!((pair.size, pair.align), (8, 4));
     assert_eq!((pair.fields[0].name, pair.fields[0].docs, pair.fields[0].offset), ("type", " The first.", 0));
     assert_eq!((pair.fields[1].name, pair.fields[1].docs, pair.fields[1].offset), ("second", " The second.", 4));

@@ -50,7 +50,7 @@ impl PluginSide for Plugin {
     type Context = u32;
     type Error = Failure;
 
-    fn place(_: &u32, _: Now) -> AnswerBuffer<'_> {
+    fn answer_buffer(_: &u32, _: Now) -> AnswerBuffer<'_> {
         None
     }
 }
@@ -64,7 +64,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 fn serve<P: Serve<Plugin, T>, T>(handler: &T, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
     let desc = now(P::serve(handler, &100, bytes))?.into_descriptor();
-    Ok(desc.expect("no place was given").payload().to_vec())
+    Ok(desc.expect("no buffer was given").payload().to_vec())
 }
 
 #[derive(Debug)]
@@ -161,7 +161,7 @@ fn data_is_a_setter_that_takes_bytes_or_memory() {
 }
 
 #[test]
-fn what_submit_returns_borrows_nothing_of_the_payload() {
+fn the_result_of_submit_borrows_nothing_of_the_payload() {
     let (client, worker) = (client(), Echoes);
     let mapped = {
         let handle = Vec::from([1, 2, 3]);
@@ -194,7 +194,7 @@ fn a_callback_gets_what_a_future_gets() {
 }
 
 #[test]
-fn what_a_handler_leaves_out_has_defaults() {
+fn fields_that_a_handler_omits_have_defaults() {
     let open = <Protocol as Serve<Plugin, Echoes>>::open;
     assert!(open(&0).is_err());
     let opened = open(&5).unwrap();
@@ -203,7 +203,7 @@ fn what_a_handler_leaves_out_has_defaults() {
 }
 
 #[test]
-fn a_client_is_cheap_to_hand_around_and_knows_its_plugin() {
+fn a_clone_of_a_client_has_the_same_plugin() {
     let client = client();
     let other = client.clone();
     assert_eq!((*client.plugin(), *other.plugin()), ("sandbox", "sandbox"));

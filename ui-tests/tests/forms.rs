@@ -3,8 +3,8 @@
 mod forms_protocol;
 
 use forms_protocol::{
-    Apart, Beside, Color, Command, Done, Empty, Given, Maybe, Nested, Notification, One, Optional,
-    Outer, Owned, Place, Protocol,
+    Apart, Beside, Color, Command, Done, Empty, Given, Location, Maybe, Nested, Notification, One,
+    Optional, Outer, Owned, Protocol,
 };
 use urom_abi::protocol::{Protocol as _, Reply, Request};
 use urom_abi::wire::{DecodeProblem, EncodeError};
@@ -13,10 +13,10 @@ use urom_abi::{DocaError, Elements, Payload};
 const LEN: usize = Protocol::COMMAND_LEN;
 const ANSWER: usize = Protocol::NOTIFICATION_LEN;
 
-fn message(len: usize, places: &[(usize, &[u8])], tail: &[u8]) -> Vec<u8> {
+fn message(len: usize, parts: &[(usize, &[u8])], tail: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; len];
-    for (at, place) in places {
-        bytes[*at..at + place.len()].copy_from_slice(place);
+    for (at, part) in parts {
+        bytes[*at..at + part.len()].copy_from_slice(part);
     }
     bytes.extend_from_slice(tail);
     bytes
@@ -51,7 +51,7 @@ fn corruptions(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 
 fn without_address(mut command: Command<'_>) -> Command<'_> {
     if let Command::Nested { outer, .. } = &mut command {
-        outer.place.address = 0;
+        outer.location.address = 0;
     }
     command
 }
@@ -95,9 +95,9 @@ fn words_stand_beside_their_payload() {
         Beside { worker: 0x0201, first: b"abc", between: 7, second: Elements::from(&[5u16, 6]) };
     let bytes = encode(beside);
     // { u32 tag; u16 worker; union { { u64 address, length; u8 between; u64 address, length; } } }
-    let places: [(usize, &[u8]); 6] =
+    let parts: [(usize, &[u8]); 6] =
         [(4, &[1, 2]), (8, &[1]), (16, &[3]), (24, &[7]), (32, &[1]), (40, &[2])];
-    assert_eq!(bytes, message(LEN, &places, b"abc\x05\0\x06\0"));
+    assert_eq!(bytes, message(LEN, &parts, b"abc\x05\0\x06\0"));
     is_exactly(&bytes, beside.into());
 }
 
@@ -108,13 +108,13 @@ fn words_stand_apart_from_their_payload() {
         named: Elements::from(&[0x0403_0201u32]),
         color_before: 9,
         color: Color::White,
-        unplaced: b"xy",
+        unaddressed: b"xy",
     };
     let bytes = encode(apart);
-    // { u8 count; u8 before; u16 color; u32 place; u64 length; } at 8
-    let places: [(usize, &[u8]); 6] =
+    // { u8 count; u8 before; u16 color; u32 address; u64 length; } at 8
+    let parts: [(usize, &[u8]); 6] =
         [(0, &[1]), (8, &[1]), (9, &[9]), (10, &[0x0e]), (12, &[1]), (16, &[2])];
-    assert_eq!(bytes, message(LEN, &places, &[1, 2, 3, 4, b'x', b'y']));
+    assert_eq!(bytes, message(LEN, &parts, &[1, 2, 3, 4, b'x', b'y']));
     is_exactly(&bytes, apart.into());
     let many = [0u32; 256];
     assert_eq!(mismatch(&Apart { named: Elements::from(&many), ..apart }), "named");
@@ -128,13 +128,13 @@ fn words_stand_apart_from_their_payload() {
 
 #[test]
 fn words_stand_in_a_nested_structure() {
-    let outer = Outer { place: Place { other: 5, ..Place::default() }, more: 6 };
+    let outer = Outer { location: Location { other: 5, ..Location::default() }, more: 6 };
     let nested = Nested { worker: 0, outer, data: Some(b"data") };
     let bytes = encode(nested);
-    let places: [(usize, &[u8]); 5] = [(0, &[2]), (8, &[1]), (12, &[4]), (14, &[5]), (16, &[6])];
-    assert_eq!(bytes, message(LEN, &places, b"data"));
-    let place = Place { address: 1, length: 4, other: 5 };
-    is_exactly(&bytes, Nested { outer: Outer { place, ..outer }, ..nested }.into());
+    let parts: [(usize, &[u8]); 5] = [(0, &[2]), (8, &[1]), (12, &[4]), (14, &[5]), (16, &[6])];
+    assert_eq!(bytes, message(LEN, &parts, b"data"));
+    let location = Location { address: 1, length: 4, other: 5 };
+    is_exactly(&bytes, Nested { outer: Outer { location, ..outer }, ..nested }.into());
 
     let empty = encode(Nested { data: Some(b""), ..nested });
     assert_eq!(empty, message(LEN, &[(0, &[2]), (8, &[1]), (14, &[5]), (16, &[6])], b""));
@@ -217,7 +217,7 @@ fn payloads_are_there_on_conditions() {
         ..none
     };
     let bytes = encode(all);
-    let places: [(usize, &[u8]); 9] = [
+    let parts: [(usize, &[u8]); 9] = [
         (0, &[4]),
         (8, &[1]),
         (16, &[1]),
@@ -228,7 +228,7 @@ fn payloads_are_there_on_conditions() {
         (56, &[0x0e]),
         (64, &[3]),
     ];
-    assert_eq!(bytes, message(LEN, &places, b"abc\x01\0\x02\0defgh"));
+    assert_eq!(bytes, message(LEN, &parts, b"abc\x01\0\x02\0defgh"));
     is_exactly(&bytes, all.into());
 
     assert_eq!(mismatch(&Maybe { first: None, ..all }), "first");
@@ -253,9 +253,9 @@ fn a_notification_has_several_payloads() {
     };
     let desc = owned.clone().into_descriptor(&echo).unwrap();
     // { u8 tag; u16 worker; union { { u64 address; u8 count; u64 address, length; u16 color; } } }
-    let places: [(usize, &[u8]); 7] =
+    let parts: [(usize, &[u8]); 7] =
         [(0, &[3]), (2, &[1, 2]), (8, &[1]), (16, &[2]), (24, &[1]), (32, &[3]), (40, &[0x0e])];
-    let bytes = message(ANSWER, &places, &[1, 0, 0, 0, 2, 0, 0, 0, b'a', b'b', b'c', b'd', b'e']);
+    let bytes = message(ANSWER, &parts, &[1, 0, 0, 0, 2, 0, 0, 0, b'a', b'b', b'c', b'd', b'e']);
     assert_eq!(desc.payload(), bytes);
     assert_eq!(Owned::decode(&bytes[..], &echo), Ok(owned.clone()));
     let whole = Notification::decode(&bytes).unwrap();
@@ -301,8 +301,8 @@ fn memory_of_a_notification_counts_elements() {
     let address = pairs.as_bytes().as_ptr();
     let echo = forms_protocol::OneEcho { worker: 1 };
     let desc = One { pairs }.into_descriptor(&echo).unwrap();
-    let places: [(usize, &[u8]); 3] = [(0, &[4]), (2, &[1]), (16, &[1])];
-    let mut expected = message(ANSWER, &places, &[0; 4]);
+    let parts: [(usize, &[u8]); 3] = [(0, &[4]), (2, &[1]), (16, &[1])];
+    let mut expected = message(ANSWER, &parts, &[0; 4]);
     expected[8] = 1;
     assert_eq!(desc.payload(), expected);
     assert_eq!(desc.payload()[ANSWER..].as_ptr(), address);
@@ -317,7 +317,7 @@ fn a_refusal_is_the_zeroed_answer_with_the_header() {
 }
 
 #[test]
-fn what_nobody_sets_is_empty() {
+fn unset_fields_are_empty() {
     let unset = Optional {
         worker: 0,
         number: 0,

@@ -19,7 +19,7 @@ fn protocol(commands: usize) -> String {
             text,
             "#[urom(reply = Done)] Ask{number} {{ a: u32, b: u32, c: u32, d: u32, e: u32, f: u32 }},"
         )
-        .expect("a text has room");
+        .expect("a text grows");
     }
     text + "}\n"
 }

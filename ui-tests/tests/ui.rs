@@ -1,11 +1,11 @@
 //! Runs `pass/` and `fail/`. `TRYBUILD=overwrite` rewrites the expected errors; review them.
 
 #[test]
-fn what_is_right_compiles_and_runs() {
+fn correct_definitions_compile_and_run() {
     trybuild::TestCases::new().pass("pass/*.rs");
 }
 
 #[test]
-fn what_is_wrong_is_refused_in_these_words() {
+fn incorrect_definitions_are_refused_with_these_messages() {
     trybuild::TestCases::new().compile_fail("fail/*/*.rs");
 }

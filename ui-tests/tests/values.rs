@@ -135,17 +135,17 @@ fn bytes_of(command: &impl Request) -> Vec<u8> {
     bytes
 }
 
-fn place(messages: &Messages, name: &str) -> usize {
+fn field_offset(messages: &Messages, name: &str) -> usize {
     let fields = messages.header.iter().chain(messages.variants[0].fields);
     fields.into_iter().find(|field| field.name == name).unwrap().offset
 }
 
 fn offset(name: &str) -> usize {
-    place(&protocol::Protocol::DESCRIPTION.commands, name)
+    field_offset(&protocol::Protocol::DESCRIPTION.commands, name)
 }
 
 fn offset_in_answer(name: &str) -> usize {
-    place(&protocol::Protocol::DESCRIPTION.notifications, name)
+    field_offset(&protocol::Protocol::DESCRIPTION.notifications, name)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 /*
  * Buffers: a range of memory, and the part of it that holds data.
  *
- *     | head room |    data    | tail room |
+ *     | headroom  |    data    | tailroom  |
  *     head        data                     head + len
  *
  * A buffer is taken from an inventory or a pool and returns there with its last reference. Buffers

@@ -29,7 +29,7 @@ struct urom_worker_ctx;
 #define UROM_LONGEST_FAILURE 2048
 
 enum urom_called {
-	UROM_CALLED_ANSWERED = 0, /* it wrote its answer to the call's place */
+	UROM_CALLED_ANSWERED = 0, /* it wrote its answer to the call's buffer */
 	UROM_CALLED_PENDING = 1,  /* it will answer through `progress` */
 	UROM_CALLED_DECLINED = 2, /* it did not begin it: the worker passes it to `worker_cmd` */
 };
@@ -49,7 +49,7 @@ struct urom_command_call {
 	const uint8_t *command; /* its bytes, valid during the call */
 	size_t command_len;     /* how many there are */
 	uint8_t *answer;     /* where the notification's bytes may be written, without a header */
-	size_t answer_room;  /* how many fit: a longer notification is over the message limit */
+	size_t answer_capacity;  /* how many fit: a longer notification is over the message limit */
 	size_t answer_len;   /* out: how many were written */
 	doca_error_t status; /* out: the notification's status; DOCA_SUCCESS before the call */
 	uint32_t reserved;   /* 0 */
@@ -100,7 +100,7 @@ struct urom_memory_operation {
 	uint32_t action;     /* of enum urom_memory_action */
 	doca_error_t status; /* out: how it ended */
 	uint64_t offset;     /* from the beginning of the open memory on, in bytes */
-	uint64_t len;        /* how many bytes; 8, at an aligned place, for all that have a result */
+	uint64_t len;        /* how many bytes; 8, at an aligned address, for all that have a result */
 	uint8_t *local;      /* the plugin's bytes, which stay until the operation has ended */
 	uint64_t operand;    /* see enum urom_memory_action */
 	uint64_t compare;    /* see enum urom_memory_action */
@@ -161,11 +161,11 @@ struct urom_plugin_extension {
 	/* Reports that all commands of a connection are answered and it sends no more. Its number
 	 * is never reused. Not called for connections that exist when the plugin is closed. */
 	void (*host_left)(struct urom_worker_ctx *ctx, uint64_t dest_id);
-	/* Called right before the worker sleeps. Writes at most room descriptors to fds and returns
+	/* Called right before the worker sleeps. Writes at most max descriptors to fds and returns
 	 * their number. Each becomes readable when the plugin has work. Returns UROM_PLUGIN_READY
 	 * if it has work now; the worker then does not sleep. The descriptors stay open until the
 	 * next call of the plugin. */
-	size_t (*arm)(struct urom_worker_ctx *ctx, int *fds, size_t room);
+	size_t (*arm)(struct urom_worker_ctx *ctx, int *fds, size_t max);
 };
 
 /* Return value of arm for a plugin that has work now. */

@@ -10,6 +10,7 @@ pub use core::primitive::{bool, str, u8, u16, u32, u64, usize};
 pub use core::result::Result::{self, Err, Ok};
 pub use core::time::Duration;
 
+pub use crate::ConnectionId;
 pub use crate::describe::build::{
     Layout, WORD, address, assert_fits, compare, echo, given, known, layout, length, offsets,
     placed, plain, selector, ty, when,

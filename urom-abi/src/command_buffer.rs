@@ -57,7 +57,7 @@ impl CommandBuffer {
         urom_context: u64,
         payload: &[u8],
     ) -> CommandDesc {
-        assert!(payload.len() <= self.capacity, "a command must fit its room");
+        assert!(payload.len() <= self.capacity, "a command must fit its buffer");
         let block = ManuallyDrop::new(self).block;
         let desc = WorkerCmdDesc {
             entry: ListLink::detached(),
@@ -90,8 +90,8 @@ impl CommandDesc {
         urom_context: u64,
         payload: &[u8],
     ) -> Result<CommandDesc, DocaError> {
-        let room = CommandBuffer::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
-        Ok(room.fill(dest_id, plugin_id, urom_context, payload))
+        let buffer = CommandBuffer::new(payload.len()).ok_or(DocaError::NO_MEMORY)?;
+        Ok(buffer.fill(dest_id, plugin_id, urom_context, payload))
     }
 }
 
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn a_command_in_memory_that_waited_is_like_any_other() {
-        let room = CommandBuffer::new(5).unwrap();
-        assert_eq!(room.capacity(), 5);
-        let command = room.fill(7, 2, 0x1234, b"hello");
+        let buffer = CommandBuffer::new(5).unwrap();
+        assert_eq!(buffer.capacity(), 5);
+        let command = buffer.fill(7, 2, 0x1234, b"hello");
         assert_eq!(command.header(), WorkerCmd { plugin_id: 2, urom_context: 0x1234, len: 5 });
         assert_eq!((command.dest_id(), command.payload()), (7, &b"hello"[..]));
         drop(CommandBuffer::new(0).unwrap());
@@ -118,19 +118,19 @@ mod tests {
     }
 
     #[test]
-    fn the_room_of_a_command_is_used_again_once_it_has_one_owner() {
+    fn the_buffer_of_a_command_is_reused_once_it_has_one_owner() {
         let command: SharedCommand = CommandBuffer::new(9).unwrap().fill(7, 2, 1, b"first").into();
         let held = command.clone();
         // SAFETY: it was made from a `CommandBuffer` of this capacity.
         assert!(unsafe { CommandBuffer::reclaim(command, 9) }.is_none());
         assert_eq!(held.payload(), b"first");
         // SAFETY: as above.
-        let room = unsafe { CommandBuffer::reclaim(held, 9) }.unwrap();
-        assert_eq!(room.fill(7, 2, 2, b"and again").payload(), b"and again");
+        let buffer = unsafe { CommandBuffer::reclaim(held, 9) }.unwrap();
+        assert_eq!(buffer.fill(7, 2, 2, b"and again").payload(), b"and again");
     }
 
     #[test]
-    #[should_panic(expected = "must fit its room")]
+    #[should_panic(expected = "must fit its buffer")]
     fn a_command_that_is_too_long_is_refused() {
         drop(CommandBuffer::new(4).unwrap().fill(7, 2, 0x1234, b"hello"));
     }

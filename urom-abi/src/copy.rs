@@ -55,10 +55,10 @@ mod tests {
     fn a_copy_of_any_length_is_whole_and_no_more() {
         let bytes: Vec<u8> = (1..=100).collect();
         for len in 0..=bytes.len() {
-            let mut place = [0; 101];
+            let mut target = [0; 101];
             // SAFETY: both have at least `len` bytes.
-            unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), len) };
-            assert_eq!((&place[..len], place[len]), (&bytes[..len], 0), "{len}");
+            unsafe { copy(bytes.as_ptr(), target.as_mut_ptr(), len) };
+            assert_eq!((&target[..len], target[len]), (&bytes[..len], 0), "{len}");
         }
     }
 }

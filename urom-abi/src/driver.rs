@@ -139,12 +139,12 @@ impl OpenPlugin {
         &self.extension
     }
 
-    /// Returns the code and the length of the plugin's address. If `room` is too small, the code is
+    /// Returns the code and the length of the plugin's address. If `out` is too small, the code is
     /// `INVALID_VALUE` and the length is the required size.
-    pub fn address(&self, room: &mut [u8]) -> (DocaError, usize) {
-        let mut len = room.len();
-        let to = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
-        // SAFETY: the plugin is open, and `room` has `len` bytes.
+    pub fn address(&self, out: &mut [u8]) -> (DocaError, usize) {
+        let mut len = out.len();
+        let to = if out.is_empty() { null_mut() } else { out.as_mut_ptr().cast() };
+        // SAFETY: the plugin is open, and `out` has `len` bytes.
         let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
         (code, len)
     }
@@ -195,13 +195,13 @@ impl OpenPlugin {
     }
 
     /// Runs a command of connection `dest_id` through `call` of the plugin's extension, which may
-    /// write an answer to `place`. `None` without this function, or while the list has commands.
+    /// write an answer to `buffer`. `None` without this function, or while the list has commands.
     #[inline]
     pub fn call(
         &mut self,
         (dest_id, plugin_id, urom_context): (u64, u64, u64),
         command: &[u8],
-        place: &mut [u8],
+        buffer: &mut [u8],
     ) -> Option<CallEnd> {
         let function = self.extension.call.filter(|_| self.commands.is_empty())?;
         let mut call = CommandCall {
@@ -211,13 +211,13 @@ impl OpenPlugin {
             urom_context,
             command: command.as_ptr(),
             command_len: command.len(),
-            answer: place.as_mut_ptr(),
-            answer_room: place.len(),
+            answer: buffer.as_mut_ptr(),
+            answer_capacity: buffer.len(),
             answer_len: 0,
             status: DocaError::SUCCESS,
             reserved: 0,
         };
-        // SAFETY: the plugin is open; the borrows of command and place outlive the call.
+        // SAFETY: the plugin is open; the borrows of command and buffer outlive the call.
         let called = unsafe { function(self.ctx.as_ptr(), &mut call) };
         Some(CallEnd { called, status: call.status, len: call.answer_len })
     }
@@ -242,16 +242,15 @@ impl OpenPlugin {
         self.notifications.pop_front()
     }
 
-    /// Lets the plugin write a notification, with its 32-byte header, to `place`.
+    /// Lets the plugin write a notification, with its 32-byte header, to `out`.
     #[inline]
-    pub fn pack(&self, notification: NotificationDesc, place: &mut [u8]) -> Packed {
-        let mut len = place.len();
+    pub fn pack(&self, notification: NotificationDesc, out: &mut [u8]) -> Packed {
+        let mut len = out.len();
         let block = notification.into_raw();
         // SAFETY: `into_raw` returns a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
-        // SAFETY: the notification came from this plugin's list, and `place` has `len` bytes.
-        let code =
-            unsafe { (self.methods.notif_pack)(header, &mut len, place.as_mut_ptr().cast()) };
+        // SAFETY: the notification came from this plugin's list, and `out` has `len` bytes.
+        let code = unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
         // SAFETY: `into_raw` returned it from a `NonNull`.
         let block = unsafe { NonNull::new_unchecked(block) };
         // SAFETY: it came from `into_raw` above, and `notif_pack` does not free the block.

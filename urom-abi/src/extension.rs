@@ -84,12 +84,12 @@ pub type CancelFn = unsafe extern "C" fn(
 pub type HostLeftFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, dest_id: u64);
 
 /// Asks the plugin, right before the worker sleeps, for its wake-up events. The plugin writes at
-/// most `room` descriptors to `fds` and returns their number. Each becomes readable when the plugin
+/// most `max` descriptors to `fds` and returns their number. Each becomes readable when the plugin
 /// has work. The plugin returns [`READY`] if it has work now; the worker then does not sleep.
 ///
 /// The worker polls only the descriptors, which stay open until the next call of the plugin. It
 /// polls a plugin without this function with a backoff.
-pub type ArmFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, fds: *mut c_int, room: usize) -> usize;
+pub type ArmFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, fds: *mut c_int, max: usize) -> usize;
 
 /// Return value of [`ArmFn`] for a plugin that has work now.
 pub const READY: usize = usize::MAX;
@@ -110,7 +110,7 @@ pub struct CommandCall {
     /// Buffer for the notification's bytes, without a header, unaligned. It may hold old bytes.
     pub answer: *mut u8,
     /// Capacity of `answer`. A longer notification exceeds the message limit.
-    pub answer_room: usize,
+    pub answer_capacity: usize,
     /// Number of bytes written. Read when the call returns [`Called::ANSWERED`].
     pub answer_len: usize,
     /// The notification's status; read like `answer_len`.
@@ -245,7 +245,7 @@ assert_layout!(PluginExtension, 48, align 8, {
 });
 assert_layout!(CommandCall, 80, align 8, {
     size @ 0, dest_id @ 8, plugin_id @ 16, urom_context @ 24, command @ 32, command_len @ 40,
-    answer @ 48, answer_room @ 56, answer_len @ 64, status @ 72, reserved @ 76,
+    answer @ 48, answer_capacity @ 56, answer_len @ 64, status @ 72, reserved @ 76,
 });
 assert_layout!(WorkerServices, 104, align 8, {
     size @ 0, worker_id @ 8, group_id @ 16, message_limit @ 24, log @ 32,

@@ -24,8 +24,8 @@ impl Hash {
             rest = behind;
         }
         let mut last = [0; 8];
-        let (place, _) = last.split_at_mut(rest.len());
-        place.copy_from_slice(rest);
+        let (target, _) = last.split_at_mut(rest.len());
+        target.copy_from_slice(rest);
         self.number(u64::from_le_bytes(last))
     }
 

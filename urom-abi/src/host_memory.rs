@@ -79,11 +79,11 @@ impl HostMemory {
     /// # Errors
     /// As [`RunMemoryFn`](crate::extension::RunMemoryFn), without errors of the path and the host.
     pub fn check(&self, action: MemoryAction, offset: u64, len: u64) -> Result<(), DocaError> {
-        let place = self.part(offset, len)?;
+        let part = self.part(offset, len)?;
         if action.0 > MemoryAction::LAST.0 {
             return Err(DocaError::NOT_SUPPORTED);
         }
-        if action.is_of_word() && (len != 8 || !place.address.is_multiple_of(8)) {
+        if action.is_of_word() && (len != 8 || !part.address.is_multiple_of(8)) {
             return Err(DocaError::INVALID_VALUE);
         }
         let access = Access::from_bits_truncate(self.access);

@@ -47,6 +47,7 @@ pub mod address;
 mod c_text;
 #[doc(hidden)]
 pub mod command_buffer;
+mod connection;
 mod copy;
 mod count;
 pub mod cpu;
@@ -81,6 +82,7 @@ mod worker_id;
 pub mod worker_log;
 
 pub use bytemuck;
+pub use connection::ConnectionId;
 #[doc(hidden)]
 pub use copy::copy;
 #[doc(hidden)]

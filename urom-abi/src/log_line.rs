@@ -18,7 +18,7 @@ pub struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    pub fn place(&self) -> Option<String> {
+    pub fn location(&self) -> Option<String> {
         let file = self.file.rsplit('/').next().filter(|file| !file.is_empty())?;
         Some(format!("{file}:{}", self.line))
     }
@@ -35,7 +35,7 @@ impl Origin<'_> {
         let tag = self.level.tag();
         let mut line =
             format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}][{id}][{name}][{tag}]");
-        for part in [self.place().as_deref(), self.function].into_iter().flatten() {
+        for part in [self.location().as_deref(), self.function].into_iter().flatten() {
             line.extend(["[", part, "]"]);
         }
         line.extend([" ", text.trim_end_matches(['\n', '\r'])]);

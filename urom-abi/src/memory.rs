@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_none() {
+    fn a_part_outside_the_range_is_none() {
         for (start, end) in [(0, 11), (11, 11), (7, 3), (u64::MAX, u64::MAX), (u64::MAX, 0)] {
             assert_eq!(RANGE.get(start..end), None, "{start} {end}");
         }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_else_may_do_what_follows_from_the_bits() {
+    fn access_bits_decide_the_permissions_of_others() {
         assert!(!Access::LOCAL_READ_ONLY.others_read());
         assert!(!Access::LOCAL_READ_WRITE.union(Access::PCI_RELAXED_ORDERING).others_read());
         for reads in [Access::RDMA_READ, Access::PCI_READ_ONLY] {

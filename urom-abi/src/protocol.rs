@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::connection::ConnectionId;
 use crate::describe;
 use crate::descriptor::NotificationDesc;
 use crate::payload::Payload;
@@ -123,7 +124,7 @@ pub trait Reply: Sized {
         Self::read(incoming, Some(echo)).map(|(reply, _)| reply)
     }
 
-    /// Writes the notification to the start of `place`, if given and large enough, else into a new
+    /// Writes the notification to the start of `buffer`, if given and large enough, else into a new
     /// descriptor. The descriptor's plugin id, token, connection and status stay zero: see
     /// [`NotificationDesc::address_to`].
     ///
@@ -131,7 +132,7 @@ pub trait Reply: Sized {
     /// [`EncodeError::NoMemory`] when the C heap is exhausted, [`EncodeError::Mismatch`] when a
     /// payload contradicts the fields that describe it.
     #[doc(hidden)]
-    fn write(self, echo: &Self::Echo, place: AnswerBuffer<'_>) -> Result<Answer, EncodeError>;
+    fn write(self, echo: &Self::Echo, buffer: AnswerBuffer<'_>) -> Result<Answer, EncodeError>;
 
     /// Writes the notification into a new descriptor.
     ///
@@ -141,7 +142,7 @@ pub trait Reply: Sized {
     fn into_descriptor(self, echo: &Self::Echo) -> Result<NotificationDesc, EncodeError> {
         let desc = self.write(echo, None)?.into_descriptor();
         Ok(desc
-            .unwrap_or_else(|| unreachable!("no place was given, and nothing was written there")))
+            .unwrap_or_else(|| unreachable!("no buffer was given, and nothing was written there")))
     }
 }
 
@@ -163,7 +164,7 @@ pub struct Now(());
 
 impl Now {
     /// # Safety
-    /// The result of [`PluginSide::place`] for it is not used after the poll of this call.
+    /// The result of [`PluginSide::answer_buffer`] for it is not used after the poll of this call.
     #[inline]
     pub unsafe fn new() -> Now {
         Now(())
@@ -177,7 +178,7 @@ pub struct WrittenInPlace(());
 
 impl WrittenInPlace {
     /// # Safety
-    /// A notification was written to the buffer that [`PluginSide::place`] returned for this
+    /// A notification was written to the buffer that [`PluginSide::answer_buffer`] returned for this
     /// command, in this poll, and its length is stored there.
     #[inline]
     pub unsafe fn new() -> WrittenInPlace {
@@ -256,7 +257,7 @@ pub trait PluginSide: 'static {
 
     /// Takes the worker's buffer for the answer to this command; only the first call returns it.
     /// `None` when the answer goes into a descriptor.
-    fn place(cx: &Self::Context, now: Now) -> AnswerBuffer<'_>;
+    fn answer_buffer(cx: &Self::Context, now: Now) -> AnswerBuffer<'_>;
 }
 
 /// A protocol for handlers of type `T`. The macro implements it for every generated `Handler`.
@@ -271,7 +272,7 @@ pub trait Serve<S: PluginSide, T>: Protocol {
     /// times; while answers are ready and no command is pending, on every second `progress`.
     fn progress(handler: &T) -> bool;
 
-    fn host_left(handler: &T, connection: u64);
+    fn host_left(handler: &T, connection: ConnectionId);
 
     fn arm(handler: &T) -> Armed<'_>;
 
@@ -321,7 +322,7 @@ pub type Submitted<H, C> =
 ///
 /// # Panics
 /// When polled after it has resolved.
-#[must_use = "dropping a completion throws the reply away"]
+#[must_use = "dropping a completion discards the reply"]
 pub struct Answered<H: HostSide, R: Reply>(Result<H::Completion<R>, Option<H::Error>>);
 
 impl<H: HostSide, R: Reply> Answered<H, R> {

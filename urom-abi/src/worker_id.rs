@@ -48,7 +48,7 @@ mod tests {
     use crate::WORKER_ID_ANY;
 
     #[test]
-    fn what_a_user_chose_stays_as_it_is() {
+    fn an_id_of_a_user_is_printed_unchanged() {
         for id in [0, 7, 7 << 32 | 3, 1 << 63, u64::from(u32::MAX) << 32, WORKER_ID_ANY - 1] {
             assert_eq!(WorkerId(id).to_string(), id.to_string());
             assert_eq!(id.to_string().parse(), Ok(WorkerId(id)));

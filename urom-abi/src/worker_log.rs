@@ -15,9 +15,9 @@ pub struct WorkerLog {
     /// Returns the current limit, a number of `enum doca_log_level`.
     pub limit: extern "C" fn() -> u32,
     pub write: unsafe extern "C" fn(line: *const Line),
-    /// Writes the host's name of a connection (`dest_id`) to `name`, truncated to `room` bytes, and
+    /// Writes the host's name of a connection (`dest_id`) to `name`, truncated to `max` bytes, and
     /// returns its length: 0 for an unknown connection. Only on the thread of the plugin's methods.
-    pub host: unsafe extern "C" fn(dest_id: u64, name: *mut u8, room: usize) -> usize,
+    pub host: unsafe extern "C" fn(dest_id: u64, name: *mut u8, max: usize) -> usize,
 }
 
 /// Returns the source of a line: the plugin, and the target if it is another crate. A module of

@@ -88,7 +88,7 @@ fn structures() -> String {
         }),
         structure!(CommandCall = "struct urom_command_call" {
             size, dest_id, plugin_id = "type", urom_context, command, command_len, answer,
-            answer_room, answer_len, status, reserved,
+            answer_capacity, answer_len, status, reserved,
         }),
         structure!(WorkerServices = "struct urom_worker_services" {
             size, worker_id, group_id, message_limit, log, connection_limit, deadline, explain,

@@ -23,9 +23,9 @@ fn program(language: Language, header: &str, lines: &[&str]) -> String {
     let mut inside = String::new();
     for line in lines {
         // Compiler errors show the line of the list.
-        let place = format!("#line 1 \"{}\"\n", line.replace(['\\', '"'], "'"));
+        let directive = format!("#line 1 \"{}\"\n", line.replace(['\\', '"'], "'"));
         let mut add = |text: String| {
-            inside += &place;
+            inside += &directive;
             inside += &text;
             inside.push('\n');
         };
@@ -33,11 +33,11 @@ fn program(language: Language, header: &str, lines: &[&str]) -> String {
             let (before, rest) = declaration.split_once("(*").expect(line);
             let (name, rest) = rest.split_once(')').expect(line);
             // A pointer to another type would not match.
-            outside += &format!("{place}typedef {before}(*of_list_{name}){rest}\n");
-            add(format!("\t{{ of_list_{name} *place = cast({name} *, 0); (void)place; }}"));
+            outside += &format!("{directive}typedef {before}(*of_list_{name}){rest}\n");
+            add(format!("\t{{ of_list_{name} *pointer = cast({name} *, 0); (void)pointer; }}"));
         } else if let Some((name, code)) = line.split_once(": ") {
             match name.split_once(' ') {
-                Some(("outside", _)) => outside += &format!("{place}{code}\n"),
+                Some(("outside", _)) => outside += &format!("{directive}{code}\n"),
                 Some(("in", _)) if language != Language::C11 => {}
                 _ => add(format!("\t{code}")),
             }
@@ -51,7 +51,7 @@ fn program(language: Language, header: &str, lines: &[&str]) -> String {
                 "\tconstant((unsigned long long)({value}) == {number}ull, \"another value\");"
             ));
         } else {
-            add(format!("\t{{ {line} *place = cast({line} *, 0); (void)place; }}"));
+            add(format!("\t{{ {line} *pointer = cast({line} *, 0); (void)pointer; }}"));
         }
     }
     let language_of = match language {

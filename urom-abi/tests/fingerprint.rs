@@ -162,7 +162,7 @@ fn a_structure_without_a_description_counts_by_name_size_and_alignment() {
 }
 
 #[test]
-fn a_field_of_another_type_name_place_or_meaning_is_named() {
+fn a_field_of_another_type_name_offset_or_meaning_is_named() {
     macro_rules! answer {
         ($($answer:tt)*) => {
             described! {
@@ -226,7 +226,7 @@ fn values_widths_and_names_of_enums_count() {
 }
 
 #[test]
-fn what_is_said_of_a_protocol_and_its_messages_is_a_sentence() {
+fn differences_of_a_protocol_and_its_messages_are_sentences() {
     macro_rules! protocol {
         ($name:literal, $version:literal, $tag:ident, $number:literal, $reply:ident) => {
             described! {

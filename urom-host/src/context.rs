@@ -132,11 +132,12 @@ impl<K: ObjectKind> Context<K> {
         let Some(get_failure) = get_failure else { return String::new() };
         let mut text = vec![0u8; 512];
         loop {
-            let (place, room) = (text.as_mut_ptr().cast(), text.len());
-            // SAFETY: the context is live and belongs to this thread; `room` bytes can be written.
-            let length = unsafe { get_failure(self.ctx.as_ptr(), place, room) };
+            let (buffer, capacity) = (text.as_mut_ptr().cast(), text.len());
+            // SAFETY: the context is live and belongs to this thread; `capacity` bytes can be
+            // written.
+            let length = unsafe { get_failure(self.ctx.as_ptr(), buffer, capacity) };
             text.resize(length, 0);
-            if length <= room {
+            if length <= capacity {
                 return String::from_utf8_lossy(&text).into_owned();
             }
         }
@@ -198,6 +199,12 @@ impl<K: ObjectKind> Context<K> {
             !matches!(state, Ok(CtxState::STARTING | CtxState::STOPPING))
         };
         poll_fn(|cx| self.poll_state(cx, is_over)).await
+    }
+
+    /// Waits until the context is idle.
+    pub(crate) async fn idle(&self) -> Result<()> {
+        let is_over = |state: &Result<CtxState>| !matches!(state, Ok(it) if *it != CtxState::IDLE);
+        poll_fn(|cx| self.poll_state(cx, is_over)).await.map(drop)
     }
 
     /// Progresses until `is_over` holds for the state, and returns the state; otherwise watches it.

@@ -9,13 +9,17 @@ use urom_os::fork::{Inherited, Maker};
 
 /// An error of this crate.
 ///
-/// Its text is one sentence: the failed action and its object, the DOCA code, the library's reason
-/// if any, and a hint. [`code`](Self::code) is the DOCA code that a C program would get.
+/// Its text is one sentence: the failed action and its object, the DOCA code, the reason, and a
+/// hint. [`code`](Self::code) is the DOCA code that a C program would get; [`kind`](Self::kind) is
+/// for programs that react to errors. The text includes the text of the
+/// [`source`](StdError::source), which is for programs that match its type.
 pub struct Error(Box<Inner>);
 
 struct Inner {
     code: DocaError,
+    kind: Option<ErrorKind>,
     what: Cow<'static, str>,
+    verb: Cow<'static, str>,
     through: Option<String>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
@@ -29,7 +33,9 @@ impl Error {
         let what = what.into();
         Error(Box::new(Inner {
             code,
+            kind: None,
             what,
+            verb: "failed".into(),
             through: None,
             why: None,
             hint: None,
@@ -55,6 +61,17 @@ impl Error {
         self
     }
 
+    /// Replaces `failed` in the text, for a better verb such as `was cancelled`.
+    pub(crate) fn verb(mut self, verb: impl Into<Cow<'static, str>>) -> Error {
+        self.0.verb = verb.into();
+        self
+    }
+
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Error {
+        self.0.kind = Some(kind);
+        self
+    }
+
     pub(crate) fn with_reply(mut self, reply: &[u8]) -> Error {
         self.0.reply = Some(reply.into());
         self
@@ -72,8 +89,13 @@ impl Error {
         self.0.code
     }
 
-    /// The cause, such as an [`EncodeError`](urom_abi::wire::EncodeError). `source` leaves it out
-    /// because this error's text includes its text.
+    /// The kind of the failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind.unwrap_or_else(|| ErrorKind::of(self.0.code))
+    }
+
+    /// The cause, such as an [`EncodeError`](urom_abi::wire::EncodeError).
+    #[deprecated(note = "use `std::error::Error::source`, or match `kind`")]
     pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.0.cause.as_deref()
     }
@@ -90,9 +112,11 @@ impl fmt::Display for Error {
         if let Some(file) = &self.0.through {
             write!(f, " through {file}")?;
         }
-        write!(f, " failed: {}", self.0.code)?;
-        if let Some(why) = &self.0.why {
-            write!(f, ": {why}")?;
+        write!(f, " {} ({})", self.0.verb, self.0.code.name())?;
+        match (&self.0.why, &*self.0.verb) {
+            (Some(why), _) => write!(f, ": {why}")?,
+            (None, "failed") => write!(f, ": {}", self.0.code.description())?,
+            (None, _) => {}
         }
         if let Some(hint) = &self.0.hint {
             write!(f, "; {hint}")?;
@@ -110,7 +134,7 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.cause()?.source()
+        self.0.cause.as_deref().map(|cause| cause as _)
     }
 }
 
@@ -120,9 +144,70 @@ impl From<urom_memory::Error> for Error {
     }
 }
 
+impl From<Error> for urom_memory::Error {
+    fn from(error: Error) -> urom_memory::Error {
+        urom_memory::Error::new(error.code(), error.to_string())
+    }
+}
+
 impl From<Error> for DocaError {
     fn from(error: Error) -> DocaError {
         error.code()
+    }
+}
+
+/// The kind of an [`Error`], for programs that react to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The plugin answered with a status other than `SUCCESS`. [`Error::reply`] has its bytes.
+    Plugin,
+    /// The program cancelled the operation.
+    Cancelled,
+    /// The operation took longer than its timeout.
+    TimedOut,
+    /// The worker, the service or the connection to it has ended.
+    Disconnected,
+    /// A limit on tasks, workers or memory is reached. The operation may succeed later.
+    Full,
+    /// A message exceeds the message limit.
+    TooBig,
+    /// The answer is not a message of the protocol.
+    Malformed,
+    /// An argument or a setting is invalid.
+    Invalid,
+    /// The named object does not exist.
+    NotFound,
+    /// The key or the permissions do not allow the operation.
+    Denied,
+    /// The library, the service or the plugin lacks the function, or its version differs.
+    Unsupported,
+    /// The object is in another state than the operation requires.
+    State,
+    /// Any other failure; see [`Error::code`].
+    Other,
+}
+
+impl ErrorKind {
+    fn of(code: DocaError) -> ErrorKind {
+        match code {
+            DocaError::TIME_OUT => ErrorKind::TimedOut,
+            DocaError::CONNECTION_RESET
+            | DocaError::CONNECTION_ABORTED
+            | DocaError::NOT_CONNECTED
+            | DocaError::SHUTDOWN => ErrorKind::Disconnected,
+            DocaError::NO_MEMORY | DocaError::FULL | DocaError::AGAIN => ErrorKind::Full,
+            DocaError::TOO_BIG => ErrorKind::TooBig,
+            DocaError::INVALID_VALUE => ErrorKind::Invalid,
+            DocaError::NOT_FOUND => ErrorKind::NotFound,
+            DocaError::AUTHENTICATION | DocaError::NOT_PERMITTED => ErrorKind::Denied,
+            DocaError::NOT_SUPPORTED | DocaError::UNSUPPORTED_VERSION => ErrorKind::Unsupported,
+            DocaError::BAD_STATE
+            | DocaError::IN_USE
+            | DocaError::ALREADY_EXIST
+            | DocaError::IN_PROGRESS => ErrorKind::State,
+            _ => ErrorKind::Other,
+        }
     }
 }
 
@@ -162,8 +247,8 @@ mod tests {
             .hint("set UROM_PLUGIN_PATH");
         assert_eq!(
             error.to_string(),
-            "looking for plugin `a` failed: resource not found (DOCA_ERROR_NOT_FOUND): the \
-             service has `b`; set UROM_PLUGIN_PATH"
+            "looking for plugin `a` failed (DOCA_ERROR_NOT_FOUND): the service has `b`; set \
+             UROM_PLUGIN_PATH"
         );
         assert_eq!(error.code(), DocaError::NOT_FOUND);
         assert_eq!(DocaError::from(error), DocaError::NOT_FOUND);
@@ -172,16 +257,15 @@ mod tests {
     #[test]
     fn an_empty_reason_leaves_no_trace() {
         let error = Error::new(DocaError::UNKNOWN, "x").why("");
-        assert_eq!(error.to_string(), "x failed: unknown error (DOCA_ERROR_UNKNOWN)");
+        assert_eq!(error.to_string(), "x failed (DOCA_ERROR_UNKNOWN): unknown error");
     }
 
     #[test]
-    fn the_cause_can_be_had_by_type_and_is_told_once() {
-        let source = urom_abi::wire::EncodeError::TooBig { message: "M", need: 10, room: 5 };
+    fn the_source_has_its_type_and_its_text_is_in_the_error() {
+        let source = urom_abi::wire::EncodeError::TooBig { message: "M", need: 10, capacity: 5 };
         let error = Error::new(DocaError::TOO_BIG, "x").caused_by(source);
-        let found = error.cause().and_then(|e| e.downcast_ref::<urom_abi::wire::EncodeError>());
-        assert_eq!(found, Some(&source));
-        assert!(error.source().is_none());
+        let found = error.source().and_then(|e| e.downcast_ref::<urom_abi::wire::EncodeError>());
+        assert_eq!((found, error.kind()), (Some(&source), ErrorKind::TooBig));
         assert!(error.to_string().contains("takes 10 bytes, but 5 fit"));
     }
 }

@@ -8,11 +8,11 @@
 //! use urom_host::{Service, block_on};
 //!
 //! fn main() -> urom_host::Result<()> {
-//!     let service = Service::connect()?;
-//!     let graph = service.plugin::<graph_protocol::Protocol>()?;
 //!     block_on(async {
+//!         let service = Service::connect_blocking().await?;
+//!         let graph = service.plugin::<graph_protocol::Protocol>()?;
 //!         let worker = service.worker().id(0).plugin(&graph).start().await?;
-//!         let done = graph.task_loopback(&worker, 42).submit()?.await?;
+//!         let done = graph.task_loopback(&worker, 42).await?;
 //!         assert_eq!(done.data, 42);
 //!         worker.stop().await
 //!     })
@@ -25,7 +25,7 @@
 //! | [`Plugin`] and the generated clients | `doca_urom_service_plugin_info` |
 //! | [`Worker`], [`WorkerBuilder`] | `doca_urom_worker` |
 //! | [`Completion`], [`RawTask`], [`RawCompletion`] | `doca_urom_worker_cmd_task` |
-//! | [`Domain`], [`DomainBuilder`], [`Buffer`], [`gather::AllGather`] | `doca_urom_domain` |
+//! | [`Domain`], [`DomainBuilder`], [`DomainBuffer`], [`gather::AllGather`] | `doca_urom_domain` |
 //! | [`GroupQuery`] | `doca_urom_service_get_workers_by_gid_task` |
 //! | [`ProgressEngine`] | `doca_pe` |
 //! | [`Error`], [`DocaError`] | `doca_error_t` |
@@ -139,9 +139,11 @@ pub use context::ContextState;
 pub use mpi;
 
 pub use device::{DeviceInfo, devices, devices_of};
-pub use domain::{Buffer, Domain, DomainBuilder};
+#[expect(deprecated, reason = "the old name of `DomainBuffer`")]
+pub use domain::Buffer;
+pub use domain::{Domain, DomainBuffer, DomainBuilder};
 pub use engine::ProgressEngine;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use host::Host;
 pub use id::worker_id;
 pub use library::Library;

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use urom_host::memory::{Access, Mmap, Share};
-//! # async fn reduce(worker: &urom_host::Worker) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn reduce(worker: &urom_host::Worker) -> urom_host::Result<()> {
 //! let memory = Mmap::allocate(1 << 24, Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE)?;
 //! let shared = memory.share(worker).await?;
 //! // What a command carries: a number and a range.
@@ -36,8 +36,8 @@ use urom_abi::host_memory::OfferedMemory;
 #[doc(hidden)]
 pub use urom_memory::ShareGuard;
 pub use urom_memory::{
-    Access, Buffer, Chunks, Condition, Exported, Inventory, MemoryRange, Mmap, Pool, RemoteMmap,
-    Slice, SyncEvent, View,
+    Access, Buffer, Chunks, Condition, Error as MemoryError, Exported, Inventory, MemoryRange,
+    Mmap, Pool, RemoteMmap, Slice, SyncEvent, View,
 };
 use urom_os::fork::Maker;
 
@@ -66,9 +66,8 @@ pub trait Share {
     ///
     /// # Errors
     /// The future resolves to
-    /// - `INITIALIZATION`, `DRIVER` or `NOT_CONNECTED` when the path is not the first, and UCX
-    ///   fails to start or lacks a transport that detects a lost peer, such as `tcp`.
-    ///   import it in the plugin;
+    /// - `NOT_SUPPORTED` when the library cannot share memory, as NVIDIA's: export the memory with
+    ///   UCX (`ucp_memh_pack`), and import it in the plugin;
     /// - `NOT_PERMITTED` when the memory does not let others read;
     /// - `ALREADY_EXIST` when this memory is already shared with the worker;
     /// - `FULL` when this connection already shares 4096 memories with the worker;
@@ -165,7 +164,7 @@ impl MemoryShare {
 
     /// Ends the share (`urom_worker_unshare_memory`). Later commands do not find the memory. The
     /// future resolves when earlier commands have released it; if nothing else uses the map,
-    /// [`Mmap::bytes`] then returns the slice again.
+    /// [`Mmap::try_exclusive_bytes`] then returns the slice again.
     ///
     /// The share ends also without polling the future. A plugin that keeps the memory beyond its
     /// command delays the future, even when the worker was stopped or lost meanwhile.

@@ -123,14 +123,14 @@ fn a_plugin_is_found_under_the_name_that_cargo_gave_its_file() {
     let plugins = plugins();
     let link = |name: &str| plugins.path().join(name);
     std::fs::rename(link("worker_graph.so"), link("libworker_graph.so")).unwrap();
-    let service = Service::builder().load_plugins_from(plugins.path()).connect().unwrap();
+    let service = Service::builder().plugin_paths([plugins.path()]).connect_blocking().unwrap();
     start(&service);
 }
 
 #[test]
 fn without_a_path_plugins_of_the_same_build_are_found() {
     assert_eq!(std::env::var_os("UROM_PLUGIN_PATH"), None, "the tests run without it");
-    let service = Service::builder().embedded().connect().unwrap();
+    let service = Service::builder().embedded().connect_blocking().unwrap();
     start(&service);
 }
 
@@ -139,9 +139,9 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
     let plugins = plugins();
     let connect = |size| {
         Service::builder()
-            .load_plugins_from(plugins.path())
+            .plugin_paths([plugins.path()])
             .max_message_size(size)
-            .connect()
+            .connect_blocking()
             .unwrap()
     };
     // Concurrently, and from the same directory.
@@ -163,17 +163,18 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
 #[test]
 fn a_directory_without_plugins_is_a_service_without_plugins() {
     let empty = urom_tests::PluginDirectory::with(&[]).unwrap();
-    let service = Service::builder().load_plugins_from(empty.path()).connect().unwrap();
+    let service = Service::builder().plugin_paths([empty.path()]).connect_blocking().unwrap();
     assert!(service.plugins().is_empty());
-    let place = empty.path().display().to_string();
-    let parts = [&*place, "the plugin path that this program gives"];
+    let directory = empty.path().display().to_string();
+    let parts = [&*directory, "the plugin path that this program gives"];
     fails(service.plugin::<Graph>(), DocaError::NOT_FOUND, &parts);
 }
 
 #[test]
 fn an_address_where_nobody_listens_is_an_error_in_time_that_names_it() {
     let began = std::time::Instant::now();
-    let error = Service::builder().address_from("127.0.0.1:1", "a test").connect().unwrap_err();
+    let error =
+        Service::builder().address_from("127.0.0.1:1", "a test").connect_blocking().unwrap_err();
     assert!(began.elapsed() < Duration::from_secs(6));
     let text = error.to_string();
     assert!(text.contains("127.0.0.1:1") && text.contains("a test"), "{text}");

@@ -30,13 +30,13 @@ fn outcome(result: Result<(), impl std::fmt::Display>) {
 #[test]
 #[ignore = "the other process of tests below"]
 fn a_host() {
-    outcome(Service::connect().and_then(|service| whole_path(&service)));
+    outcome(Service::connect_blocking().and_then(|service| whole_path(&service)));
 }
 
 #[test]
 #[ignore = "the other process of a test below"]
 fn a_host_whose_descriptors_run_out_while_it_runs() {
-    let service = Service::connect().unwrap();
+    let service = Service::connect_blocking().unwrap();
     whole_path(&service).unwrap();
     for free in 0..64 {
         let mut open: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();

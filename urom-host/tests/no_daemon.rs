@@ -6,8 +6,8 @@ use urom_host::{DocaError, Library, Service};
 #[test]
 fn a_service_without_an_address_is_an_error_that_names_the_three_ways_out() {
     let builder = || Service::builder().library(Library::builtin());
-    for builder in [builder(), builder().embedded(), builder().load_plugins_from("/nowhere")] {
-        let error = builder.connect().map(drop).unwrap_err();
+    for builder in [builder(), builder().embedded(), builder().plugin_paths(["/nowhere"])] {
+        let error = builder.connect_blocking().map(drop).unwrap_err();
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED, "{error}");
         for part in ["the address of a daemon", "DOCA_UROM_SERVICE_FILE", "feature `embedded`"] {
             assert!(error.to_string().contains(part), "{error}");

@@ -18,7 +18,8 @@ fn graph() -> tempfile::TempDir {
 fn a_plugin_that_was_built_answers_through_a_uromd_of_the_tests_own() {
     let plugins = graph();
     let uromd = Uromd::start(plugins.path()).expect("uromd starts");
-    let service = Service::builder().address(uromd.address()).connect().expect("it serves");
+    let service =
+        Service::builder().address(uromd.address()).connect_blocking().expect("it serves");
     let graph = service.plugin::<graph_protocol::Protocol>().expect("it found the plugin");
     let answer = block_on_for(LIMIT, async {
         let worker = service.worker().plugin(&graph).start().await?;
@@ -38,16 +39,20 @@ fn two_of_them_listen_at_two_addresses_and_a_dropped_one_at_none() {
     drop(first);
     let error = Service::builder()
         .address(address.as_str())
-        .connect()
+        .connect_blocking()
         .expect_err("no program listens there");
     assert!(error.to_string().contains(&address), "{error}");
-    Service::builder().address(second.address()).connect().expect("the other one still serves");
+    Service::builder()
+        .address(second.address())
+        .connect_blocking()
+        .expect("the other one still serves");
 }
 
 #[test]
 fn a_directory_that_is_not_there_serves_nothing() {
     let uromd = Uromd::start("/no/such/directory").expect("it does not keep it from starting");
-    let service = Service::builder().address(uromd.address()).connect().expect("it serves");
+    let service =
+        Service::builder().address(uromd.address()).connect_blocking().expect("it serves");
     let error = service.plugin::<graph_protocol::Protocol>().expect_err("the plugin is missing");
     assert_eq!(error.code(), DocaError::NOT_FOUND);
 }
@@ -56,7 +61,7 @@ fn a_directory_that_is_not_there_serves_nothing() {
 #[ignore = "the other process of a test in this file"]
 fn warned() {
     let uromd = Uromd::start("/no/such/directory").expect("it starts");
-    Service::builder().address(uromd.address()).connect().expect("it serves");
+    Service::builder().address(uromd.address()).connect_blocking().expect("it serves");
     drop(uromd);
     assert!(std::env::var_os("FAIL_AFTERWARDS").is_none(), "as the test asks");
 }
@@ -82,7 +87,8 @@ fn what_it_logs_is_shown_of_a_test_that_fails_and_of_no_other() {
 #[ignore = "the other process of the test below"]
 fn a_worker_is_asked_for_its_variables() {
     let uromd = Uromd::start(plugin("faulty-plugin").expect("it is built")).expect("uromd starts");
-    let service = Service::builder().address(uromd.address()).connect().expect("it serves");
+    let service =
+        Service::builder().address(uromd.address()).connect_blocking().expect("it serves");
     let faulty = service.plugin::<faulty_protocol::Protocol>().expect("it found the plugin");
     let values = block_on_for(LIMIT, async {
         let worker = service.worker().plugin(&faulty).start().await?;

@@ -144,7 +144,7 @@ fn drivers_that_wait_for_nothing_do_not_wake_each_other() {
 fn faulty() -> (PluginDirectory, Service) {
     let plugins = PluginDirectory::with(&["worker_faulty"]).expect("it was built");
     let service =
-        Service::builder().load_plugins_from(plugins.path()).connect().expect("it serves");
+        Service::builder().plugin_paths([plugins.path()]).connect_blocking().expect("it serves");
     (plugins, service)
 }
 

@@ -40,14 +40,14 @@ uint32_t urom_doca_log(uint32_t level, int source, const char *file, int line, c
 			text = stack; /* Its beginning is better than nothing. */
 			len = sizeof(stack) - 1;
 		} else {
-			int room = len;
+			int capacity = len;
 
 			va_start(args, format);
 			errno = error;
-			len = vsnprintf(text, (size_t)room + 1, format, args);
+			len = vsnprintf(text, (size_t)capacity + 1, format, args);
 			va_end(args);
 			/* Another thread may have changed a string in the meantime. */
-			len = len > room ? room : len;
+			len = len > capacity ? capacity : len;
 		}
 	}
 	result = len < 0 ? 6 /* DOCA_ERROR_INVALID_VALUE */

@@ -112,13 +112,13 @@ impl Backends {
     /// Appends a backend. It is never freed: C code keeps its address.
     fn add(&'static self, backend: Backend) -> &'static Backend {
         let backend: &'static Backend = Box::leak(Box::new(backend));
-        let mut place = &self.first;
+        let mut slot = &self.first;
         loop {
-            let there = *place.get_or_init(|| backend);
+            let there = *slot.get_or_init(|| backend);
             if ptr::eq(there, backend) {
                 return backend;
             }
-            place = &there.next;
+            slot = &there.next;
         }
     }
 

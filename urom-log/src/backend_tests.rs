@@ -95,7 +95,7 @@ fn the_global_limits_begin_as_documented() {
 }
 
 #[test]
-fn what_is_no_backend_of_the_kind_or_no_level_is_refused_and_changes_nothing() {
+fn an_unknown_backend_or_level_is_refused_and_changes_nothing() {
     let backends = backends();
     let (program, sdk) = (
         backends.create(BackendKind::Program, nowhere()),

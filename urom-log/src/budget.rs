@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_now_and_then_is_always_written() {
+    fn an_occasional_line_is_always_written() {
         let (mut budget, begin) = (LineBudget::default(), Instant::now());
         for number in 0..BURST {
             assert_eq!(budget.line_at(begin), Some(LeftOut(0)), "{number}");

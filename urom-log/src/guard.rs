@@ -17,27 +17,27 @@ pub fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaError {
 #[track_caller]
 #[inline]
 pub fn guard_or<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
-    let place = Location::caller();
+    let location = Location::caller();
     // A panic may interrupt updates only of cells whose every value is valid.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        discard(place, panic);
+        discard(location, panic);
         otherwise
     })
 }
 
 /// Logs a panic and drops its payload. Both run the program's code, which may panic again.
 #[cold]
-fn discard(place: &Location<'_>, panic: Box<dyn Any + Send>) {
-    let reported = catch_unwind(AssertUnwindSafe(|| report(place, &*panic)));
+fn discard(location: &Location<'_>, panic: Box<dyn Any + Send>) {
+    let reported = catch_unwind(AssertUnwindSafe(|| report(location, &*panic)));
     if let Err(second) = reported {
         panics::discard(second);
     }
     panics::discard(panic);
 }
 
-fn report(place: &Location<'_>, panic: &(dyn Any + Send)) {
+fn report(location: &Location<'_>, panic: &(dyn Any + Send)) {
     let text = panics::text(panic).unwrap_or("a panic without text");
-    tracing::error!(target: "urom_library", "a function that C calls ({place}) panicked: {text}; please report it");
+    tracing::error!(target: "urom_library", "a function that C calls ({location}) panicked: {text}; please report it");
 }
 
 #[cfg(test)]

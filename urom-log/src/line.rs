@@ -34,9 +34,9 @@ pub fn filter_of(level: Level) -> LevelFilter {
 
 /// Returns the text of a `tracing` event: the message, then other fields as `name=value`.
 pub fn text_of(event: &Event<'_>) -> String {
-    struct Fields(String);
+    struct EventFields(String);
 
-    impl Visit for Fields {
+    impl Visit for EventFields {
         fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
             let _ = if field.name() == "message" {
                 write!(self.0, "{value:?}")
@@ -46,7 +46,7 @@ pub fn text_of(event: &Event<'_>) -> String {
         }
     }
 
-    let mut fields = Fields(String::new());
+    let mut fields = EventFields(String::new());
     event.record(&mut fields);
     fields.0
 }

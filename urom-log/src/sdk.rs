@@ -26,17 +26,17 @@ impl Output for SdkBackends {
 
 /// Makes `output` the subscriber of this copy of `tracing`, unless it already has one.
 pub fn install(output: &'static dyn Output) {
-    let _ = dispatcher::set_global_default(Dispatch::new(Events(output)));
+    let _ = dispatcher::set_global_default(Dispatch::new(EventSubscriber(output)));
 }
 
 /// Returns whether [`install`] made `current`.
 pub fn is_log_of(current: &Dispatch) -> bool {
-    current.is::<Events>()
+    current.is::<EventSubscriber>()
 }
 
-struct Events(&'static dyn Output);
+struct EventSubscriber(&'static dyn Output);
 
-impl Subscriber for Events {
+impl Subscriber for EventSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && self.0.wants(level_of(metadata))
     }

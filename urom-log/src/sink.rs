@@ -85,7 +85,7 @@ mod tests {
     use std::os::fd::{AsRawFd as _, IntoRawFd as _};
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn an_invalid_descriptor_or_stream_is_refused() {
         assert!(Sink::descriptor(-1).is_none());
         // SAFETY: null is allowed.
         assert!(unsafe { Sink::stream(std::ptr::null_mut()) }.is_none());

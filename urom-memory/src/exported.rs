@@ -5,7 +5,7 @@ use urom_abi::memory::{Access, MemoryRange};
 
 use crate::error::{Error, Result};
 use crate::frame;
-use crate::inner::Inner;
+use crate::inner::MapInner;
 
 const MARK: [u8; 8] = *b"UROMmmap";
 const VERSION: u32 = 1;
@@ -45,7 +45,7 @@ impl Exported {
     /// Size of an exported map in bytes.
     pub const LEN: usize = 64;
 
-    pub(crate) fn of(map: &Inner) -> Exported {
+    pub(crate) fn of(map: &MapInner) -> Exported {
         Exported { id: map.id, address: map.address, len: map.len, access: map.access }
     }
 

@@ -1,4 +1,4 @@
-//! [`Inner`]: the memory that a map, its shares and its buffers keep alive.
+//! [`MapInner`]: the memory that a map, its shares and its buffers keep alive.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::memfd::Memfd;
 use crate::view::View;
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct MapInner {
     pub(crate) maker: Maker,
     pub(crate) id: u64,
     /// Address of the first byte in the owner's process.
@@ -46,11 +46,11 @@ pub(crate) enum Backing {
 
 // SAFETY: the pointers are to memory that any thread may use, by the contracts of the constructors.
 // It is accessed through `View`, which is `Sync`, and freed by the last owner.
-unsafe impl Send for Inner {}
+unsafe impl Send for MapInner {}
 // SAFETY: as above.
-unsafe impl Sync for Inner {}
+unsafe impl Sync for MapInner {}
 
-impl Inner {
+impl MapInner {
     /// Returns the address in this process and whether it is writable; `None` if not mapped.
     fn local(&self) -> Option<(*mut u8, bool)> {
         let may_write = self.access.contains(Access::LOCAL_READ_WRITE);
@@ -92,7 +92,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for MapInner {
     fn drop(&mut self) {
         if let Backing::Vec { start, capacity } = self.backing {
             // SAFETY: from a vector of this length and capacity, which only this frees.

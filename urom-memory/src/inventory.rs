@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::rc::Rc;
 
-use crate::buffer::{Buffer, BufferSpan, Element, Elements};
+use crate::buffer::{Buffer, BufferSpan, Element, InventoryElements};
 use crate::error::{Error, Result};
 use crate::map::Map;
 use crate::range::within;
@@ -30,7 +30,7 @@ use crate::range::within;
 /// ```
 #[derive(Debug)]
 pub struct Inventory {
-    elements: Rc<Elements>,
+    elements: Rc<InventoryElements>,
 }
 
 impl Inventory {
@@ -40,7 +40,7 @@ impl Inventory {
     /// # Errors
     /// `INVALID_VALUE` for 0, or 2^32 and more; `NO_MEMORY` when the allocation fails.
     pub fn new(count: usize) -> Result<Inventory> {
-        Ok(Inventory { elements: Elements::new(count, false)? })
+        Ok(Inventory { elements: InventoryElements::new(count, false)? })
     }
 
     /// Allocates `count` more buffers (`doca_buf_inventory_expand`).
@@ -107,7 +107,7 @@ impl Inventory {
         let Some(map) = element.map() else {
             return Err(Error::invalid("the buffer is not in use"));
         };
-        self.elements.take(&map, element.place())
+        self.elements.take(&map, element.span())
     }
 
     /// As [`take`](Self::take) without an owner, for the C library.
@@ -115,7 +115,7 @@ impl Inventory {
     /// # Errors
     /// As [`take`](Self::take); `INVALID_VALUE` when the data does not lie within the buffer.
     #[doc(hidden)]
-    pub fn take_element(&self, map: &(impl Map + ?Sized), place: BufferSpan) -> Result<Element> {
-        self.elements.take(map.memory().0, place.checked(map.memory().0.len)?)
+    pub fn take_element(&self, map: &(impl Map + ?Sized), span: BufferSpan) -> Result<Element> {
+        self.elements.take(map.memory().0, span.checked(map.memory().0.len)?)
     }
 }

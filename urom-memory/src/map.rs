@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::inner::Inner;
+use crate::inner::MapInner;
 use crate::mmap::Mmap;
 use crate::remote::RemoteMmap;
 
@@ -31,21 +31,21 @@ pub(crate) mod sealed {
 
     pub trait Sealed {
         #[doc(hidden)]
-        fn memory(&self) -> Handle<'_>;
+        fn memory(&self) -> MapHandle<'_>;
     }
 
     #[derive(Debug)]
-    pub struct Handle<'a>(pub(crate) &'a Arc<Inner>);
+    pub struct MapHandle<'a>(pub(crate) &'a Arc<MapInner>);
 
     impl Sealed for Mmap {
-        fn memory(&self) -> Handle<'_> {
-            Handle(self.inner())
+        fn memory(&self) -> MapHandle<'_> {
+            MapHandle(self.inner())
         }
     }
 
     impl Sealed for RemoteMmap {
-        fn memory(&self) -> Handle<'_> {
-            Handle(self.inner())
+        fn memory(&self) -> MapHandle<'_> {
+            MapHandle(self.inner())
         }
     }
 }

@@ -12,7 +12,7 @@ use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::exported::Exported;
-use crate::inner::{Backing, Inner, next_id};
+use crate::inner::{Backing, MapInner, next_id};
 use crate::memfd::Memfd;
 use crate::view::View;
 
@@ -22,7 +22,7 @@ use crate::view::View;
 /// thread may use a map. Offsets and lengths are in bytes.
 #[derive(Debug)]
 pub struct Mmap {
-    inner: Arc<Inner>,
+    inner: Arc<MapInner>,
 }
 
 impl Mmap {
@@ -84,8 +84,8 @@ impl Mmap {
         Mmap { inner: Arc::new(Mmap::inner_of(start, len, access, backing)) }
     }
 
-    fn inner_of(start: *mut u8, len: usize, access: Access, backing: Backing) -> Inner {
-        Inner {
+    fn inner_of(start: *mut u8, len: usize, access: Access, backing: Backing) -> MapInner {
+        MapInner {
             maker: Maker::here(),
             id: next_id(),
             address: start.addr() as u64,
@@ -106,7 +106,7 @@ impl Mmap {
         Mmap { inner: Arc::new(inner) }
     }
 
-    pub(crate) fn of(inner: Arc<Inner>) -> Mmap {
+    pub(crate) fn of(inner: Arc<MapInner>) -> Mmap {
         Mmap { inner }
     }
 
@@ -114,7 +114,7 @@ impl Mmap {
         Mmap::of(Arc::clone(&self.inner))
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn inner(&self) -> &Arc<MapInner> {
         &self.inner
     }
 
@@ -162,12 +162,12 @@ impl Mmap {
         self.inner.view().expect("a map of this process is mapped here")
     }
 
-    /// Returns the bytes as a slice.
+    /// Returns the bytes as a slice, if this is the memory's only user.
     ///
     /// # Errors
     /// `IN_USE` while a share or a buffer exists, and always after [`fd`](Self::fd), because the
     /// descriptor's users are not counted. `NOT_PERMITTED` without `LOCAL_READ_WRITE`.
-    pub fn bytes(&mut self) -> Result<&mut [u8]> {
+    pub fn try_exclusive_bytes(&mut self) -> Result<&mut [u8]> {
         self.inner.check()?;
         let Some(inner) = Arc::get_mut(&mut self.inner) else {
             return Err(Error::new(
@@ -187,7 +187,16 @@ impl Mmap {
         unsafe { self.view().as_mut_slice() }
     }
 
-    /// Counts a user of the memory: see [`bytes`](Self::bytes).
+    /// The former name of [`try_exclusive_bytes`](Self::try_exclusive_bytes).
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "renamed to `try_exclusive_bytes`")]
+    pub fn bytes(&mut self) -> Result<&mut [u8]> {
+        self.try_exclusive_bytes()
+    }
+
+    /// Counts a user of the memory: see [`try_exclusive_bytes`](Self::try_exclusive_bytes).
     #[doc(hidden)]
     #[must_use]
     pub fn begin_share(&self) -> ShareGuard {
@@ -264,7 +273,7 @@ fn check_len(len: usize) -> Result<()> {
 pub struct ShareGuard(Mmap);
 
 impl ShareGuard {
-    pub(crate) fn of(map: &Arc<Inner>) -> ShareGuard {
+    pub(crate) fn of(map: &Arc<MapInner>) -> ShareGuard {
         ShareGuard(Mmap { inner: Arc::clone(map) })
     }
 

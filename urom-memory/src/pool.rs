@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::buffer::{Buffer, BufferSpan, Element, Elements};
+use crate::buffer::{Buffer, BufferSpan, Element, InventoryElements};
 use crate::error::{Error, Result};
-use crate::inner::Inner;
+use crate::inner::MapInner;
 use crate::map::Map;
 
 /// A fixed number of buffers of equal size at consecutive offsets of a map (`doca_buf_pool`).
@@ -24,8 +24,8 @@ use crate::map::Map;
 /// ```
 #[derive(Debug)]
 pub struct Pool {
-    elements: Rc<Elements>,
-    map: Arc<Inner>,
+    elements: Rc<InventoryElements>,
+    map: Arc<MapInner>,
     first: u64,
     stride: u64,
     size: u64,
@@ -61,7 +61,7 @@ impl Pool {
                 map.len, map.address
             )));
         };
-        Ok(Pool { elements: Elements::new(count, true)?, map, first, stride, size })
+        Ok(Pool { elements: InventoryElements::new(count, true)?, map, first, stride, size })
     }
 
     /// Returns the number of buffers (`doca_buf_pool_get_num_elements`).

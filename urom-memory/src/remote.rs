@@ -9,7 +9,7 @@ use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::exported::Exported;
-use crate::inner::{Backing, Inner};
+use crate::inner::{Backing, MapInner};
 use crate::memfd::{map_received, not_mapped};
 use crate::view::View;
 
@@ -20,7 +20,7 @@ use crate::view::View;
 /// memory. Any thread may use it. A mapping ends with the last clone and the last buffer in it.
 #[derive(Clone, Debug)]
 pub struct RemoteMmap {
-    inner: Arc<Inner>,
+    inner: Arc<MapInner>,
 }
 
 impl RemoteMmap {
@@ -46,7 +46,7 @@ impl RemoteMmap {
 
     fn new(exported: Exported, backing: Backing) -> RemoteMmap {
         RemoteMmap {
-            inner: Arc::new(Inner {
+            inner: Arc::new(MapInner {
                 maker: Maker::here(),
                 id: exported.id(),
                 address: exported.address(),
@@ -59,7 +59,7 @@ impl RemoteMmap {
         }
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
+    pub(crate) fn inner(&self) -> &Arc<MapInner> {
         &self.inner
     }
 

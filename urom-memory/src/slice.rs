@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use urom_abi::memory::MemoryRange;
 
-use crate::inner::Inner;
+use crate::inner::MapInner;
 use crate::mmap::{Mmap, ShareGuard};
 use crate::view::View;
 
@@ -13,7 +13,7 @@ use crate::view::View;
 /// exists, [`Mmap::bytes`] fails with `IN_USE`. Any thread may use it.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    map: Arc<Inner>,
+    map: Arc<MapInner>,
     range: MemoryRange,
 }
 
@@ -65,7 +65,7 @@ mod tests {
         let mut map = Mmap::from_vec(vec![7; 100], Access::LOCAL_READ_WRITE).unwrap();
         let slice = map.slice(10..20);
         assert_eq!((slice.range(), slice.view().len()), (map.range().slice(10..20), 10));
-        assert!(map.bytes().is_err());
+        assert!(map.try_exclusive_bytes().is_err());
         drop(map);
         let mut bytes = [0; 10];
         slice.view().copy_to(0, &mut bytes).unwrap();

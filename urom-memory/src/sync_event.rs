@@ -17,7 +17,7 @@ use crate::buffer::Element;
 use crate::error::{Error, Result};
 use crate::mmap::Mmap;
 use crate::remote::elsewhere;
-use crate::watcher::{Owner, Watch};
+use crate::watcher::{MemoryOwner, Watch};
 use crate::word::Word;
 
 /// A 64-bit counter that several threads and processes share and wait for (`doca_sync_event`).
@@ -78,18 +78,18 @@ impl SyncEvent {
     /// Makes a counter in the first 8 bytes of a buffer's data, for the C library.
     #[doc(hidden)]
     pub fn in_element(element: &Element) -> Result<SyncEvent> {
-        let place = element.place();
-        let room = (place.head + place.len).saturating_sub(place.data);
+        let span = element.span();
+        let space = (span.head + span.len).saturating_sub(span.data);
         let map = element.map().ok_or_else(|| Error::invalid("the buffer is in no inventory"))?;
         if map.view().is_none() {
             return Err(elsewhere(map.id));
         }
-        if room < 8 {
+        if space < 8 {
             return Err(Error::invalid(format!(
-                "a sync event takes 8 bytes, the buffer has {room} from its data on"
+                "a sync event takes 8 bytes, the buffer has {space} from its data on"
             )));
         }
-        SyncEvent::in_memory(&Mmap::of(map), place.data)
+        SyncEvent::in_memory(&Mmap::of(map), span.data)
     }
 
     fn word(&self) -> Word<'_> {
@@ -131,9 +131,18 @@ impl SyncEvent {
     ///
     /// # Errors
     /// As [`set`](Self::set).
-    pub fn add(&self, value: u64) -> Result<u64> {
+    pub fn fetch_add(&self, value: u64) -> Result<u64> {
         self.map.inner().check()?;
         self.word().add(value)
+    }
+
+    /// The former name of [`fetch_add`](Self::fetch_add).
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "renamed to `fetch_add`")]
+    pub fn add(&self, value: u64) -> Result<u64> {
+        self.fetch_add(value)
     }
 
     /// Waits for a condition. The future resolves to the counter that met it.
@@ -209,7 +218,7 @@ impl Future for Wait {
         let Wait { watch, event, condition } = &mut *self;
         event.map.inner().check()?;
         let (word, waker) = (event.word(), task.waker());
-        let owner = || Arc::clone(event.map.inner()) as Owner;
+        let owner = || Arc::clone(event.map.inner()) as MemoryOwner;
         // SAFETY: the owner keeps the word's memory.
         let begin = || unsafe { Watch::owned(word, *condition, waker, owner()) };
         Watch::poll(watch, word, *condition, waker, begin)

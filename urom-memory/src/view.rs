@@ -82,25 +82,25 @@ impl<'a> View<'a> {
         if self.is_writable { Ok(()) } else { Err(read_only()) }
     }
 
-    /// Copies `place.len()` bytes from `offset` on to memory of this process.
+    /// Copies `target.len()` bytes from `offset` on to memory of this process.
     ///
     /// # Errors
     /// `INVALID_VALUE` when the view does not contain all of these bytes.
     #[inline]
-    pub fn copy_to(&self, offset: u64, place: &mut [u8]) -> Result<()> {
-        // SAFETY: `place` is borrowed exclusively.
-        unsafe { self.copy_to_raw(offset, place.as_mut_ptr(), place.len() as u64) }
+    pub fn copy_to(&self, offset: u64, target: &mut [u8]) -> Result<()> {
+        // SAFETY: `target` is borrowed exclusively.
+        unsafe { self.copy_to_raw(offset, target.as_mut_ptr(), target.len() as u64) }
     }
 
     /// As [`copy_to`](Self::copy_to).
     ///
     /// # Safety
-    /// `place` is valid for writes of `len` bytes, and no other reference covers these bytes.
+    /// `target` is valid for writes of `len` bytes, and no other reference covers these bytes.
     #[inline]
-    pub(crate) unsafe fn copy_to_raw(&self, offset: u64, place: *mut u8, len: u64) -> Result<()> {
+    pub(crate) unsafe fn copy_to_raw(&self, offset: u64, target: *mut u8, len: u64) -> Result<()> {
         let from = self.at(offset, len)?;
-        // SAFETY: `at` found `len` bytes in the view; the caller's promise for `place`.
-        unsafe { copy(from, place, len as usize) };
+        // SAFETY: `at` found `len` bytes in the view; the caller's promise for `target`.
+        unsafe { copy(from, target, len as usize) };
         Ok(())
     }
 
@@ -246,18 +246,18 @@ impl<'a> View<'a> {
         self.is_array_of::<T>(buffer.len())?;
         let mut at = 0;
         while let Some(piece) = self.piece(&mut at, buffer) {
-            let place = at - size_of_val(piece) as u64;
+            let offset = at - size_of_val(piece) as u64;
             change(piece);
-            self.copy_from(place, bytemuck::cast_slice(piece))?;
+            self.copy_from(offset, bytemuck::cast_slice(piece))?;
         }
         Ok(())
     }
 
-    fn is_array_of<T>(&self, room: usize) -> Result<()> {
+    fn is_array_of<T>(&self, max: usize) -> Result<()> {
         let size = size_of::<T>() as u64;
-        if room == 0 || size == 0 || !self.len.is_multiple_of(size) {
+        if max == 0 || size == 0 || !self.len.is_multiple_of(size) {
             return Err(Error::invalid(format!(
-                "memory of {} bytes cannot be read in pieces of up to {room} elements of {size} bytes",
+                "memory of {} bytes cannot be read in pieces of up to {max} elements of {size} bytes",
                 self.len
             )));
         }

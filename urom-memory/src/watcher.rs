@@ -28,7 +28,7 @@ use crate::word::{FIRST_PAUSE, LONGEST_PAUSE, Word};
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Keeps a word's memory allocated.
-pub(crate) type Owner = Arc<dyn Send + Sync>;
+pub(crate) type MemoryOwner = Arc<dyn Send + Sync>;
 
 static WATCHER: PerProcess<Watcher> = PerProcess::new(|| Watcher::new(true));
 
@@ -51,7 +51,7 @@ struct WatchedWord {
     /// `None` after it was called, until the future waits again.
     waker: Option<Waker>,
     group: u64,
-    _owner: Option<Owner>,
+    _owner: Option<MemoryOwner>,
 }
 
 // SAFETY: any thread may load the word while the entry exists.
@@ -93,7 +93,7 @@ impl Watch {
         word: Word<'_>,
         condition: Condition,
         waker: &Waker,
-        owner: Owner,
+        owner: MemoryOwner,
     ) -> Result<Watch> {
         let (word, waker) = (word.address(), Some(waker.clone()));
         WATCHER.watch(WatchedWord { word, condition, waker, group: 0, _owner: Some(owner) })

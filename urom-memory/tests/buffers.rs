@@ -22,13 +22,13 @@ fn map(len: u8) -> Mmap {
 }
 
 fn data(buffer: &Buffer) -> Vec<u8> {
-    let mut place = [0; 256];
-    let len = buffer.gather(&mut place).unwrap();
-    place[..len].to_vec()
+    let mut target = [0; 256];
+    let len = buffer.gather(&mut target).unwrap();
+    target[..len].to_vec()
 }
 
 #[test]
-fn a_buffer_has_head_data_and_tail_room() {
+fn a_buffer_has_headroom_data_and_tailroom() {
     let (map, inventory) = (map(100), Inventory::new(2).unwrap());
     let buffer = inventory.take(&map, 10..30).unwrap();
     assert_eq!(
@@ -64,7 +64,7 @@ fn data_stays_within_its_buffer_and_a_buffer_within_its_map() {
     refused(buffer.set_data_len(16), INVALID, "16 bytes at 15");
     refused(buffer.set_data_len(u64::MAX), INVALID, "within the buffer");
     refused(buffer.append(&[0]), DocaError::TOO_BIG, "1 bytes do not fit into 0");
-    refused(buffer.gather(&mut [0; 14]), DocaError::TOO_BIG, "15 bytes of data, and the place 14");
+    refused(buffer.gather(&mut [0; 14]), DocaError::TOO_BIG, "15 bytes of data, and the target 14");
     assert_eq!(buffer.data(), map.range().slice(15..30));
 }
 
@@ -92,7 +92,7 @@ fn a_buffer_keeps_its_memory_and_its_element() {
     let mut map = map(10);
     let inventory = Inventory::new(1).unwrap();
     let buffer = inventory.take_data(&map, 3..5).unwrap();
-    refused(map.bytes(), DocaError::IN_USE, "has buffers");
+    refused(map.try_exclusive_bytes(), DocaError::IN_USE, "has buffers");
     drop((map, inventory));
     assert_eq!(data(&buffer), [3, 4]);
 }
@@ -155,7 +155,7 @@ fn a_list_is_one_buffer() {
 }
 
 #[test]
-fn a_list_is_split_where_one_asks() {
+fn a_list_is_split_at_an_index() {
     let (map, inventory) = (map(30), Inventory::new(3).unwrap());
     let list = inventory.take_data(&map, ..1).unwrap();
     for at in 1..3 {
@@ -175,7 +175,7 @@ fn a_list_is_split_where_one_asks() {
 }
 
 #[test]
-fn what_somebody_else_refers_to_does_not_become_a_part_of_a_list() {
+fn a_buffer_with_several_references_cannot_be_chained() {
     let (map, inventory) = (map(30), Inventory::new(2).unwrap());
     let (first, second) = (inventory.take(&map, ..).unwrap(), inventory.take(&map, ..).unwrap());
     let also_second = second.try_clone().unwrap();
@@ -258,8 +258,8 @@ fn buffers_allocate_nothing() {
             }
             let copy = inventory.dup(&list).unwrap();
             list.append(&[1; 200]).unwrap();
-            let mut place = [0; 200];
-            assert_eq!(list.gather(&mut place).unwrap(), 200);
+            let mut target = [0; 200];
+            assert_eq!(list.gather(&mut target).unwrap(), 200);
             let tail = list.unchain(3).unwrap();
             let other = tail.try_clone().unwrap();
             list.reset();

@@ -190,15 +190,15 @@ fn operations_that_cannot_be_are_refused() {
     engine.share(1, offered(3, 4096, BOTH), asked).unwrap();
     engine.map(1, 4, Access::PCI_READ_ONLY);
     let mut bytes = [0_u8; 4096];
-    let mut run = |opened: &HostMemory, action, offset, len, has_place: bool| {
-        let local = if has_place { bytes.as_mut_ptr() } else { ptr::null_mut() };
+    let mut run = |opened: &HostMemory, action, offset, len, has_local: bool| {
+        let local = if has_local { bytes.as_mut_ptr() } else { ptr::null_mut() };
         let mut operation = MemoryOperation { local, ..MemoryOperation::new(action, offset, len) };
         engine.run(opened.handle, &mut operation)
     };
     use MemoryAction as A;
     for memory in 1..4 {
         let opened = engine.open(1, memory, 4, 4000).unwrap();
-        for (action, offset, len, has_place) in [
+        for (action, offset, len, has_local) in [
             (A::READ, 0, 4001, true),
             (A::READ, 4000, 1, true),
             (A::WRITE, u64::MAX, 1, true),
@@ -207,7 +207,7 @@ fn operations_that_cannot_be_are_refused() {
             (A::WRITE, 0, 1, false),
             (A::TAG_SEND, 0, 1, false),
         ] {
-            let refused = run(&opened, action, offset, len, has_place);
+            let refused = run(&opened, action, offset, len, has_local);
             assert_eq!(refused, Err(DocaError::INVALID_VALUE), "{action:?} {offset} {len}");
         }
         for action in CHANGES.into_iter().chain(LOADS) {

@@ -24,7 +24,7 @@ fn refused(bytes: &[u8], code: DocaError, text: &str) {
 }
 
 #[test]
-fn what_cannot_be_a_map_is_refused() {
+fn invalid_exports_of_maps_are_refused() {
     let invalid = DocaError::INVALID_VALUE;
     refused(&[], invalid, "64 bytes, not 0");
     refused(&[0; 63], invalid, "not 63");
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_is_written_the_same(fields in any::<[u8; 48]>()) {
+    fn an_export_that_is_read_is_written_unchanged(fields in any::<[u8; 48]>()) {
         let mut bytes = good();
         bytes[12..60].copy_from_slice(&fields);
         bytes[13..16].fill(0);

@@ -34,7 +34,7 @@ fn maps_of_vectors_and_slices_have_their_bytes() {
         let mut map = map.unwrap();
         assert_eq!((map.len(), map.view().get::<[u8; 3]>(0)), (3, Ok(*b"abc")));
         assert_eq!(map.address(), map.view().as_ptr().addr() as u64);
-        map.bytes().unwrap()[0] = b'x';
+        map.try_exclusive_bytes().unwrap()[0] = b'x';
         assert_eq!(map.view().get::<u8>(0), Ok(b'x'));
         assert!(map.fd().is_none() && map.read_only_fd().unwrap().is_none());
     }
@@ -80,12 +80,12 @@ fn every_map_has_a_number_of_its_own() {
 fn bytes_are_given_only_while_nobody_else_uses_them() {
     let mut map = Mmap::from_vec(vec![1; 8], WRITABLE).unwrap();
     let share = map.begin_share();
-    refused(map.bytes(), DocaError::IN_USE, "is shared");
+    refused(map.try_exclusive_bytes(), DocaError::IN_USE, "is shared");
     assert_eq!((map.shares(), share.id()), (1, map.id()));
     drop(share);
-    assert_eq!(map.bytes().unwrap(), [1; 8]);
+    assert_eq!(map.try_exclusive_bytes().unwrap(), [1; 8]);
     let mut map = Mmap::from_vec(vec![1; 8], Access::PCI_READ_ONLY).unwrap();
-    refused(map.bytes(), DocaError::NOT_PERMITTED, "read-only");
+    refused(map.try_exclusive_bytes(), DocaError::NOT_PERMITTED, "read-only");
 }
 
 #[test]
@@ -100,15 +100,15 @@ fn a_share_keeps_the_memory() {
 
 #[test]
 #[cfg_attr(miri, ignore = "it maps shared memory")]
-fn whoever_gave_the_descriptor_away_gets_no_slice() {
+fn a_map_with_an_uncounted_descriptor_has_no_slice() {
     let mut map = Mmap::allocate(100, WRITABLE).unwrap();
-    assert_eq!(map.bytes().unwrap(), [0; 100]);
+    assert_eq!(map.try_exclusive_bytes().unwrap(), [0; 100]);
     let share = map.begin_share();
     assert!(share.fd().is_some());
     drop(share);
-    map.bytes().unwrap();
+    map.try_exclusive_bytes().unwrap();
     assert_eq!(map.fd().unwrap().1, 0);
-    refused(map.bytes(), DocaError::IN_USE, "given away");
+    refused(map.try_exclusive_bytes(), DocaError::IN_USE, "given away");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn only_what_others_may_use_is_exported() {
 
 #[test]
 #[cfg_attr(miri, ignore = "it maps shared memory")]
-fn what_one_side_writes_the_other_reads() {
+fn one_process_reads_the_writes_of_the_other() {
     let map = Mmap::allocate(10_000, WRITABLE | Access::PCI_READ_WRITE).unwrap();
     let (fd, offset) = map.fd().unwrap();
     let peer = RemoteMmap::map(exported(&map), fd, offset).unwrap();

@@ -40,9 +40,9 @@ fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn a_counter_is_set_added_to_and_read() {
     let event = SyncEvent::new().unwrap();
-    assert_eq!((event.get(), event.add(5), event.get()), (0, Ok(0), 5));
+    assert_eq!((event.get(), event.fetch_add(5), event.get()), (0, Ok(0), 5));
     event.set(u64::MAX).unwrap();
-    assert_eq!((event.add(3), event.get()), (Ok(u64::MAX), 2));
+    assert_eq!((event.fetch_add(3), event.get()), (Ok(u64::MAX), 2));
     assert_eq!(event.clone().get(), 2);
     let range = event.range();
     assert_eq!((range.memory, range.offset, range.len), (event.memory().id(), 0, 8));
@@ -56,7 +56,7 @@ fn no_addition_is_lost_between_threads() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..1000 {
-                    event.add(1).unwrap();
+                    event.fetch_add(1).unwrap();
                 }
             });
         }
@@ -122,10 +122,10 @@ fn waits() -> Vec<fn(&SyncEvent, Condition) -> u64> {
 }
 
 #[test]
-fn whoever_waits_hears_of_a_set_an_add_and_a_plain_store() {
+fn a_wait_ends_on_a_set_an_add_and_a_plain_store() {
     let changes: [fn(&SyncEvent); 3] = [
         |event| event.set(1).unwrap(),
-        |event| assert_eq!(event.add(1), Ok(0)),
+        |event| assert_eq!(event.fetch_add(1), Ok(0)),
         |event| event.memory().view().set(0, 1_u64).unwrap(),
     ];
     for change in changes {
@@ -152,12 +152,12 @@ fn two_threads_hand_a_counter_to_and_fro() {
         scope.spawn(|| {
             for turn in (0..1000).step_by(2) {
                 block_on(event.wait(Condition::equal(turn))).unwrap();
-                event.add(1).unwrap();
+                event.fetch_add(1).unwrap();
             }
         });
         for turn in (1..1000).step_by(2) {
             assert_eq!(event.wait_blocking(Condition::equal(turn), LIMIT), Ok(turn));
-            event.add(1).unwrap();
+            event.fetch_add(1).unwrap();
         }
     });
     assert_eq!(event.get(), 1000);
@@ -186,13 +186,13 @@ fn many_futures_wait_for_many_counters() {
 fn a_future_keeps_the_memory_and_may_be_dropped_at_any_time() {
     let mut map = Mmap::allocate(4096, OWN).unwrap();
     let wait = SyncEvent::in_memory(&map, 8).unwrap().wait_until_greater(0);
-    assert_eq!(map.bytes().unwrap_err().code(), DocaError::IN_USE);
+    assert_eq!(map.try_exclusive_bytes().unwrap_err().code(), DocaError::IN_USE);
     let mut wait = Box::pin(wait);
     let mut task = Context::from_waker(Waker::noop());
     assert!(wait.as_mut().poll(&mut task).is_pending());
-    assert_eq!(map.bytes().unwrap_err().code(), DocaError::IN_USE);
+    assert_eq!(map.try_exclusive_bytes().unwrap_err().code(), DocaError::IN_USE);
     drop(wait);
-    assert_eq!(map.bytes().unwrap().len(), 4096);
+    assert_eq!(map.try_exclusive_bytes().unwrap().len(), 4096);
     // A forgotten future keeps the memory for ever. The pointer is for leak checkers.
     static FORGOTTEN: AtomicPtr<()> = AtomicPtr::new(null_mut());
     let mut wait = Box::pin(SyncEvent::in_memory(&map, 8).unwrap().wait_until_greater(0));
@@ -210,7 +210,7 @@ fn a_counter_lies_in_memory_of_the_users_own() {
     // SAFETY: the array is used only through the map.
     let map = unsafe { Mmap::from_raw(own.as_mut_ptr().cast(), 24, OWN) }.unwrap();
     let event = SyncEvent::in_memory(&map, 8).unwrap();
-    assert_eq!((event.get(), event.add(2)), (8, Ok(8)));
+    assert_eq!((event.get(), event.fetch_add(2)), (8, Ok(8)));
     assert_eq!(event.range(), map.range().slice(8..16));
     event.set(3).unwrap();
     drop((event, map));
@@ -218,7 +218,7 @@ fn a_counter_lies_in_memory_of_the_users_own() {
 }
 
 #[test]
-fn what_is_no_aligned_word_of_the_map_is_refused() {
+fn a_word_that_is_unaligned_or_outside_the_map_is_refused() {
     let map = Mmap::allocate(24, OWN).unwrap();
     for offset in [1, 4, 7, 12, 17, 20, 24, 25, u64::MAX, u64::MAX - 7] {
         let refused = SyncEvent::in_memory(&map, offset).unwrap_err();
@@ -243,7 +243,7 @@ fn memory_that_may_only_be_read_is_read_and_waited_for_and_not_changed() {
     assert_eq!(event.wait_blocking(Condition::equal(0), None), Ok(0));
     assert_eq!(block_on(event.wait(Condition::equal(0))), Ok(0));
     assert_eq!(event.set(1).unwrap_err().code(), DocaError::NOT_PERMITTED);
-    assert_eq!(event.add(1).unwrap_err().code(), DocaError::NOT_PERMITTED);
+    assert_eq!(event.fetch_add(1).unwrap_err().code(), DocaError::NOT_PERMITTED);
     assert_eq!(event.get(), 0);
 }
 

@@ -57,7 +57,7 @@ fn the_other_process() {
     let odd = Condition::equal(1).masked(1);
     while event.get() < 10 {
         event.wait_blocking(odd, LIMIT).unwrap();
-        event.add(1).unwrap();
+        event.fetch_add(1).unwrap();
     }
 }
 
@@ -72,7 +72,7 @@ fn two_processes_wait_for_each_other() {
         let mut other = other_process(&event.export().unwrap());
         for turn in (0..10).step_by(2) {
             assert_eq!(event.wait_blocking(Condition::equal(turn), LIMIT), Ok(turn));
-            event.add(1).unwrap();
+            event.fetch_add(1).unwrap();
         }
         assert_eq!(event.wait_blocking(Condition::equal(10), LIMIT), Ok(10));
         assert!(other.wait().unwrap().success());
@@ -89,11 +89,11 @@ fn an_imported_event_is_the_same_counter_and_outlives_its_owner() {
     assert_eq!(event.export_for(0), Ok(bytes.clone()));
     let (imported, roles) = SyncEvent::import_for(&event.export_for(77).unwrap()).unwrap();
     assert_eq!(roles, 77);
-    imported.add(5).unwrap();
+    imported.fetch_add(5).unwrap();
     assert_eq!((event.get(), imported.get()), (5, 5));
     assert_ne!(imported.range().memory, event.range().memory);
     drop(event);
-    assert_eq!(imported.add(1), Ok(5));
+    assert_eq!(imported.fetch_add(1), Ok(5));
     assert_eq!(code(&bytes), DocaError::NOT_FOUND);
 }
 
@@ -106,7 +106,7 @@ fn an_event_that_others_may_only_read_is_only_read() {
     event.set(3).unwrap();
     assert_eq!(imported.wait_until_greater_blocking(2, LIMIT), Ok(3));
     assert_eq!(imported.set(4).unwrap_err().code(), DocaError::NOT_PERMITTED);
-    assert_eq!(imported.add(4).unwrap_err().code(), DocaError::NOT_PERMITTED);
+    assert_eq!(imported.fetch_add(4).unwrap_err().code(), DocaError::NOT_PERMITTED);
     // The kernel refuses a forged permission.
     let access = Access::PCI_READ_WRITE.bits().to_le_bytes();
     assert_eq!(code(&forged(&bytes, ACCESS, &access)), DocaError::OPERATING_SYSTEM);

@@ -36,7 +36,7 @@ fn bytes_are_copied_in_and_out() {
 }
 
 #[test]
-fn what_lies_outside_is_refused_with_the_range() {
+fn a_range_outside_the_view_is_refused_by_its_numbers() {
     let map = map(&[0; 10]);
     let view = map.view();
     for (offset, len) in [(11, 0), (0, 11), (5, 6), (u64::MAX, 1), (u64::MAX, 0), (1 << 63, 1)] {
@@ -108,14 +108,14 @@ fn atomics_are_aligned_words_within() {
 fn chunks_cover_the_view_once() {
     let bytes: Vec<u8> = (0..=255).collect();
     let map = map(&bytes);
-    for room in [1, 7, 64, 255, 256, 1000] {
-        let (mut buffer, mut seen) = (vec![0_u8; room], Vec::new());
+    for capacity in [1, 7, 64, 255, 256, 1000] {
+        let (mut buffer, mut seen) = (vec![0_u8; capacity], Vec::new());
         let mut chunks = map.view().chunks(&mut buffer).unwrap();
         while let Some(chunk) = chunks.next_chunk() {
             assert!(!chunk.is_empty());
             seen.extend_from_slice(chunk);
         }
-        assert_eq!(seen, bytes, "{room}");
+        assert_eq!(seen, bytes, "{capacity}");
         assert!(chunks.next_chunk().is_none());
     }
     let mut words = [0_u32; 3];

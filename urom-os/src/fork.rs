@@ -114,16 +114,16 @@ impl std::error::Error for Inherited {}
 /// lock that a thread of the parent held during the fork does not matter.
 #[derive(Debug)]
 pub struct PerProcess<T> {
-    slot: AtomicPtr<Slot<T>>,
+    slot: AtomicPtr<MakerSlot<T>>,
     make: fn() -> T,
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct MakerSlot<T> {
     maker: Maker,
     value: T,
     /// The value of the parent. It is never freed: the parent's threads left it in any state.
-    before: *const Slot<T>,
+    before: *const MakerSlot<T>,
 }
 
 impl<T: Send + Sync> PerProcess<T> {
@@ -133,7 +133,7 @@ impl<T: Send + Sync> PerProcess<T> {
         PerProcess { slot: AtomicPtr::new(ptr::null_mut()), make }
     }
 
-    fn slot(&self) -> &Slot<T> {
+    fn slot(&self) -> &MakerSlot<T> {
         let here = Maker::here();
         let there = self.slot.load(Ordering::Acquire);
         // SAFETY: null, or from a box that is never freed.
@@ -144,8 +144,8 @@ impl<T: Send + Sync> PerProcess<T> {
     }
 
     #[cold]
-    fn renew(&self, here: Maker, before: *mut Slot<T>) -> &Slot<T> {
-        let new = Box::into_raw(Box::new(Slot { maker: here, value: (self.make)(), before }));
+    fn renew(&self, here: Maker, before: *mut MakerSlot<T>) -> &MakerSlot<T> {
+        let new = Box::into_raw(Box::new(MakerSlot { maker: here, value: (self.make)(), before }));
         let first = self.slot.compare_exchange(before, new, Ordering::AcqRel, Ordering::Acquire);
         let there = first.map_or_else(
             |there| {

@@ -1,6 +1,6 @@
 //! Facilities of the operating system and of Rust's runtime for the kit's crates.
 //!
-//! The crate is for the kit's own crates and may change in any version. It knows neither DOCA nor
+//! The crate is for the kit's own crates and may change in any version. It uses neither DOCA nor
 //! UCX.
 
 pub mod clock;

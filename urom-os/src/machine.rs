@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_this_machine_and_of_what_is_no_elf_file() {
+    fn this_machine_and_other_formats_have_no_remark() {
         assert_eq!(foreign(&header(1, OURS.to_le_bytes())), None);
         assert_eq!(foreign(&[b'#'; HEADER_LEN]), None);
         let remark = foreign(&header(1, [40, 0])).unwrap();

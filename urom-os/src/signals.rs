@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Signals that a thread causes itself. They must reach the thread, so that a crash report or a
-/// sanitizer sees the place, and a profiler the time.
+/// sanitizer sees the address, and a profiler the time.
 const OF_A_THREAD: [libc::c_int; 8] = [
     libc::SIGSEGV,
     libc::SIGBUS,

@@ -13,28 +13,28 @@ use crate::diagnostics::{Errors, messages};
 
 #[derive(Default)]
 pub(crate) struct Keys {
-    given: Vec<Key>,
+    given: Vec<AttrKey>,
     known: Vec<&'static str>,
     spans: Spans,
 }
 
 pub(crate) type Spans = BTreeMap<&'static str, Span>;
 
-struct Key {
+struct AttrKey {
     name: String,
     span: Span,
     value: Option<TokenStream>,
 }
 
-enum Part {
-    Key(Key),
+enum AttrPart {
+    Key(AttrKey),
     Other(TokenStream),
 }
 
-impl Parse for Part {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Part> {
+impl Parse for AttrPart {
+    fn parse(input: ParseStream<'_>) -> syn::Result<AttrPart> {
         let Ok(name) = input.call(Ident::parse_any) else {
-            return up_to_comma(input).map(Part::Other);
+            return up_to_comma(input).map(AttrPart::Other);
         };
         let value = if input.is_empty() || input.peek(Token![,]) {
             None
@@ -49,9 +49,9 @@ impl Parse for Part {
             })
         } else {
             let rest = up_to_comma(input)?;
-            return Ok(Part::Other(quote!(#name #rest)));
+            return Ok(AttrPart::Other(quote!(#name #rest)));
         };
-        Ok(Part::Key(Key { name: name.to_string(), span: name.span(), value }))
+        Ok(AttrPart::Key(AttrKey { name: name.to_string(), span: name.span(), value }))
     }
 }
 
@@ -83,20 +83,20 @@ impl Keys {
     }
 
     fn extend(&mut self, tokens: TokenStream, errors: &mut Errors) {
-        let parts = Punctuated::<Part, Token![,]>::parse_terminated.parse2(tokens);
+        let parts = Punctuated::<AttrPart, Token![,]>::parse_terminated.parse2(tokens);
         for part in parts.into_iter().flatten() {
             match part {
-                Part::Key(key) if self.has(&key.name) => {
+                AttrPart::Key(key) if self.has(&key.name) => {
                     errors.at(key.span, messages::duplicate_key(&key.name));
                 }
-                Part::Key(key) => self.given.push(key),
-                Part::Other(tokens) if tokens.is_empty() => {}
-                Part::Other(tokens) => errors.on(tokens, messages::not_a_key()),
+                AttrPart::Key(key) => self.given.push(key),
+                AttrPart::Other(tokens) if tokens.is_empty() => {}
+                AttrPart::Other(tokens) => errors.on(tokens, messages::not_a_key()),
             }
         }
     }
 
-    fn take(&mut self, name: &'static str) -> Option<Key> {
+    fn take(&mut self, name: &'static str) -> Option<AttrKey> {
         self.known.push(name);
         let at = self.given.iter().position(|key| key.name == name)?;
         let key = self.given.swap_remove(at);
@@ -145,9 +145,9 @@ impl Keys {
         krate.unwrap_or_else(|| parse_quote!(::#usual))
     }
 
-    pub(crate) fn refuse(&mut self, name: &str, place: &str, errors: &mut Errors) {
+    pub(crate) fn refuse(&mut self, name: &str, target: &str, errors: &mut Errors) {
         for key in self.given.extract_if(.., |key| key.name == name) {
-            errors.at(key.span, messages::misplaced_key(name, place));
+            errors.at(key.span, messages::misplaced_key(name, target));
         }
     }
 

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span};
 use syn::{Attribute, Generics, Lifetime, LitStr, Path, Visibility};
 
 pub(crate) use field::{Field, FieldKeys, Role};
-pub(crate) use payload::{Count, Payload, Presence, Word};
+pub(crate) use payload::{LenKind, Payload, Presence, WordRef};
 pub(crate) use shape::{Form, Shape, last_segment, only_type, plainly};
 
 pub(crate) struct Messages {
@@ -130,7 +130,7 @@ impl Variant {
     }
 }
 
-pub(crate) struct Export {
+pub(crate) struct ExportKeys {
     pub(crate) krate: Path,
     pub(crate) export: bool,
     pub(crate) abort: bool,

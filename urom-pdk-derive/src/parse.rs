@@ -36,7 +36,7 @@ impl Macro {
 }
 
 /// The user's item, to be emitted again, and its model; `None` when it is not an enum.
-pub(crate) struct Parsed {
+pub(crate) struct ParsedMessages {
     pub(crate) item: TokenStream,
     pub(crate) model: Option<Messages>,
 }
@@ -47,17 +47,17 @@ pub(crate) fn messages(
     args: TokenStream,
     item: TokenStream,
     errors: &mut Errors,
-) -> Parsed {
+) -> ParsedMessages {
     let mut item_enum = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(item_enum)) => own_name::named(item_enum),
         Ok(other) => {
             let (found, name) = describe(&other);
             errors.on(name, messages::not_an_enum(which.name(), found));
-            return Parsed { item, model: None };
+            return ParsedMessages { item, model: None };
         }
         Err(error) => {
             errors.syntax(error);
-            return Parsed { item, model: None };
+            return ParsedMessages { item, model: None };
         }
     };
     let keys = MessagesKeys::read(which, args, errors);
@@ -92,7 +92,7 @@ pub(crate) fn messages(
         allowed,
         variants,
     };
-    Parsed { item: item_enum.into_token_stream(), model: Some(model) }
+    ParsedMessages { item: item_enum.into_token_stream(), model: Some(model) }
 }
 
 fn variants(

@@ -47,7 +47,7 @@ impl CancelReason {
 impl fmt::Display for CancelReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            CancelReason::Cancelled => "the host gave the command up",
+            CancelReason::Cancelled => "the host cancelled the command",
             CancelReason::TimedOut => "the command's deadline passed",
             CancelReason::HostLeft => "the host left",
         })
@@ -66,11 +66,11 @@ impl From<CancelReason> for Error {
 pub(crate) struct Cancel {
     reason: Cell<Option<CancelReason>>,
     /// Waits with wakers of other tasks: the command's slot is polled anyway.
-    waits: OnceCell<Box<Waits>>,
+    waits: OnceCell<Box<CancelWakers>>,
 }
 
 #[derive(Debug, Default)]
-struct Waits {
+struct CancelWakers {
     wakers: RefCell<Vec<(u64, Waker)>>,
     last: Cell<u64>,
 }
@@ -96,12 +96,12 @@ impl Cancel {
         }
     }
 
-    pub(crate) fn cancelled(&self) -> Cancelled<'_> {
-        Cancelled { cancel: self, number: 0 }
+    pub(crate) fn cancelled(&self) -> CancelWait<'_> {
+        CancelWait { cancel: self, number: 0 }
     }
 }
 
-impl Waits {
+impl CancelWakers {
     /// Stores a wait's waker and numbers the wait. Wakers run foreign code: not during a borrow.
     fn note(&self, number: &mut u64, waker: &Waker) {
         let is_it = |(of, known): &(u64, Waker)| *of == *number && known.will_wake(waker);
@@ -125,17 +125,17 @@ impl Waits {
 }
 
 #[derive(Debug)]
-pub(crate) struct Cancelled<'a> {
+pub(crate) struct CancelWait<'a> {
     cancel: &'a Cancel,
     number: u64,
 }
 
-impl Future for Cancelled<'_> {
+impl Future for CancelWait<'_> {
     type Output = CancelReason;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<CancelReason> {
-        let Cancelled { cancel, number } = self.get_mut();
+        let CancelWait { cancel, number } = self.get_mut();
         if let Some(reason) = cancel.reason.get() {
             return Poll::Ready(reason);
         }
@@ -146,7 +146,7 @@ impl Future for Cancelled<'_> {
     }
 }
 
-impl Drop for Cancelled<'_> {
+impl Drop for CancelWait<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.number != 0
@@ -158,19 +158,19 @@ impl Drop for Cancelled<'_> {
 }
 
 /// An `async` block would move the future once more for each command.
-pub(crate) struct Unless<'a, F> {
+pub(crate) struct UnlessCancelled<'a, F> {
     future: Option<F>,
-    cancelled: Cancelled<'a>,
+    cancelled: CancelWait<'a>,
 }
 
-impl<'a, F> Unless<'a, F> {
+impl<'a, F> UnlessCancelled<'a, F> {
     #[inline]
-    pub(crate) fn new(future: F, cancel: &'a Cancel) -> Unless<'a, F> {
-        Unless { future: Some(future), cancelled: cancel.cancelled() }
+    pub(crate) fn new(future: F, cancel: &'a Cancel) -> UnlessCancelled<'a, F> {
+        UnlessCancelled { future: Some(future), cancelled: cancel.cancelled() }
     }
 }
 
-impl<F: Future> Future for Unless<'_, F> {
+impl<F: Future> Future for UnlessCancelled<'_, F> {
     type Output = Result<F::Output, CancelReason>;
 
     #[inline]

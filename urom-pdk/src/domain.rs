@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use urom_abi::plugin::WorkerCtx;
 
-use self::lookups::{Entered, Packed, SharedLookups};
+use self::lookups::{OpenLookups, PackedKind, SharedLookups};
 use crate::Result;
 
 /// The index of one of a member's buffers, in registration order: see [`Domains::segment`].
@@ -75,7 +75,7 @@ pub struct Domains<'cx> {
 }
 
 impl<'cx> Domains<'cx> {
-    fn entered(self) -> Entered<'cx> {
+    fn entered(self) -> OpenLookups<'cx> {
         // SAFETY: this is borrowed from a command's context. The instance drops the command's
         // future, and all that it lent to other threads, before its `OpenDomains` (its last field).
         // The worker's context is valid until `close` returns.
@@ -118,7 +118,7 @@ impl<'cx> Domains<'cx> {
     /// As for every look-up.
     pub fn memory_handle(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
         // SAFETY: the worker only adds data while the plugin is open, and `'cx` ends before.
-        unsafe { self.entered().packed(Packed::MemoryHandle, member, segment) }
+        unsafe { self.entered().packed(PackedKind::MemoryHandle, member, segment) }
     }
 
     /// Returns a buffer's packed remote key (`doca_urom_worker_domain_mkey_lookup`).
@@ -127,7 +127,7 @@ impl<'cx> Domains<'cx> {
     /// As for every look-up.
     pub fn key(self, member: u64, segment: Segment) -> Result<&'cx [u8]> {
         // SAFETY: the worker only adds data while the plugin is open, and `'cx` ends before.
-        unsafe { self.entered().packed(Packed::Key, member, segment) }
+        unsafe { self.entered().packed(PackedKind::Key, member, segment) }
     }
 }
 
@@ -176,15 +176,15 @@ impl DomainHandle {
 
     /// See [`Domains::memory_handle`].
     pub fn memory_handle(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
-        self.packed(Packed::MemoryHandle, member, segment)
+        self.packed(PackedKind::MemoryHandle, member, segment)
     }
 
     /// See [`Domains::key`].
     pub fn key(&self, member: u64, segment: Segment) -> Result<Vec<u8>> {
-        self.packed(Packed::Key, member, segment)
+        self.packed(PackedKind::Key, member, segment)
     }
 
-    fn packed(&self, what: Packed, member: u64, segment: Segment) -> Result<Vec<u8>> {
+    fn packed(&self, what: PackedKind, member: u64, segment: Segment) -> Result<Vec<u8>> {
         let entered = self.shared.enter()?;
         // SAFETY: `entered` keeps the plugin open until the copy, and the worker only adds data.
         unsafe { entered.packed(what, member, segment) }.map(<[u8]>::to_vec)

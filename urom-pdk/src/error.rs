@@ -246,7 +246,7 @@ mod tests {
              (DOCA_ERROR_INVALID_VALUE)"
         );
         assert!(error.source().is_some_and(|source| source.is::<DecodeError>()));
-        let encode = EncodeError::TooBig { message: "LoopbackDone", need: 5000, room: 4064 };
+        let encode = EncodeError::TooBig { message: "LoopbackDone", need: 5000, capacity: 4064 };
         assert_eq!(Error::from(encode).code(), DocaError::TOO_BIG);
     }
 }

@@ -21,7 +21,7 @@ use urom_abi::plugin::{WorkerCmdDesc, WorkerNotifDesc};
 use urom_abi::protocol::{Answer, Armed, Protocol, Serve};
 use urom_abi::shared::{CommandStack, SharedCommand};
 
-use self::future::{DROPPING, Given, drop_future, run};
+use self::future::{DROPPING, OutcomeGuard, drop_future, run};
 use crate::failures::{Failure, Failures};
 use crate::guard::{self, catch};
 use crate::panic::{Panic, contain};
@@ -51,17 +51,17 @@ pub(crate) struct Executor<T, P, F, M> {
     /// Slots of pending commands by connection and token; rebuilt for cancellations.
     known: HashMap<(u64, u64), usize>,
     /// The future's value if its drop in [`begin`](Self::begin) panicked.
-    given: Option<Result<Answer>>,
+    kept: Option<Result<Answer>>,
     /// Memory for the next command of [`call`](Self::call).
-    room: Option<CommandBuffer>,
+    buffer: Option<CommandBuffer>,
     /// The command of the running [`call`](Self::call) with its answer in the worker's buffer.
     in_place: Option<SharedCommand>,
     /// Leaked from a `Box`: futures hold references to it.
-    home: NonNull<Home<T>>,
+    state: NonNull<PluginState<T>>,
     types: PhantomData<(T, P)>,
 }
 
-struct Home<T> {
+struct PluginState<T> {
     handler: T,
     worker: WorkerSide,
 }
@@ -87,10 +87,10 @@ where
             broken: false,
             failures: Failures::default(),
             known: HashMap::new(),
-            given: None,
-            room: None,
+            kept: None,
+            buffer: None,
             in_place: None,
-            home: NonNull::from(Box::leak(Box::new(Home { handler, worker }))),
+            state: NonNull::from(Box::leak(Box::new(PluginState { handler, worker }))),
             types: PhantomData,
         }
     }
@@ -145,8 +145,8 @@ where
     }
 
     pub(crate) fn host_left(&self, dest_id: u64) {
-        let Home { handler, worker } = self.home();
-        P::host_left(handler, dest_id);
+        let PluginState { handler, worker } = self.state();
+        P::host_left(handler, dest_id.into());
         worker.host_left(dest_id);
     }
 
@@ -155,7 +155,7 @@ where
         if self.broken {
             return Some(0);
         }
-        let Home { handler, worker } = self.home();
+        let PluginState { handler, worker } = self.state();
         // Before the words are read: later wakes can then use the bell.
         let bell = worker.bell().descriptor();
         let none = self.words().fold(true, |none, word| none & word.fall_asleep());
@@ -169,7 +169,7 @@ where
             Armed::Ready => return None,
         };
         let descriptors = bell.into_iter().chain(own).zip(fds);
-        Some(descriptors.map(|(descriptor, place)| *place = descriptor.as_raw_fd()).count())
+        Some(descriptors.map(|(descriptor, slot)| *slot = descriptor.as_raw_fd()).count())
     }
 
     /// Advances the handler and woken futures. Returns notifications as their commands ended.
@@ -206,7 +206,7 @@ where
         for _ in 0..ROUNDS {
             let moved = self.progress_handler();
             ever |= moved;
-            ever |= self.home().worker.tasks().run();
+            ever |= self.state().worker.tasks().run();
             if !self.pool.is_empty() {
                 self.poll_woken();
             }
@@ -215,19 +215,19 @@ where
             }
         }
         if ever {
-            self.home().worker.moved();
+            self.state().worker.moved();
         }
     }
 
     pub(crate) fn address(&self) -> Result<Vec<u8>> {
-        P::address(&self.home().handler)
+        P::address(&self.state().handler)
     }
 
     /// `'static` because futures keep it until `drop` has ended them.
     #[inline]
-    fn home(&self) -> &'static Home<T> {
+    fn state(&self) -> &'static PluginState<T> {
         // SAFETY: `new` leaked it, only `drop` frees it, and all other references are shared.
-        unsafe { self.home.as_ref() }
+        unsafe { self.state.as_ref() }
     }
 
     /// Begins a command. If this panics, the command stays in the next slot.
@@ -236,19 +236,19 @@ where
         if self.broken {
             return self.finish(command, Err(Failure::Error(broken())));
         }
-        let (home, slot, serve) = (self.home(), self.pool.next(), &self.serve);
-        let context = Context::new(command, &home.worker);
+        let (state, slot, serve) = (self.state(), self.pool.next(), &self.serve);
+        let context = Context::new(command, &state.worker);
         // SAFETY: a free slot is empty, slots do not move, and by the contract of `new` the
         // arguments of `serve` do not leave the future.
-        unsafe { slot.begin(context, |context, bytes| serve(&home.handler, context, bytes)) };
+        unsafe { slot.begin(context, |context, bytes| serve(&state.handler, context, bytes)) };
         // SAFETY: no future is running, and this future has not been polled yet.
         match unsafe { slot.poll() } {
             Poll::Ready(outcome) => {
                 let outcome = {
-                    let mut given = Given { outcome: Some(outcome), left: &mut self.given };
+                    let mut guard = OutcomeGuard { outcome: Some(outcome), left: &mut self.kept };
                     // SAFETY: no future is running.
                     unsafe { slot.drop_future() };
-                    given.outcome.take()
+                    guard.outcome.take()
                 };
                 // SAFETY: no future is being made.
                 if let (Some(command), Some(outcome)) = (unsafe { slot.end() }, outcome) {
@@ -266,7 +266,7 @@ where
         let slot = self.pool.next();
         drop_future(slot);
         // SAFETY: no future is being made.
-        match (unsafe { slot.end() }, self.given.take()) {
+        match (unsafe { slot.end() }, self.kept.take()) {
             (Some(command), Some(outcome)) => {
                 guard::report(DROPPING, &panic);
                 self.finish(command, outcome.map_err(Failure::Error));
@@ -276,7 +276,7 @@ where
         }
     }
 
-    fn give_up(&mut self, index: usize, error: Error) {
+    fn abandon(&mut self, index: usize, error: Error) {
         let slot = self.pool.slot(index);
         drop_future(slot);
         // SAFETY: no future is being made.
@@ -291,7 +291,7 @@ where
         if self.broken {
             return false;
         }
-        let moved = catch("the handler's progress", || P::progress(&self.home().handler));
+        let moved = catch("the handler's progress", || P::progress(&self.state().handler));
         moved.unwrap_or_else(|| {
             self.break_down();
             false
@@ -302,11 +302,11 @@ where
     fn wake_up(&mut self) {
         self.armed = false;
         self.words().for_each(Woken::wake_up);
-        self.home().worker.bell().quiet();
+        self.state().worker.bell().quiet();
     }
 
     fn words(&self) -> impl Iterator<Item = &Woken> {
-        let tasks = self.home().worker.tasks();
+        let tasks = self.state().worker.tasks();
         self.pool.chunks().iter().map(Chunk::woken).chain([tasks.woken()])
     }
 
@@ -315,7 +315,7 @@ where
         self.broken = true;
         for index in 0..self.pool.len() {
             if self.pool.slot(index).is_pending() {
-                self.give_up(index, broken());
+                self.abandon(index, broken());
             }
         }
     }
@@ -360,10 +360,10 @@ impl<T, P, F, M> Drop for Executor<T, P, F, M> {
             drop(unsafe { slot.end() });
         }
         // SAFETY: it lives until its box is remade below.
-        unsafe { self.home.as_ref() }.worker.tasks().end();
+        unsafe { self.state.as_ref() }.worker.tasks().end();
         // SAFETY: it came from a `Box` in `new`, and the futures that referred to it were dropped.
-        let home = unsafe { Box::from_raw(self.home.as_ptr()) };
-        catch("dropping the handler", || drop(home));
+        let state = unsafe { Box::from_raw(self.state.as_ptr()) };
+        catch("dropping the handler", || drop(state));
     }
 }
 

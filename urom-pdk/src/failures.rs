@@ -8,7 +8,7 @@ use urom_abi::log::Level;
 use urom_abi::shared::SharedCommand;
 use urom_abi::{DocaError, Quantity};
 
-use crate::lines::{Unsaid, Window};
+use crate::lines::{LineWindow, Unlogged};
 use crate::panic::{CodeLocation, Panic};
 use crate::{Error, guard, log};
 
@@ -38,7 +38,7 @@ impl Failure {
 /// Failures by kind. The plugin, not its hosts, determines the kinds, so there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    kinds: Vec<(FailureKind, Window)>,
+    kinds: Vec<(FailureKind, LineWindow)>,
 }
 
 type FailureKind = (&'static str, bool);
@@ -56,18 +56,18 @@ impl Failures {
         let variant = commands.find(bytes).map(|variant| variant.name);
         let name = variant.unwrap_or("unknown command");
         let kind = (name, matches!(failure, Failure::Panic(_)));
-        let Some(unsaid) = self.note(kind, Instant::now()) else { return };
+        let Some(more) = self.note(kind, Instant::now()) else { return };
         let (len, host) = (Quantity(bytes.len(), "byte"), log::host_of(dest_id));
         match failure {
             Failure::Error(error) => log::failure(
                 Level::Warning,
                 error.at().map(CodeLocation::of),
-                format_args!("{name} of {len} from {host} failed: {}{unsaid}", log::shown(&error)),
+                format_args!("{name} of {len} from {host} failed: {}{more}", log::shown(&error)),
             ),
             Failure::Panic(panic) => {
                 let text =
-                    format_args!("{name} of {len} from {host} failed: its handler {panic}{unsaid}");
-                log::failure(Level::Error, panic.place(), text);
+                    format_args!("{name} of {len} from {host} failed: its handler {panic}{more}");
+                log::failure(Level::Error, panic.location(), text);
                 let method = variant.map(|name| method(handler, name));
                 guard::log_backtrace(&panic, method.as_deref());
             }
@@ -75,25 +75,25 @@ impl Failures {
     }
 
     /// Counts a failure. Returns the number of earlier unlogged ones if it gets a line.
-    fn note(&mut self, kind: FailureKind, now: Instant) -> Option<Unsaid> {
+    fn note(&mut self, kind: FailureKind, now: Instant) -> Option<Unlogged> {
         if let Some((_, window)) = self.kinds.iter_mut().find(|(known, _)| *known == kind) {
             return window.note(now);
         }
-        let mut window = Window::new(now);
-        let unsaid = window.note(now);
+        let mut window = LineWindow::new(now);
+        let unlogged = window.note(now);
         self.kinds.push((kind, window));
-        unsaid
+        unlogged
     }
 
-    fn unsaid(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        let counts = self.kinds.iter().map(|((name, _), window)| (*name, window.unsaid()));
-        counts.filter(|(_, unsaid)| *unsaid > 0)
+    fn unlogged(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let counts = self.kinds.iter().map(|((name, _), window)| (*name, window.unlogged()));
+        counts.filter(|(_, unlogged)| *unlogged > 0)
     }
 }
 
 impl Drop for Failures {
     fn drop(&mut self) {
-        for (name, count) in self.unsaid() {
+        for (name, count) in self.unlogged() {
             let text = format_args!("{name}: {count} more failed, and were not logged");
             log::failure(Level::Warning, None, text);
         }
@@ -119,9 +119,9 @@ mod tests {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let lines = (0..1000).filter_map(|_| failures.note(ECHO, now)).count();
         assert_eq!(lines, LINES as usize);
-        assert_eq!(failures.unsaid().collect::<Vec<_>>(), [("Echo", 1000 - u64::from(LINES))]);
+        assert_eq!(failures.unlogged().collect::<Vec<_>>(), [("Echo", 1000 - u64::from(LINES))]);
         for kind in [("Echo", true), ("unknown command", false)] {
-            assert_eq!(failures.note(kind, now), Some(Unsaid::default()), "{kind:?}");
+            assert_eq!(failures.note(kind, now), Some(Unlogged::default()), "{kind:?}");
         }
     }
 

@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use urom_abi::log::Level;
 
-use crate::lines::Window;
+use crate::lines::LineWindow;
 use crate::log;
-use crate::panic::{self, Panic, Seen, contain};
+use crate::panic::{self, KeepOutcome, Panic, contain};
 
 #[inline]
 pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
@@ -21,7 +21,7 @@ pub(crate) fn catch<R>(label: &str, body: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// Runs the body of a function that C calls. A panic is logged and becomes `on_panic`. Every
-/// `extern "C"` function that could panic only calls this or [`Calls::guard`].
+/// `extern "C"` function that could panic only calls this or [`GuardedCalls::guard`].
 pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R {
     let before = GUARDED.replace(true);
     let result = catch(label, body).unwrap_or(on_panic);
@@ -31,14 +31,14 @@ pub(crate) fn guard<R>(label: &str, on_panic: R, body: impl FnOnce() -> R) -> R 
 
 /// The calls of one open plugin. Its [`guard`] avoids a costly thread-local access.
 #[derive(Debug)]
-pub(crate) struct Calls(Arc<AtomicBool>);
+pub(crate) struct GuardedCalls(Arc<AtomicBool>);
 
-impl Calls {
-    pub(crate) fn of_this_thread() -> Calls {
+impl GuardedCalls {
+    pub(crate) fn of_this_thread() -> GuardedCalls {
         let runs = Arc::new(AtomicBool::new(false));
         // A thread that ends opens no plugin.
         let _ = OPEN.try_with(|open| open.borrow_mut().push(Arc::clone(&runs)));
-        Calls(runs)
+        GuardedCalls(runs)
     }
 
     #[inline]
@@ -50,7 +50,7 @@ impl Calls {
     }
 }
 
-impl Drop for Calls {
+impl Drop for GuardedCalls {
     fn drop(&mut self) {
         let _ = OPEN.try_with(|open| open.borrow_mut().retain(|runs| !Arc::ptr_eq(runs, &self.0)));
     }
@@ -67,18 +67,18 @@ fn is_guarded() -> bool {
 #[cold]
 #[inline(never)]
 pub(crate) fn report(label: &str, panic: &Panic) {
-    let unsaid = PANICS.with_borrow_mut(|window| {
+    let unlogged = PANICS.with_borrow_mut(|window| {
         let now = Instant::now();
-        window.get_or_insert_with(|| Window::new(now)).note(now)
+        window.get_or_insert_with(|| LineWindow::new(now)).note(now)
     });
-    if let Some(unsaid) = unsaid {
-        log::failure(Level::Error, panic.place(), format_args!("{label} {panic}{unsaid}"));
+    if let Some(unlogged) = unlogged {
+        log::failure(Level::Error, panic.location(), format_args!("{label} {panic}{unlogged}"));
         log_backtrace(panic, None);
     }
 }
 
 thread_local! {
-    static PANICS: RefCell<Option<Window>> = const { RefCell::new(None) };
+    static PANICS: RefCell<Option<LineWindow>> = const { RefCell::new(None) };
     static GUARDED: Cell<bool> = const { Cell::new(false) };
     static OPEN: RefCell<Vec<Arc<AtomicBool>>> = const { RefCell::new(Vec::new()) };
 }
@@ -111,15 +111,15 @@ pub(crate) fn install_hook() {
 /// Returns false if the panic must be printed, perhaps as the process's last.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     match panic::keep(info) {
-        Seen::Waits => true,
+        KeepOutcome::Kept => true,
         // The earlier panic is uncaught: this one is from a destructor during unwinding, which ends
         // the process. Or the handler caught the earlier one, and an extra line is harmless.
-        Seen::Replaces(earlier) => {
-            log::failure(Level::Error, earlier.place(), format_args!("{earlier}"));
+        KeepOutcome::Replaced(earlier) => {
+            log::failure(Level::Error, earlier.location(), format_args!("{earlier}"));
             log_backtrace(&earlier, None);
             false
         }
-        Seen::Nowhere => false,
+        KeepOutcome::NotKept => false,
     }
 }
 

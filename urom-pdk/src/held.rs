@@ -103,7 +103,7 @@ mod tests {
     use crate::Context;
 
     fn context(bytes: &[u8]) -> Context {
-        Context::for_test(CommandDesc::new(7, 2, 99, bytes).expect("the C heap has room"))
+        Context::for_test(CommandDesc::new(7, 2, 99, bytes).expect("the C heap has space"))
     }
 
     #[test]

@@ -15,7 +15,7 @@ use urom_abi::version::API_VERSION;
 
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
-use crate::guard::{Calls, catch, guard, install_hook};
+use crate::guard::{GuardedCalls, catch, guard, install_hook};
 use crate::panic::CodeLocation;
 use crate::worker_side::{WorkerSide, attach};
 use crate::{CancelReason, Context, Error, OpenContext, Result, Side, log};
@@ -43,7 +43,7 @@ pub const fn extension<T: 'static, P: Protocol + Serve<Side, T>>(_: fn() -> P) -
 const fn functions<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, PluginExtension) {
     let serve = |handler, context, bytes| P::serve(handler, context, bytes);
     // SAFETY: this is `Serve::serve`.
-    unsafe { Instance::<T, P, _, _>::functions(serve) }
+    unsafe { HandlerInstance::<T, P, _, _>::functions(serve) }
 }
 
 /// Implements `urom_plugin_get_version`. Returns `INVALID_VALUE` for NULL.
@@ -58,8 +58,8 @@ pub unsafe fn get_version<P: Protocol>(_: fn() -> P, version: *mut u64) -> DocaE
 }
 
 /// One open plugin: `plugin_ctx` points to it between `open` and `close`.
-struct Instance<T, P, F, M> {
-    calls: Calls,
+struct HandlerInstance<T, P, F, M> {
+    calls: GuardedCalls,
     executor: Executor<T, P, F, M>,
     /// Kept after the first `addr`: both calls must return one length.
     address: Option<Vec<u8>>,
@@ -67,7 +67,7 @@ struct Instance<T, P, F, M> {
     _domains: OpenDomains,
 }
 
-impl<T, P, F, M> Instance<T, P, F, M>
+impl<T, P, F, M> HandlerInstance<T, P, F, M>
 where
     T: 'static,
     P: Protocol + Serve<Side, T>,
@@ -135,8 +135,8 @@ where
                     let serve = unsafe { Self::serve() };
                     // SAFETY: it is `Serve::serve`, by the contract of `functions`.
                     let executor = unsafe { Executor::new(handler, serve, cx.into_worker()) };
-                    let calls = Calls::of_this_thread();
-                    let instance = Instance::<T, P, F, M> {
+                    let calls = GuardedCalls::of_this_thread();
+                    let instance = HandlerInstance::<T, P, F, M> {
                         calls,
                         executor,
                         address: None,
@@ -259,13 +259,13 @@ where
         calls.guard("host_left", (), || executor.host_left(dest_id));
     }
 
-    unsafe extern "C" fn arm(ctx: *mut WorkerCtx, fds: *mut c_int, room: usize) -> usize {
+    unsafe extern "C" fn arm(ctx: *mut WorkerCtx, fds: *mut c_int, capacity: usize) -> usize {
         // SAFETY: the ABI guarantees the contract of `of`, and calls never overlap.
         let Ok(Self { calls, executor, .. }) = (unsafe { Self::of(ctx) }) else { return 0 };
-        let (fds, room) =
-            if fds.is_null() { (NonNull::dangling().as_ptr(), 0) } else { (fds, room) };
-        // SAFETY: the worker's buffer has `room` descriptors; an empty slice may dangle.
-        let fds = unsafe { std::slice::from_raw_parts_mut(fds, room) };
+        let (fds, capacity) =
+            if fds.is_null() { (NonNull::dangling().as_ptr(), 0) } else { (fds, capacity) };
+        // SAFETY: the worker's buffer has `capacity` descriptors; an empty slice may dangle.
+        let fds = unsafe { std::slice::from_raw_parts_mut(fds, capacity) };
         calls.guard("arm", 0, || executor.arm(fds).unwrap_or(extension::READY))
     }
 
@@ -322,13 +322,13 @@ unsafe extern "C" fn notif_pack(
 unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), DocaError> {
     let len = NonNull::new(len).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: the caller guarantees that `len` is readable.
-    let room = unsafe { len.read() };
+    let capacity = unsafe { len.read() };
     // SAFETY: the caller guarantees that `len` is writable.
     unsafe { len.write(bytes.len()) };
     if bytes.is_empty() {
         return Ok(());
     }
-    if bytes.len() > room || to.is_null() {
+    if bytes.len() > capacity || to.is_null() {
         return Err(DocaError::INVALID_VALUE);
     }
     // SAFETY: all bytes fit, and the caller guarantees that the buffers do not overlap.

@@ -166,13 +166,15 @@ pub use region::Region;
 pub use side::{Context, OpenContext, Side};
 pub use tasks::{Task, Tasks};
 pub use urom_abi::protocol::Armed;
-pub use urom_abi::{Data, DocaError, Elements, Payload, Received, Registered};
+pub use urom_abi::{ConnectionId, Data, DocaError, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{urom_message, urom_plugin};
 pub use window::{Take, Window};
 
 /// The usual imports of a plugin: `use urom_pdk::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Context, DocaError, Error, OpenContext, OrCode, Result, limited, urom_plugin};
+    pub use crate::{
+        ConnectionId, Context, DocaError, Error, OpenContext, OrCode, Result, limited, urom_plugin,
+    };
 }
 
 /// Used by generated code only: it changes without notice.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Number of lines written before only powers of two are.
 const FIRST: u64 = 8;
 
-/// Runs a logging expression the first eight times that this place is reached, then for each power
+/// Runs a logging expression the first eight times that this line is reached, then for each power
 /// of two. Peers and hosts could cause such lines without end.
 ///
 /// ```

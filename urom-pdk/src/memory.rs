@@ -212,8 +212,8 @@ impl HostMemory {
             }
             // The operation may outlive the call.
             _ => {
-                let room = self.room(&operation)?;
-                let (_, bytes) = self.transfer(operation, room, None).await?;
+                let bytes = self.copy_buffer(&operation)?;
+                let (_, bytes) = self.transfer(operation, bytes, None).await?;
                 to.copy_from_slice(&bytes);
                 Ok(())
             }
@@ -236,7 +236,7 @@ impl HostMemory {
                 self.at_once(MemoryOperation { local: from.as_ptr().cast_mut(), ..operation })
             }
             _ => {
-                let mut bytes = self.room(&operation)?;
+                let mut bytes = self.copy_buffer(&operation)?;
                 bytes.copy_from_slice(from);
                 self.transfer(operation, bytes, None).await.map(drop)
             }
@@ -304,8 +304,8 @@ impl HostMemory {
         }
     }
 
-    fn room(&self, operation: &MemoryOperation) -> Result<Vec<u8>> {
-        room(operation.len).map_err(|code| self.failed(operation, code))
+    fn copy_buffer(&self, operation: &MemoryOperation) -> Result<Vec<u8>> {
+        zeroed_bytes(operation.len).map_err(|code| self.failed(operation, code))
     }
 
     fn at_once(&self, mut operation: MemoryOperation) -> Result<()> {
@@ -368,7 +368,7 @@ impl fmt::Debug for HostMemory {
 }
 
 /// A host chooses the length: too much is an error, not the worker's end.
-fn room(len: u64) -> Result<Vec<u8>, DocaError> {
+fn zeroed_bytes(len: u64) -> Result<Vec<u8>, DocaError> {
     let len = usize::try_from(len).map_err(|_| DocaError::NO_MEMORY)?;
     u8::new_vec_zeroed(len).map_err(|_| DocaError::NO_MEMORY)
 }
@@ -378,10 +378,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_for_more_than_there_is_is_an_error() {
+    fn a_buffer_larger_than_the_memory_is_an_error() {
         for len in [1 << 63, u64::MAX] {
-            assert_eq!(room(len), Err(DocaError::NO_MEMORY));
+            assert_eq!(zeroed_bytes(len), Err(DocaError::NO_MEMORY));
         }
-        assert_eq!((room(0), room(3)), (Ok(Vec::new()), Ok(vec![0; 3])));
+        assert_eq!((zeroed_bytes(0), zeroed_bytes(3)), (Ok(Vec::new()), Ok(vec![0; 3])));
     }
 }

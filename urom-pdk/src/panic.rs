@@ -26,19 +26,19 @@ impl<'a> CodeLocation<'a> {
 
 /// A caught panic; boxed to keep results small.
 #[derive(Debug)]
-pub(crate) struct Panic(Box<Kept>);
+pub(crate) struct Panic(Box<KeptPanic>);
 
 #[derive(Debug)]
-struct Kept {
-    said: String,
+struct KeptPanic {
+    text: String,
     /// File, line and column; `None` if the hook saw a different panic.
-    place: Option<(String, u32, u32)>,
+    location: Option<(String, u32, u32)>,
     backtrace: Backtrace,
 }
 
 impl Panic {
-    pub(crate) fn place(&self) -> Option<CodeLocation<'_>> {
-        self.0.place.as_ref().map(|(file, line, _)| CodeLocation { file, line: *line })
+    pub(crate) fn location(&self) -> Option<CodeLocation<'_>> {
+        self.0.location.as_ref().map(|(file, line, _)| CodeLocation { file, line: *line })
     }
 
     pub(crate) fn backtrace(&self) -> Option<String> {
@@ -51,10 +51,10 @@ impl Panic {
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("panicked")?;
-        if let Some((file, line, column)) = &self.0.place {
+        if let Some((file, line, column)) = &self.0.location {
             write!(f, " at {file}:{line}:{column}")?;
         }
-        write!(f, ": {}", self.0.said)
+        write!(f, ": {}", self.0.text)
     }
 }
 
@@ -66,38 +66,38 @@ pub(crate) fn contain<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
 }
 
 thread_local! {
-    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    static KEPT: RefCell<Option<KeptPanic>> = const { RefCell::new(None) };
 }
 
-pub(crate) enum Seen {
+pub(crate) enum KeepOutcome {
     /// Kept for the code that catches it.
-    Waits,
+    Kept,
     /// Kept instead of an earlier panic, which is still uncaught.
-    Replaces(Panic),
+    Replaced(Panic),
     /// Not kept: the thread ends.
-    Nowhere,
+    NotKept,
 }
 
-pub(crate) fn keep(info: &PanicHookInfo<'_>) -> Seen {
-    let place = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
-    let kept =
-        Kept { said: text_of(info.payload()).to_owned(), place, backtrace: Backtrace::capture() };
-    match KEPT.try_with(|place| place.replace(Some(kept))) {
-        Ok(None) => Seen::Waits,
-        Ok(Some(earlier)) => Seen::Replaces(Panic(Box::new(earlier))),
-        Err(_) => Seen::Nowhere,
+pub(crate) fn keep(info: &PanicHookInfo<'_>) -> KeepOutcome {
+    let location = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
+    let text = text_of(info.payload()).to_owned();
+    let kept = KeptPanic { text, location, backtrace: Backtrace::capture() };
+    match KEPT.try_with(|slot| slot.replace(Some(kept))) {
+        Ok(None) => KeepOutcome::Kept,
+        Ok(Some(earlier)) => KeepOutcome::Replaced(Panic(Box::new(earlier))),
+        Err(_) => KeepOutcome::NotKept,
     }
 }
 
 #[cold]
 #[inline(never)]
 fn caught(payload: Box<dyn Any + Send>) -> Panic {
-    let said = text_of(&*payload);
+    let text = text_of(&*payload);
     let kept = forget_kept();
     // A different panic, if one was caught and resumed later.
-    let kept = kept.filter(|kept| kept.said == said).unwrap_or_else(|| Kept {
-        said: said.to_owned(),
-        place: None,
+    let kept = kept.filter(|kept| kept.text == text).unwrap_or_else(|| KeptPanic {
+        text: text.to_owned(),
+        location: None,
         backtrace: Backtrace::disabled(),
     });
     panics::discard(payload);
@@ -106,7 +106,7 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
     Panic(Box::new(kept))
 }
 
-fn forget_kept() -> Option<Kept> {
+fn forget_kept() -> Option<KeptPanic> {
     KEPT.try_with(RefCell::take).ok().flatten()
 }
 

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 
-use crate::{DocaError, Error, OpenContext, Result};
+use crate::{ConnectionId, DocaError, Error, OpenContext, Result};
 
 /// The limits of a [`PerHost`].
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub struct HostLimits {
     pub bytes: u64,
 }
 
-/// Values of hosts (`dest_id`), made by one command and used by later ones through a handle.
+/// Values of hosts, made by one command and used by later ones through a handle.
 ///
 /// A handle is a slot and its generation, never 0. The handle of a removed value stays invalid when
 /// the slot is reused. When a host leaves, its values are dropped after the handler's `host_left`.
@@ -39,36 +39,36 @@ pub struct HostLimits {
 ///     }
 ///
 ///     fn write(&self, cx: &Context, text: &str) -> Result<u64> {
-///         self.notes.insert(cx.dest_id(), text.len() as u64, text.to_owned())
+///         self.notes.insert(cx.connection(), text.len() as u64, text.to_owned())
 ///     }
 ///
 ///     fn read(&self, cx: &Context, handle: u64) -> Result<String> {
-///         Ok(self.notes.get(cx.dest_id(), handle)?.to_string())
+///         Ok(self.notes.get(cx.connection(), handle)?.to_string())
 ///     }
 /// }
 /// ```
 pub struct PerHost<T> {
-    table: Rc<Table<T>>,
+    table: Rc<HandleTable<T>>,
 }
 
-struct Table<T> {
+struct HandleTable<T> {
     name: &'static str,
     limits: HostLimits,
-    values: RefCell<SlotMap<DefaultKey, Owned<T>>>,
+    values: RefCell<SlotMap<DefaultKey, OwnedValue<T>>>,
 }
 
-struct Owned<T> {
-    owner: u64,
+struct OwnedValue<T> {
+    owner: ConnectionId,
     bytes: u64,
     value: Rc<T>,
 }
 
 pub(crate) trait HostLeft {
-    fn host_left(&self, owner: u64);
+    fn host_left(&self, owner: ConnectionId);
 }
 
-impl<T> HostLeft for Table<T> {
-    fn host_left(&self, owner: u64) {
+impl<T> HostLeft for HandleTable<T> {
+    fn host_left(&self, owner: ConnectionId) {
         let mut values = self.values.borrow_mut();
         let left: Vec<DefaultKey> =
             values.iter().filter(|(_, it)| it.owner == owner).map(|(key, _)| key).collect();
@@ -82,8 +82,8 @@ impl<T> HostLeft for Table<T> {
 impl<T: 'static> PerHost<T> {
     /// Creates an empty table. Errors call a value `name`.
     pub fn new(cx: &OpenContext, name: &'static str, limits: HostLimits) -> PerHost<T> {
-        let table = Rc::new(Table { name, limits, values: RefCell::default() });
-        let leaves: Weak<dyn HostLeft> = Rc::<Table<T>>::downgrade(&table);
+        let table = Rc::new(HandleTable { name, limits, values: RefCell::default() });
+        let leaves: Weak<dyn HostLeft> = Rc::<HandleTable<T>>::downgrade(&table);
         cx.worker().on_host_left(leaves);
         PerHost { table }
     }
@@ -92,7 +92,7 @@ impl<T: 'static> PerHost<T> {
     ///
     /// # Errors
     /// `FULL` at the host's limit, `NO_MEMORY` at the limit of bytes. The value is dropped.
-    pub fn insert(&self, owner: u64, bytes: u64, value: T) -> Result<u64> {
+    pub fn insert(&self, owner: ConnectionId, bytes: u64, value: T) -> Result<u64> {
         self.insert_with(owner, bytes, |_| Ok(value))
     }
 
@@ -103,11 +103,11 @@ impl<T: 'static> PerHost<T> {
     /// As [`insert`](Self::insert), and the errors of `make`.
     pub fn insert_with(
         &self,
-        owner: u64,
+        owner: ConnectionId,
         bytes: u64,
         make: impl FnOnce(u64) -> Result<T>,
     ) -> Result<u64> {
-        let Table { name, limits, values } = &*self.table;
+        let HandleTable { name, limits, values } = &*self.table;
         let mut values = values.borrow_mut();
         if values.values().filter(|it| it.owner == owner).count() >= limits.values {
             let text = format!("a host has at most {} of: {name}", limits.values);
@@ -122,7 +122,7 @@ impl<T: 'static> PerHost<T> {
         }
         let made = values.try_insert_with_key(|key| {
             let value = Rc::new(make(key.data().as_ffi())?);
-            Ok(Owned { owner, bytes, value })
+            Ok(OwnedValue { owner, bytes, value })
         });
         made.map(|key| key.data().as_ffi())
     }
@@ -131,7 +131,7 @@ impl<T: 'static> PerHost<T> {
     ///
     /// # Errors
     /// `INVALID_VALUE` when the handle is stale, forged or another host's.
-    pub fn get(&self, owner: u64, handle: u64) -> Result<Rc<T>> {
+    pub fn get(&self, owner: ConnectionId, handle: u64) -> Result<Rc<T>> {
         self.find(owner, handle).ok_or_else(|| {
             let text = format!("unknown {} {handle:#x} of this host", self.table.name);
             Error::new(DocaError::INVALID_VALUE, text)
@@ -139,7 +139,7 @@ impl<T: 'static> PerHost<T> {
     }
 
     /// As [`get`](Self::get), as an `Option`.
-    pub fn find(&self, owner: u64, handle: u64) -> Option<Rc<T>> {
+    pub fn find(&self, owner: ConnectionId, handle: u64) -> Option<Rc<T>> {
         self.look_up(handle, |it| it.owner == owner)
     }
 
@@ -149,7 +149,7 @@ impl<T: 'static> PerHost<T> {
     }
 
     /// Returns all values of a host.
-    pub fn all(&self, owner: u64) -> Vec<Rc<T>> {
+    pub fn all(&self, owner: ConnectionId) -> Vec<Rc<T>> {
         let values = self.table.values.borrow();
         values.values().filter(|it| it.owner == owner).map(|it| Rc::clone(&it.value)).collect()
     }
@@ -163,7 +163,7 @@ impl<T: 'static> PerHost<T> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn remove(&self, owner: u64, handle: u64) -> Result<Rc<T>> {
+    pub fn remove(&self, owner: ConnectionId, handle: u64) -> Result<Rc<T>> {
         let value = self.get(owner, handle)?;
         self.table.values.borrow_mut().remove(KeyData::from_ffi(handle).into());
         Ok(value)
@@ -174,7 +174,7 @@ impl<T: 'static> PerHost<T> {
         self.table.values.take().into_iter().map(|(_, it)| it.value).collect()
     }
 
-    fn look_up(&self, handle: u64, is_meant: impl FnOnce(&Owned<T>) -> bool) -> Option<Rc<T>> {
+    fn look_up(&self, handle: u64, is_meant: impl FnOnce(&OwnedValue<T>) -> bool) -> Option<Rc<T>> {
         let (values, key) = (self.table.values.borrow(), KeyData::from_ffi(handle));
         // Two numbers decode to each key. Only the number that the key encodes to is valid.
         let found = values.get(key.into()).filter(|it| key.as_ffi() == handle && is_meant(it));

@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::time::Instant;
 
+use urom_abi::ConnectionId;
 use urom_abi::plugin::WorkerNotify;
 use urom_abi::protocol::{AnswerBuffer, AnswerBytes, Now, PluginSide, Protocol};
 use urom_abi::shared::SharedCommand;
 
-use crate::cancel::{Cancel, Unless};
+use crate::cancel::{Cancel, UnlessCancelled};
 use crate::memory::{HostMemory, Memories, MemoryRange, SyncEvent};
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, DomainHandle, Domains, Error, Held, Result, Tasks};
@@ -23,11 +24,11 @@ impl PluginSide for Side {
     type Error = Error;
 
     #[inline]
-    fn place(cx: &Context, _: Now) -> AnswerBuffer<'_> {
-        let mut place = cx.worker.take_place()?;
+    fn answer_buffer(cx: &Context, _: Now) -> AnswerBuffer<'_> {
+        let mut buffer = cx.worker.take_answer_buffer()?;
         // SAFETY: the worker's buffer is valid during the command's first poll and was just taken;
         // `Now` guarantees that its user drops it in this poll.
-        let bytes = unsafe { place.as_mut() };
+        let bytes = unsafe { buffer.as_mut() };
         Some(AnswerBytes { bytes, written: cx.worker.written() })
     }
 }
@@ -100,13 +101,13 @@ impl OpenContext {
 ///
 /// /// Counts commands by the connection they came in on.
 /// struct Counting {
-///     seen: RefCell<HashMap<u64, u64>>,
+///     seen: RefCell<HashMap<ConnectionId, u64>>,
 /// }
 ///
 /// impl Counting {
 ///     async fn count(&self, cx: &Context) -> Result<u64> {
 ///         let mut seen = self.seen.borrow_mut();
-///         let count = seen.entry(cx.dest_id()).or_default();
+///         let count = seen.entry(cx.connection()).or_default();
 ///         *count += 1;
 ///         log::debug!("plugin {:#x}: command {count}", cx.plugin_id());
 ///         Ok(*count)
@@ -131,9 +132,14 @@ impl Context {
         Context { command, worker, cancel: Cancel::default() }
     }
 
-    /// Returns the connection of the command (`urom_worker_cmd_desc::dest_id`), which also gets the
-    /// notification. All commands of a connection share it; a host may have several.
+    /// Returns the connection of the command, which also gets the notification.
     #[inline]
+    pub fn connection(&self) -> ConnectionId {
+        self.command.dest_id().into()
+    }
+
+    /// The number of [`connection`](Self::connection).
+    #[deprecated(note = "use `connection`, which returns a `ConnectionId`")]
     pub fn dest_id(&self) -> u64 {
         self.command.dest_id()
     }
@@ -164,7 +170,7 @@ impl Context {
     /// `NOT_FOUND` when this connection does not share the memory; `INVALID_VALUE` when the range
     /// is out of bounds; `NOT_SUPPORTED` outside this kit's worker, or with `uromd --plain-doca`.
     pub fn memory(&self, range: MemoryRange) -> Result<HostMemory> {
-        HostMemory::open(self.worker.memory(), self.dest_id(), range)
+        HostMemory::open(self.worker.memory(), self.command.dest_id(), range)
     }
 
     /// Opens a counter in 8 bytes of a host's [`memory`](Self::memory) (`doca_sync_event`).
@@ -172,12 +178,12 @@ impl Context {
     /// # Errors
     /// As [`memory`](Self::memory); `INVALID_VALUE` also unless the range is 8 aligned bytes.
     pub fn sync_event(&self, range: MemoryRange) -> Result<SyncEvent> {
-        SyncEvent::open(self.worker.memory(), self.dest_id(), range)
+        SyncEvent::open(self.worker.memory(), self.command.dest_id(), range)
     }
 
     /// Returns a handle that opens memory of this command's host later.
     pub fn memories(&self) -> Memories {
-        Memories::of(self.worker.memory(), self.dest_id())
+        Memories::of(self.worker.memory(), self.command.dest_id())
     }
 
     /// Waits until the command is cancelled by the host or its deadline, or the host left; forever
@@ -206,12 +212,12 @@ impl Context {
         &self,
         future: F,
     ) -> impl Future<Output = Result<F::Output, CancelReason>> {
-        Unless::new(future, &self.cancel)
+        UnlessCancelled::new(future, &self.cancel)
     }
 
     /// Returns the longest message to this host, with its header; `None` outside this kit's worker.
     pub fn message_limit(&self) -> Option<usize> {
-        self.worker.connection_limit(self.dest_id())
+        self.worker.connection_limit(self.command.dest_id())
     }
 
     /// Returns the longest answer in bytes to this command: fixed part and payload. Longer answers

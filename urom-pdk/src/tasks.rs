@@ -16,7 +16,7 @@ use crate::guard::catch;
 use crate::waker::slot_waker;
 use crate::woken::Woken;
 
-type Running = Pin<Box<dyn Future<Output = ()>>>;
+type RunningTask = Pin<Box<dyn Future<Output = ()>>>;
 
 /// A started task. Dropping this does not end the task.
 #[derive(Clone, Debug)]
@@ -54,13 +54,13 @@ const BIT: u64 = 1;
 /// ```
 #[derive(Clone)]
 pub struct Tasks {
-    all: Rc<All>,
+    set: Rc<TaskSet>,
 }
 
-struct All {
-    running: RefCell<FuturesUnordered<Running>>,
+struct TaskSet {
+    running: RefCell<FuturesUnordered<RunningTask>>,
     /// Tasks started since `running` was last polled.
-    started: RefCell<Vec<Running>>,
+    started: RefCell<Vec<RunningTask>>,
     woken: Arc<Woken>,
     waker: Waker,
     is_over: Cell<bool>,
@@ -71,7 +71,7 @@ impl Tasks {
         let woken = Arc::new(Woken::new());
         let waker = slot_waker(&woken, BIT, bell);
         Tasks {
-            all: Rc::new(All {
+            set: Rc::new(TaskSet {
                 running: RefCell::default(),
                 started: RefCell::default(),
                 woken,
@@ -85,20 +85,20 @@ impl Tasks {
     /// being closed, the task is dropped at once.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static) -> Task {
         let (task, handle) = abortable(task);
-        if !self.all.is_over.get() {
-            self.all.started.borrow_mut().push(Box::pin(task.map(drop)));
-            self.all.waker.wake_by_ref();
+        if !self.set.is_over.get() {
+            self.set.started.borrow_mut().push(Box::pin(task.map(drop)));
+            self.set.waker.wake_by_ref();
         }
         Task(handle)
     }
 
     pub(crate) fn woken(&self) -> &Woken {
-        &self.all.woken
+        &self.set.woken
     }
 
     #[inline]
     pub(crate) fn run(&self) -> bool {
-        let woken = self.all.woken.take() != 0;
+        let woken = self.set.woken.take() != 0;
         if woken {
             self.poll();
         }
@@ -106,14 +106,14 @@ impl Tasks {
     }
 
     fn poll(&self) {
-        let mut cx = Context::from_waker(&self.all.waker);
-        let mut running = self.all.running.borrow_mut();
+        let mut cx = Context::from_waker(&self.set.waker);
+        let mut running = self.set.running.borrow_mut();
         loop {
-            running.extend(self.all.started.take());
+            running.extend(self.set.started.take());
             match catch("a task", || running.poll_next_unpin(&mut cx)) {
                 // One ended or panicked: there may be more.
                 Some(Poll::Ready(Some(()))) | None => {}
-                Some(Poll::Pending | Poll::Ready(None)) if self.all.started.borrow().is_empty() => {
+                Some(Poll::Pending | Poll::Ready(None)) if self.set.started.borrow().is_empty() => {
                     return;
                 }
                 Some(Poll::Pending | Poll::Ready(None)) => {}
@@ -122,15 +122,15 @@ impl Tasks {
     }
 
     pub(crate) fn end(&self) {
-        self.all.is_over.set(true);
-        let tasks = (self.all.running.take(), self.all.started.take());
+        self.set.is_over.set(true);
+        let tasks = (self.set.running.take(), self.set.started.take());
         let _ = catch("dropping a task", || drop(tasks));
     }
 }
 
 impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let running = self.all.running.try_borrow().map_or(0, |running| running.len());
+        let running = self.set.running.try_borrow().map_or(0, |running| running.len());
         f.debug_struct("Tasks").field("running", &running).finish_non_exhaustive()
     }
 }

@@ -36,19 +36,19 @@ use crate::{DocaError, Error, Result};
 /// # Ok::<(), urom_pdk::Error>(()) }).unwrap().unwrap();
 /// ```
 pub struct Window<K, V> {
-    state: RefCell<State<K, V>>,
+    state: RefCell<WindowState<K, V>>,
     most: usize,
     is_ordered: bool,
 }
 
-struct State<K, V> {
-    entries: VecDeque<Entry<K, V>>,
+struct WindowState<K, V> {
+    entries: VecDeque<WindowEntry<K, V>>,
     /// In an ordered window: the number of finished entries at the front.
     released: usize,
-    wait_for_room: Vec<Waker>,
+    capacity_wakers: Vec<Waker>,
 }
 
-struct Entry<K, V> {
+struct WindowEntry<K, V> {
     key: K,
     /// `None` while a `take` waits for a `put`.
     value: Option<V>,
@@ -71,8 +71,8 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
     }
 
     fn new(most: usize, is_ordered: bool) -> Window<K, V> {
-        let (entries, wait_for_room) = (VecDeque::new(), Vec::new());
-        let state = RefCell::new(State { entries, released: 0, wait_for_room });
+        let (entries, capacity_wakers) = (VecDeque::new(), Vec::new());
+        let state = RefCell::new(WindowState { entries, released: 0, capacity_wakers });
         Window { state, most, is_ordered }
     }
 
@@ -87,12 +87,12 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
             let text = format!("operation {key:?} is in flight already");
             return Err(Error::new(DocaError::ALREADY_EXIST, text));
         }
-        self.check_room(&state)?;
+        self.check_capacity(&state)?;
         state.insert(index, key, Some(value));
         Ok(())
     }
 
-    fn check_room(&self, state: &State<K, V>) -> Result<()> {
+    fn check_capacity(&self, state: &WindowState<K, V>) -> Result<()> {
         if state.entries.len() < self.most {
             return Ok(());
         }
@@ -101,14 +101,14 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
     }
 
     /// Waits until the window has capacity for another operation.
-    pub async fn room(&self) {
+    pub async fn free_slot(&self) {
         poll_fn(|cx| {
             let mut state = self.state.borrow_mut();
             if state.entries.len() < self.most {
                 return Poll::Ready(());
             }
-            if !state.wait_for_room.iter().any(|waker| waker.will_wake(cx.waker())) {
-                state.wait_for_room.push(cx.waker().clone());
+            if !state.capacity_wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                state.capacity_wakers.push(cx.waker().clone());
             }
             Poll::Pending
         })
@@ -240,23 +240,23 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
     }
 }
 
-impl<K: Ord + Copy, V> State<K, V> {
+impl<K: Ord + Copy, V> WindowState<K, V> {
     fn find(&self, key: K) -> Option<usize> {
         self.entries.binary_search_by_key(&key, |entry| entry.key).ok()
     }
 
     fn insert(&mut self, index: usize, key: K, value: Option<V>) {
         let (is_finished, is_cancelled, is_awaited, waker) = (false, false, false, None);
-        let entry = Entry { key, value, is_finished, is_cancelled, is_awaited, waker };
+        let entry = WindowEntry { key, value, is_finished, is_cancelled, is_awaited, waker };
         self.entries.insert(index, entry);
         // Operations behind an earlier key wait for it.
         self.released = self.released.min(index);
     }
 
-    fn remove(&mut self, index: usize) -> Option<Entry<K, V>> {
+    fn remove(&mut self, index: usize) -> Option<WindowEntry<K, V>> {
         let entry = self.entries.remove(index)?;
         self.released -= usize::from(index < self.released);
-        self.wait_for_room.drain(..).for_each(Waker::wake);
+        self.capacity_wakers.drain(..).for_each(Waker::wake);
         Some(entry)
     }
 

@@ -41,7 +41,7 @@ pub(crate) struct WorkerSide {
     tasks: Tasks,
     /// Tables whose values are dropped when their hosts leave.
     leaving: RefCell<Vec<Weak<dyn HostLeft>>>,
-    place: Cell<Option<NonNull<[u8]>>>,
+    answer_buffer: Cell<Option<NonNull<[u8]>>>,
     written: Cell<usize>,
 }
 
@@ -54,8 +54,8 @@ impl WorkerSide {
         let memory = Rc::new(MemoryServices::new(ctx, services));
         let bell = Arc::new(Bell::open());
         let tasks = Tasks::new(&bell);
-        let (leaving, place, written) = (RefCell::default(), Cell::new(None), Cell::new(0));
-        WorkerSide { domains, ctx, services, memory, bell, tasks, leaving, place, written }
+        let (leaving, answer_buffer, written) = (RefCell::default(), Cell::new(None), Cell::new(0));
+        WorkerSide { domains, ctx, services, memory, bell, tasks, leaving, answer_buffer, written }
     }
 
     pub(crate) fn on_host_left(&self, table: Weak<dyn HostLeft>) {
@@ -67,7 +67,7 @@ impl WorkerSide {
         leaving.retain(|table| table.strong_count() > 0);
         let tables: Vec<_> = leaving.iter().filter_map(Weak::upgrade).collect();
         drop(leaving);
-        tables.iter().for_each(|table| table.host_left(dest_id));
+        tables.iter().for_each(|table| table.host_left(dest_id.into()));
     }
 
     fn stated<T>(&self, of: impl FnOnce(&WorkerServices) -> T) -> Option<T> {
@@ -137,8 +137,8 @@ impl WorkerSide {
     }
 
     #[inline]
-    pub(crate) fn set_place(&self, place: Option<NonNull<[u8]>>) {
-        self.place.set(place);
+    pub(crate) fn set_answer_buffer(&self, buffer: Option<NonNull<[u8]>>) {
+        self.answer_buffer.set(buffer);
     }
 
     #[inline]
@@ -147,8 +147,8 @@ impl WorkerSide {
     }
 
     #[inline]
-    pub(crate) fn take_place(&self) -> Option<NonNull<[u8]>> {
-        self.place.take()
+    pub(crate) fn take_answer_buffer(&self) -> Option<NonNull<[u8]>> {
+        self.answer_buffer.take()
     }
 }
 

@@ -90,7 +90,7 @@ fn frames(what: &str, in_progress: bool) -> Vec<String> {
 }
 
 /// Returns ` at file:line` for the line of this file that ends with the comment `what`.
-fn place(what: &str) -> String {
+fn location(what: &str) -> String {
     let text = include_str!("backtrace.rs");
     let line =
         text.lines().position(|line| line.ends_with(&format!("; // {what}"))).expect("it is here");
@@ -100,7 +100,7 @@ fn place(what: &str) -> String {
 fn assert_shown(frames: &[String], expected: &[(&str, &str)]) {
     assert_eq!(frames.len(), expected.len(), "{frames:#?}");
     for (frame, (name, line)) in frames.iter().zip(expected) {
-        assert!(frame.contains(name) && frame.contains(&place(line)), "{name} in {frames:#?}");
+        assert!(frame.contains(name) && frame.contains(&location(line)), "{name} in {frames:#?}");
     }
 }
 

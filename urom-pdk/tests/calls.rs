@@ -15,7 +15,7 @@ use common::{Worker, open};
 use urom_abi::extension::{Called, CancelReason, CommandCall};
 use urom_pdk::{DocaError, Held};
 
-const ROOM: usize = 64;
+const CAPACITY: usize = 64;
 
 fn answered(tag: u64, value: u64) -> (Called, DocaError, Vec<u8>) {
     (Called::ANSWERED, DocaError::SUCCESS, command(tag, value).to_vec())
@@ -27,20 +27,20 @@ fn progress(worker: &mut Worker) -> Vec<(u64, DocaError, (u64, u64))> {
 }
 
 #[test]
-fn a_command_that_ends_at_once_is_answered_in_the_workers_place() {
+fn a_command_that_ends_at_once_is_answered_in_the_workers_buffer() {
     let mut worker = open();
     for value in 0..1000 {
-        assert_eq!(worker.call(9, value, &command(ECHO, value), ROOM), answered(ECHO, value));
+        assert_eq!(worker.call(9, value, &command(ECHO, value), CAPACITY), answered(ECHO, value));
     }
     assert_eq!(worker.call(9, 1, &command(ECHO, 7), 16), answered(ECHO, 7));
     assert!(worker.progress().is_empty());
 }
 
 #[test]
-fn an_answer_without_room_comes_by_progress() {
+fn an_answer_larger_than_the_buffer_comes_by_progress() {
     let mut worker = open();
-    for room in [0, 1, 15] {
-        assert_eq!(worker.call(9, 5, &command(ECHO, 7), room).0, Called::PENDING);
+    for capacity in [0, 1, 15] {
+        assert_eq!(worker.call(9, 5, &command(ECHO, 7), capacity).0, Called::PENDING);
         assert_eq!(progress(&mut worker), [(5, DocaError::SUCCESS, (ECHO, 7))]);
     }
 }
@@ -58,9 +58,9 @@ fn a_command_that_fails_is_refused_once_and_the_next_is_answered() {
         (cut, DocaError::INVALID_VALUE, ECHO),
         (&[], DocaError::INVALID_VALUE, 0),
     ] {
-        assert_eq!(worker.call(9, 3, bytes, ROOM).0, Called::PENDING);
+        assert_eq!(worker.call(9, 3, bytes, CAPACITY).0, Called::PENDING);
         assert_eq!(progress(&mut worker), [(3, status, (tag, 0))]);
-        assert_eq!(worker.call(9, 4, &command(ECHO, 5), ROOM), answered(ECHO, 5));
+        assert_eq!(worker.call(9, 4, &command(ECHO, 5), CAPACITY), answered(ECHO, 5));
         assert!(worker.progress().is_empty());
     }
 }
@@ -69,17 +69,17 @@ fn a_command_that_fails_is_refused_once_and_the_next_is_answered() {
 fn an_answer_stands_though_its_future_panics_when_it_is_dropped() {
     let mut worker = open();
     let bytes = command(PANIC_WHEN_READY, 0);
-    assert_eq!(worker.call(9, 3, &bytes, ROOM).0, Called::ANSWERED);
+    assert_eq!(worker.call(9, 3, &bytes, CAPACITY).0, Called::ANSWERED);
     assert!(worker.progress().is_empty());
 }
 
 #[test]
-fn what_is_pending_is_answered_by_progress_and_holds_up_nobody() {
+fn a_pending_command_is_answered_by_progress_and_blocks_no_other() {
     let mut worker = open();
-    assert_eq!(worker.call(9, 1, &command(WAIT, 1), ROOM).0, Called::PENDING);
-    assert_eq!(worker.call(9, 2, &command(ECHO, 2), ROOM), answered(ECHO, 2));
-    assert_eq!(worker.call(9, 3, &command(YIELD, 2), ROOM).0, Called::PENDING);
-    assert_eq!(worker.call(9, 4, &command(PANIC_LATER, 0), ROOM).0, Called::PENDING);
+    assert_eq!(worker.call(9, 1, &command(WAIT, 1), CAPACITY).0, Called::PENDING);
+    assert_eq!(worker.call(9, 2, &command(ECHO, 2), CAPACITY), answered(ECHO, 2));
+    assert_eq!(worker.call(9, 3, &command(YIELD, 2), CAPACITY).0, Called::PENDING);
+    assert_eq!(worker.call(9, 4, &command(PANIC_LATER, 0), CAPACITY).0, Called::PENDING);
     script().released.set(true);
     script().wakers.take().iter().for_each(std::task::Waker::wake_by_ref);
     let mut all = Vec::new();
@@ -96,10 +96,10 @@ fn what_is_pending_is_answered_by_progress_and_holds_up_nobody() {
 fn an_answer_waits_behind_those_that_progress_has_yet_to_give() {
     let mut worker = open();
     worker.send(9, 1, &command(ECHO, 1));
-    assert_eq!(worker.call(9, 2, &command(ECHO, 2), ROOM).0, Called::PENDING);
+    assert_eq!(worker.call(9, 2, &command(ECHO, 2), CAPACITY).0, Called::PENDING);
     let success = DocaError::SUCCESS;
     assert_eq!(progress(&mut worker), [(1, success, (ECHO, 1)), (2, success, (ECHO, 2))]);
-    assert_eq!(worker.call(9, 3, &command(ECHO, 3), ROOM), answered(ECHO, 3));
+    assert_eq!(worker.call(9, 3, &command(ECHO, 3), CAPACITY), answered(ECHO, 3));
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn bytes_that_are_held_outlive_the_call_and_those_after_it() {
         Ok(0)
     })));
     for value in 0..10 {
-        assert_eq!(worker.call(9, value, &command(ACT, value), ROOM).0, Called::ANSWERED);
-        assert_eq!(worker.call(9, value, &command(ECHO, 7), ROOM), answered(ECHO, 7));
+        assert_eq!(worker.call(9, value, &command(ACT, value), CAPACITY).0, Called::ANSWERED);
+        assert_eq!(worker.call(9, value, &command(ECHO, 7), CAPACITY), answered(ECHO, 7));
     }
     worker.close();
     for (value, held) in held.take().iter().enumerate() {
@@ -128,7 +128,7 @@ fn a_plugin_that_works_no_more_and_a_call_of_nothing_are_declined() {
     assert_eq!(worker.call_with_nothing(), Called::DECLINED);
     script().progress_panics.set(true);
     worker.progress();
-    assert_eq!(worker.call(9, 1, &command(ECHO, 1), ROOM).0, Called::DECLINED);
+    assert_eq!(worker.call(9, 1, &command(ECHO, 1), CAPACITY).0, Called::DECLINED);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_cancel_wakes_the_command_it_is_for_and_no_other() {
     let mut worker = open();
     let reasons = Rc::new(RefCell::new(Vec::new()));
     for token in [1, 2] {
-        worker.call(9, token, &command(CANCELLED, token), ROOM);
+        worker.call(9, token, &command(CANCELLED, token), CAPACITY);
     }
     for (dest_id, token) in [(8, 1), (9, 3), (9, u64::MAX)] {
         worker.cancel(dest_id, token, CancelReason::CANCELLED);
@@ -153,7 +153,7 @@ fn a_cancel_wakes_the_command_it_is_for_and_no_other() {
 }
 
 #[test]
-fn a_handler_is_told_of_each_host_that_left() {
+fn a_handler_is_notified_of_each_host_that_left() {
     let mut worker = open();
     worker.host_left(9);
     worker.host_left(4);
@@ -195,7 +195,7 @@ fn a_wait_that_is_over_keeps_no_waker() {
         }
         Ok(0)
     })));
-    assert_eq!(worker.call(9, 1, &command(ACT, 1), ROOM).0, Called::ANSWERED);
+    assert_eq!(worker.call(9, 1, &command(ACT, 1), CAPACITY).0, Called::ANSWERED);
     script().act.replace(None);
     assert_eq!(Arc::strong_count(&idle), 1);
 }
@@ -219,10 +219,10 @@ fn a_waker_that_breaks_takes_no_answer_with_it() {
             drop(waker);
             if fails { Err(DocaError::FULL.into()) } else { Ok(0) }
         })));
-        let called = worker.call(9, 1, &command(ACT, 1), ROOM).0;
+        let called = worker.call(9, 1, &command(ACT, 1), CAPACITY).0;
         assert_eq!(called, if fails { Called::PENDING } else { Called::ANSWERED });
         assert_eq!(progress(&mut worker).len(), usize::from(fails));
         assert_eq!(DROPPED.replace(0), 1, "it did break");
-        assert_eq!(worker.call(9, 2, &command(ECHO, 7), ROOM), answered(ECHO, 7));
+        assert_eq!(worker.call(9, 2, &command(ECHO, 7), CAPACITY), answered(ECHO, 7));
     }
 }

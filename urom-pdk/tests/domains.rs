@@ -29,9 +29,9 @@ fn report() -> &'static [u8] {
         *script().address.borrow_mut() = ADDRESS.to_vec();
         let mut worker = common::open();
         let (_, len) = worker.addr(&mut []);
-        let mut room = vec![0; len];
-        assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, len));
-        room
+        let mut address = vec![0; len];
+        assert_eq!(worker.addr(&mut address), (DocaError::SUCCESS, len));
+        address
     })
 }
 
@@ -68,7 +68,7 @@ unsafe extern "C" fn packed(
     member: u64,
     seg: c_int,
     len: *mut usize,
-    place: *mut *mut c_void,
+    out: *mut *mut c_void,
 ) -> DocaError {
     let (start, count) = match (member, seg) {
         (PEER, 0) => (KEY.as_ptr(), KEY.len()),
@@ -81,7 +81,7 @@ unsafe extern "C" fn packed(
     // SAFETY: a plugin passes a writable pointer.
     unsafe { len.write(count) };
     // SAFETY: as above.
-    unsafe { place.write(start.cast_mut().cast()) };
+    unsafe { out.write(start.cast_mut().cast()) };
     DocaError::SUCCESS
 }
 
@@ -112,7 +112,7 @@ fn fails<T: std::fmt::Debug>(result: Result<T>, code: DocaError, part: &str) {
 }
 
 #[test]
-fn a_command_borrows_what_the_worker_knows() {
+fn a_command_borrows_the_workers_look_ups() {
     let (mut worker, _) = open(LOOKUPS);
     in_command(&mut worker, |cx| {
         let domains = cx.domains();
@@ -152,7 +152,7 @@ fn a_handle_copies_on_any_thread() {
 }
 
 #[test]
-fn every_failure_has_its_code_and_says_what_was_looked_up() {
+fn every_failure_has_its_code_and_names_the_look_up() {
     let (_worker, handle) = open(LOOKUPS);
     let address = |member| handle.address(member).map(drop);
     let segment = |member, va| handle.segment(member, va).map(drop);
@@ -181,7 +181,7 @@ fn every_failure_has_its_code_and_says_what_was_looked_up() {
 }
 
 #[test]
-fn whether_a_member_is_there_can_be_asked_without_an_error() {
+fn a_check_for_an_absent_member_is_no_error() {
     let (mut worker, handle) = open(LOOKUPS);
     assert!(handle.contains(PEER).unwrap());
     assert!(!handle.contains(4).unwrap());

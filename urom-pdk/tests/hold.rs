@@ -26,7 +26,7 @@ fn status(worker: &mut Worker) -> DocaError {
 }
 
 #[test]
-fn what_is_held_outlives_the_answer_and_the_plugin() {
+fn held_bytes_outlive_the_answer_and_the_plugin() {
     let (mut worker, kept) = holding(|cx, bytes| cx.hold(&bytes[8..]));
     for value in 0..3 {
         worker.send(1, value, &command(ACT, value));
@@ -39,7 +39,7 @@ fn what_is_held_outlives_the_answer_and_the_plugin() {
 }
 
 #[test]
-fn what_is_held_outlives_a_future_that_is_dropped_at_close() {
+fn held_bytes_outlive_a_future_that_is_dropped_at_close() {
     let (mut worker, kept) = holding(|cx, bytes| Ok(cx.hold(bytes)?.clone()));
     worker.send(1, 1, &command(ACT_AND_WAIT, 77));
     worker.close();

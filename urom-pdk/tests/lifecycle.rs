@@ -70,10 +70,10 @@ fn null_is_an_invalid_value_everywhere() {
     // SAFETY: it is open.
     unsafe { close(unopened) };
     let mut header = WorkerNotify::default();
-    let (mut len, mut room) = (32, [0u8; 32]);
+    let (mut len, mut buffer) = (32, [0u8; 32]);
     refused! {
-        pack(null_mut(), &mut len, room.as_mut_ptr().cast());
-        pack(&mut header, null_mut(), room.as_mut_ptr().cast());
+        pack(null_mut(), &mut len, buffer.as_mut_ptr().cast());
+        pack(&mut header, null_mut(), buffer.as_mut_ptr().cast());
         pack(&mut header, &mut len, null_mut());
     }
 }
@@ -97,9 +97,9 @@ const FRAME: usize = 16;
 fn a_handler_without_an_address_reports_a_frame_around_nothing() {
     let mut worker = open();
     assert_eq!(worker.addr(&mut []), (DocaError::INVALID_VALUE, FRAME));
-    let mut room = [0xee; FRAME + 1];
-    assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, FRAME));
-    assert_eq!(room[FRAME], 0xee);
+    let mut buffer = [0xee; FRAME + 1];
+    assert_eq!(worker.addr(&mut buffer), (DocaError::SUCCESS, FRAME));
+    assert_eq!(buffer[FRAME], 0xee);
 }
 
 #[test]
@@ -109,12 +109,12 @@ fn both_calls_for_an_address_agree() {
     let mut worker = open();
     assert_eq!(worker.addr(&mut []), (DocaError::INVALID_VALUE, FRAME + 8));
     *script.address.borrow_mut() = b"another one".to_vec();
-    let mut room = [0xee; FRAME + 7];
-    assert_eq!(worker.addr(&mut room), (DocaError::INVALID_VALUE, FRAME + 8));
-    assert_eq!(room, [0xee; FRAME + 7]);
-    let mut room = [0xee; FRAME + 9];
-    assert_eq!(worker.addr(&mut room), (DocaError::SUCCESS, FRAME + 8));
-    assert_eq!(&room[FRAME..], b"endpoint\xee");
+    let mut buffer = [0xee; FRAME + 7];
+    assert_eq!(worker.addr(&mut buffer), (DocaError::INVALID_VALUE, FRAME + 8));
+    assert_eq!(buffer, [0xee; FRAME + 7]);
+    let mut buffer = [0xee; FRAME + 9];
+    assert_eq!(worker.addr(&mut buffer), (DocaError::SUCCESS, FRAME + 8));
+    assert_eq!(&buffer[FRAME..], b"endpoint\xee");
     assert_eq!(script.addressed.get(), 1);
 }
 

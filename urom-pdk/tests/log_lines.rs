@@ -86,9 +86,9 @@ fn every_failure_is_one_line() {
     );
     let failure = only("as the test asks (DOCA_ERROR_DRIVER)");
     assert!(failure.contains("[WRN]") && failure.contains("Fail of 16 bytes"), "{failure}");
-    let place = "][protocol.rs:";
+    let location = "][protocol.rs:";
     assert!(
-        failure.contains(place) && panic.contains(place),
+        failure.contains(location) && panic.contains(location),
         "where the handler failed: {failure}"
     );
     let malformed = only("unknown command of 5 bytes");

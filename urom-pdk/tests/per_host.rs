@@ -45,15 +45,15 @@ impl Handler for Notes {
 
     async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Written> {
         let bytes = cmd.text.len() as u64;
-        Ok(Written { note: self.0.insert(cx.dest_id(), bytes, cmd.text.to_vec())? })
+        Ok(Written { note: self.0.insert(cx.connection(), bytes, cmd.text.to_vec())? })
     }
 
     async fn read(&self, cx: &Context, cmd: Read) -> Result<Text> {
-        Ok(Text { text: self.0.get(cx.dest_id(), cmd.note)?.as_slice().into() })
+        Ok(Text { text: self.0.get(cx.connection(), cmd.note)?.as_slice().into() })
     }
 
     async fn remove(&self, cx: &Context, cmd: Remove) -> Result<Text> {
-        Ok(Text { text: self.0.remove(cx.dest_id(), cmd.note)?.as_slice().into() })
+        Ok(Text { text: self.0.remove(cx.connection(), cmd.note)?.as_slice().into() })
     }
 }
 
@@ -141,7 +141,7 @@ struct Chained(PerHost<Chained>);
 
 impl Drop for Chained {
     fn drop(&mut self) {
-        assert!(self.0.all(1).is_empty());
+        assert!(self.0.all(1.into()).is_empty());
     }
 }
 
@@ -155,11 +155,11 @@ impl Handler for Chain {
 
     async fn write(&self, cx: &Context, _: Write<'_>) -> Result<Written> {
         let refused =
-            self.0.insert_with(cx.dest_id(), 0, |_| Err(DocaError::DRIVER.into())).unwrap_err();
+            self.0.insert_with(cx.connection(), 0, |_| Err(DocaError::DRIVER.into())).unwrap_err();
         assert_eq!(refused.code(), DocaError::DRIVER);
-        let note = self.0.insert_with(cx.dest_id(), 0, |_| Ok(Chained(self.0.clone())))?;
-        assert!(self.0.find(cx.dest_id() + 1, note).is_none());
-        assert!(Rc::ptr_eq(&self.0.find_any(note).unwrap(), &self.0.get(cx.dest_id(), note)?));
+        let note = self.0.insert_with(cx.connection(), 0, |_| Ok(Chained(self.0.clone())))?;
+        assert!(self.0.find((u64::from(cx.connection()) + 1).into(), note).is_none());
+        assert!(Rc::ptr_eq(&self.0.find_any(note).unwrap(), &self.0.get(cx.connection(), note)?));
         Ok(Written { note })
     }
 

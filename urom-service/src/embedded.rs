@@ -27,7 +27,7 @@ use crate::daemon::discovery::entries;
 use crate::daemon::{Launcher, Manager, serve};
 use crate::freshness;
 use crate::log::Log;
-use crate::threads::{Alive, wait_for_all};
+use crate::threads::{RunningThread, wait_for_all};
 
 /// The CPU set that hosts see, like `uromd --cpus`.
 const CPUS_VARIABLE: &str = "UROM_CPUS";
@@ -69,9 +69,9 @@ pub struct Embedded {
 /// How long an exiting process waits for its services. One of their threads may have called `exit`.
 const EXIT_DEADLINE: Duration = Duration::from_secs(2);
 
-static SHARED: PerProcess<Mutex<Vec<Sharing>>> = PerProcess::new(Mutex::default);
+static SHARED: PerProcess<Mutex<Vec<SharedInstance>>> = PerProcess::new(Mutex::default);
 
-type Sharing = ((Option<OsString>, usize, Option<CpuSet>), Weak<Embedded>);
+type SharedInstance = ((Option<OsString>, usize, Option<CpuSet>), Weak<Embedded>);
 
 impl Embedded {
     /// Starts a service on a free port of the loopback address.
@@ -96,8 +96,8 @@ impl Embedded {
         let listener = std::net::TcpListener::bind(args.listen)?;
         let config = DaemonConfig {
             key: Some(key.clone()),
-            plugin_path: Some(places(options.plugin_path.as_deref()))
-                .filter(|places| !places.is_empty()),
+            plugin_path: Some(search_path(options.plugin_path.as_deref()))
+                .filter(|paths| !paths.is_empty()),
             // Peer and service pause together: they share the process.
             peer_timeout: PeerTimeout::OFF,
             ..DaemonConfig::new(args, cpus)
@@ -106,7 +106,7 @@ impl Embedded {
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let alive = Alive::new();
+        let alive = RunningThread::new();
         let daemon = move || {
             let _alive = alive;
             let _log = Log::embedded().install_if_none();
@@ -217,40 +217,40 @@ const LOG: &str = "the service's log says which files it found and does not serv
 /// Returns why an embedded service does not serve a plugin, and the remedy, for error messages.
 /// `plugin_path` is as in [`EmbeddedOptions`].
 pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String) {
-    let places = places(plugin_path);
+    let paths = search_path(plugin_path);
     let names = [format!("{plugin}.so"), format!("lib{plugin}.so")];
-    let files = places.iter().flat_map(|place| match place.is_dir() {
-        true => names.iter().map(|name| place.join(name)).collect(),
-        false => vec![place.clone()],
+    let files = paths.iter().flat_map(|path| match path.is_dir() {
+        true => names.iter().map(|name| path.join(name)).collect(),
+        false => vec![path.clone()],
     });
     for file in files {
         if let Some((why, hint)) = freshness::stale(&file) {
             return (format!("{} is {why}", file.display()), hint);
         }
     }
-    let looked: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+    let looked: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     let why = match &looked[..] {
         [] => "it does not know where to look, because this program does not find itself by \
                /proc/self/exe"
             .to_owned(),
         looked => format!("it looked in {}", looked.join(" and ")),
     };
-    let directory = |place: &PathBuf| match place.is_dir() {
-        true => freshness::command_for(place),
-        false => freshness::command_for(place.parent()?),
+    let directory = |path: &PathBuf| match path.is_dir() {
+        true => freshness::command_for(path),
+        false => freshness::command_for(path.parent()?),
     };
-    let build = places.iter().find_map(directory);
+    let build = paths.iter().find_map(directory);
     let build = build.map(|build| format!("run {build}, or ")).unwrap_or_default();
-    let place = match plugin_path {
+    let advice = match plugin_path {
         // `plugin_path` overrides the variable.
         Some(_) => "add the directory of its .so to the plugin path that this program gives".into(),
         None => format!("name the directory of its .so in {PLUGIN_PATH_VARIABLE}"),
     };
-    (why, format!("{build}{place}; {LOG}"))
+    (why, format!("{build}{advice}; {LOG}"))
 }
 
 /// Returns the plugin path: `plugin_path`, else `UROM_PLUGIN_PATH`, else cargo's output directory.
-fn places(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
+fn search_path(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
     let variable = || env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
     if let Some(path) = plugin_path.map(OsStr::to_owned).or_else(variable) {
         return entries(&path);
@@ -275,7 +275,7 @@ pub fn beside(program: &Path, libraries: &OsStr) -> Option<PathBuf> {
     };
     let mut finished = env::split_paths(libraries);
     finished
-        .find(|place| place.file_name() == profile.file_name())
+        .find(|path| path.file_name() == profile.file_name())
         .or_else(|| Some(profile.to_owned()))
 }
 

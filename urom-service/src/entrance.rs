@@ -46,7 +46,7 @@ impl Entrance {
                 sleep_until(until).await;
                 self.closed = None;
             }
-            self.handshakes.room().await;
+            self.handshakes.free_slot().await;
             match self.listener.accept().await {
                 Ok((stream, peer)) => {
                     // Shows an IPv4-mapped IPv6 address as IPv4.

@@ -37,9 +37,9 @@ fn old_by(library: &Path) -> Option<PathBuf> {
     // A time in the future, from another machine's clock, stays newer after every build.
     let now = SystemTime::now();
     sources.into_iter().find(|source| {
-        let changed = source.ancestors().find_map(|place| modified(place).ok());
+        let changed = source.ancestors().find_map(|path| modified(path).ok());
         changed.is_some_and(|at| built < at && at <= now)
-            && source.ancestors().any(|place| place.join("Cargo.toml").is_file())
+            && source.ancestors().any(|path| path.join("Cargo.toml").is_file())
     })
 }
 
@@ -52,7 +52,7 @@ fn modified(file: &Path) -> io::Result<SystemTime> {
 pub(crate) fn command_for(directory: &Path) -> Option<String> {
     let profile = directory.parent().filter(|_| directory.ends_with(COPIES)).unwrap_or(directory);
     // Cargo marks its build directory; a directory with a target triple is one level deeper.
-    if !profile.ancestors().skip(1).take(2).any(|place| place.join("CACHEDIR.TAG").exists()) {
+    if !profile.ancestors().skip(1).take(2).any(|path| path.join("CACHEDIR.TAG").exists()) {
         return None;
     }
     command_in(package().as_deref().unwrap_or(directory), directory)
@@ -63,22 +63,22 @@ fn package() -> Option<PathBuf> {
     std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from)
 }
 
-fn root(place: &Path) -> Option<&Path> {
-    place.ancestors().find(|place| place.join("Cargo.lock").is_file())
+fn root(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|path| path.join("Cargo.lock").is_file())
 }
 
 /// Returns a path in the workspace of a library in `directory` with this source. The program, from
 /// `package`, may belong to another workspace.
-fn place_of<'a>(source: &Path, package: Option<&'a Path>, directory: &'a Path) -> &'a Path {
-    let has = |place: &Path| root(place).is_some_and(|root| source.starts_with(root));
+fn workspace_path<'a>(source: &Path, package: Option<&'a Path>, directory: &'a Path) -> &'a Path {
+    let has = |path: &Path| root(path).is_some_and(|root| source.starts_with(root));
     match package {
         Some(package) if has(package) || !has(directory) => package,
         _ => directory,
     }
 }
 
-fn command_in(place: &Path, directory: &Path) -> Option<String> {
-    let root = root(place)?;
+fn command_in(path: &Path, directory: &Path) -> Option<String> {
+    let root = root(path)?;
     let copies = directory.parent().filter(|_| directory.ends_with(COPIES));
     let built = copies.unwrap_or(directory);
     let above = built.parent().and_then(Path::file_name).and_then(OsStr::to_str);
@@ -107,8 +107,8 @@ pub fn stale(library: &Path) -> Option<(String, String)> {
     let library = std::path::absolute(library).ok()?;
     let directory = library.parent()?;
     let package = package();
-    let place = place_of(&source, package.as_deref(), directory);
-    let command = command_in(place, directory);
+    let path = workspace_path(&source, package.as_deref(), directory);
+    let command = command_in(path, directory);
     let again = command.unwrap_or_else(|| match directory.ends_with(COPIES) {
         true => "`cargo urom build`".to_owned(),
         false => "`cargo build`".to_owned(),
@@ -126,20 +126,20 @@ mod tests {
 
     impl TestDirectory {
         fn new() -> TestDirectory {
-            let place = TestDirectory(tempfile::tempdir().unwrap());
-            fs::create_dir_all(place.path("a src")).unwrap();
-            fs::create_dir_all(place.path("target/debug")).unwrap();
+            let tree = TestDirectory(tempfile::tempdir().unwrap());
+            fs::create_dir_all(tree.path("a src")).unwrap();
+            fs::create_dir_all(tree.path("target/debug")).unwrap();
             for file in ["Cargo.lock", "Cargo.toml", "a src/lib.rs", "target/debug/libp.so"] {
-                fs::write(place.path(file), "").unwrap();
+                fs::write(tree.path(file), "").unwrap();
             }
             let list = format!(
                 "{}: {}\n",
-                place.escaped("target/debug/libp.so"),
-                place.escaped("a src/lib.rs")
+                tree.escaped("target/debug/libp.so"),
+                tree.escaped("a src/lib.rs")
             );
-            fs::write(place.path("target/debug/libp.d"), list).unwrap();
-            place.set("target/debug/libp.so", SystemTime::now() - Duration::from_secs(3600));
-            place
+            fs::write(tree.path("target/debug/libp.d"), list).unwrap();
+            tree.set("target/debug/libp.so", SystemTime::now() - Duration::from_secs(3600));
+            tree
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_source_that_was_changed_after_the_build_is_found() {
-        let place = TestDirectory::new();
+        let tree = TestDirectory::new();
         let now = SystemTime::now();
         for (changed, is_newer) in [
             (now, true),
@@ -174,115 +174,112 @@ mod tests {
             // A clock in the future.
             (now + Duration::from_secs(3600), false),
         ] {
-            place.set("a src/lib.rs", changed);
-            assert_eq!(place.newer(), is_newer.then(|| place.path("a src/lib.rs")), "{changed:?}");
+            tree.set("a src/lib.rs", changed);
+            assert_eq!(tree.newer(), is_newer.then(|| tree.path("a src/lib.rs")), "{changed:?}");
         }
     }
 
     #[test]
     fn a_source_that_is_gone_counts_when_it_was_there() {
-        let place = TestDirectory::new();
-        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(7200));
-        fs::create_dir(place.path("a src/inner")).unwrap();
-        let (list, gone) = (place.path("target/debug/libp.d"), "a src/inner/never.rs");
+        let tree = TestDirectory::new();
+        tree.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(7200));
+        fs::create_dir(tree.path("a src/inner")).unwrap();
+        let (list, gone) = (tree.path("target/debug/libp.d"), "a src/inner/never.rs");
         let rule = fs::read_to_string(&list).unwrap();
-        fs::write(&list, format!("{} {}\n", rule.trim_end(), place.escaped(gone))).unwrap();
-        for (age, expected) in [(7200, None), (60, Some(place.path(gone)))] {
+        fs::write(&list, format!("{} {}\n", rule.trim_end(), tree.escaped(gone))).unwrap();
+        for (age, expected) in [(7200, None), (60, Some(tree.path(gone)))] {
             let at = SystemTime::now() - Duration::from_secs(age);
-            fs::File::open(place.path("a src/inner")).unwrap().set_modified(at).unwrap();
-            assert_eq!(place.newer(), expected, "{age}");
+            fs::File::open(tree.path("a src/inner")).unwrap().set_modified(at).unwrap();
+            assert_eq!(tree.newer(), expected, "{age}");
         }
-        let (why, _) = stale(&place.path("target/debug/libp.so")).unwrap();
+        let (why, _) = stale(&tree.path("target/debug/libp.so")).unwrap();
         assert!(why.ends_with("inner/never.rs, which does not exist"), "{why}");
-        fs::remove_file(place.path("Cargo.toml")).unwrap();
-        assert_eq!(place.newer(), None, "no package is there");
+        fs::remove_file(tree.path("Cargo.toml")).unwrap();
+        assert_eq!(tree.newer(), None, "no package is there");
     }
 
     #[test]
     fn names_in_a_list_may_be_without_the_workspaces_directory() {
-        let place = TestDirectory::new();
-        place.set("a src/lib.rs", SystemTime::now());
+        let tree = TestDirectory::new();
+        tree.set("a src/lib.rs", SystemTime::now());
         for target in ["target/debug/libp.so", "target/debug/libp.rlib", "debug/libp.so"] {
             let source =
                 if target.starts_with("target") { "a\\ src/lib.rs" } else { "../a\\ src/lib.rs" };
-            fs::write(place.path("target/debug/libp.d"), format!("{target}: {source}\n")).unwrap();
-            let newer = place.newer().and_then(|source| source.canonicalize().ok());
-            assert_eq!(newer, Some(place.path("a src/lib.rs")), "{target}");
+            fs::write(tree.path("target/debug/libp.d"), format!("{target}: {source}\n")).unwrap();
+            let newer = tree.newer().and_then(|source| source.canonicalize().ok());
+            assert_eq!(newer, Some(tree.path("a src/lib.rs")), "{target}");
         }
-        let (library, copy) = (place.path("target/debug/libp.so"), place.path("elsewhere/p.so"));
+        let (library, copy) = (tree.path("target/debug/libp.so"), tree.path("elsewhere/p.so"));
         let list = list_of_copy(&library, &copy).unwrap();
         let list = String::from_utf8(list).unwrap();
-        assert!(list.starts_with(&format!("{}: ", place.escaped("elsewhere/p.so"))), "{list}");
+        assert!(list.starts_with(&format!("{}: ", tree.escaped("elsewhere/p.so"))), "{list}");
         assert!(list.split_once(": ").unwrap().1.starts_with('/'), "{list}");
-        fs::write(place.path("target/debug/libp.d"), "debug/libq.so: lib.rs\n").unwrap();
-        assert_eq!(place.newer(), None);
+        fs::write(tree.path("target/debug/libp.d"), "debug/libq.so: lib.rs\n").unwrap();
+        assert_eq!(tree.newer(), None);
     }
 
     #[test]
     fn a_library_that_no_list_is_about_is_as_old_as_it_is() {
-        let place = TestDirectory::new();
-        place.set("a src/lib.rs", SystemTime::now());
-        fs::create_dir(place.path("elsewhere")).unwrap();
+        let tree = TestDirectory::new();
+        tree.set("a src/lib.rs", SystemTime::now());
+        fs::create_dir(tree.path("elsewhere")).unwrap();
         for end in ["so", "d"] {
             let (from, to) = (format!("target/debug/libp.{end}"), format!("elsewhere/libp.{end}"));
-            fs::copy(place.path(&from), place.path(&to)).unwrap();
+            fs::copy(tree.path(&from), tree.path(&to)).unwrap();
         }
-        assert_eq!(old_by(&place.path("elsewhere/libp.so")), None);
+        assert_eq!(old_by(&tree.path("elsewhere/libp.so")), None);
         assert_eq!(
-            list_of_copy(&place.path("elsewhere/libp.so"), &place.path("elsewhere/p.so")),
+            list_of_copy(&tree.path("elsewhere/libp.so"), &tree.path("elsewhere/p.so")),
             None
         );
-        std::os::unix::fs::symlink(
-            place.path("target/debug/libp.so"),
-            place.path("elsewhere/p.so"),
-        )
-        .unwrap();
-        assert_eq!(old_by(&place.path("elsewhere/p.so")), None);
+        std::os::unix::fs::symlink(tree.path("target/debug/libp.so"), tree.path("elsewhere/p.so"))
+            .unwrap();
+        assert_eq!(old_by(&tree.path("elsewhere/p.so")), None);
         for list in ["", ":", "no rule", ": a"] {
-            fs::write(place.path("target/debug/libp.d"), list).unwrap();
-            assert_eq!(place.newer(), None, "{list:?}");
+            fs::write(tree.path("target/debug/libp.d"), list).unwrap();
+            assert_eq!(tree.newer(), None, "{list:?}");
         }
-        fs::remove_file(place.path("target/debug/libp.d")).unwrap();
-        assert_eq!(place.newer(), None);
+        fs::remove_file(tree.path("target/debug/libp.d")).unwrap();
+        assert_eq!(tree.newer(), None);
     }
 
     #[test]
     fn a_copy_with_a_list_of_its_own_is_as_old_as_the_library() {
-        let place = TestDirectory::new();
+        let tree = TestDirectory::new();
         let (library, copy) =
-            (place.path("target/debug/libp.so"), place.path("target/debug/a copy/p.so"));
-        fs::create_dir(place.path("target/debug/a copy")).unwrap();
+            (tree.path("target/debug/libp.so"), tree.path("target/debug/a copy/p.so"));
+        fs::create_dir(tree.path("target/debug/a copy")).unwrap();
         fs::copy(&library, &copy).unwrap();
         fs::write(copy.with_extension("d"), list_of_copy(&library, &copy).unwrap()).unwrap();
-        place.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(60));
+        tree.set("a src/lib.rs", SystemTime::now() - Duration::from_secs(60));
         assert_eq!(old_by(&copy), None, "a copy of now");
-        place.set("target/debug/a copy/p.so", modified(&library).unwrap());
-        assert_eq!(old_by(&copy), Some(place.path("a src/lib.rs")));
+        tree.set("target/debug/a copy/p.so", modified(&library).unwrap());
+        assert_eq!(old_by(&copy), Some(tree.path("a src/lib.rs")));
         // Outside the workspace, the age does not matter.
-        fs::rename(place.path("target/debug/a copy"), place.path("elsewhere")).unwrap();
-        assert_eq!(old_by(&place.path("elsewhere/p.so")), None);
+        fs::rename(tree.path("target/debug/a copy"), tree.path("elsewhere")).unwrap();
+        assert_eq!(old_by(&tree.path("elsewhere/p.so")), None);
     }
 
     #[test]
     fn the_list_of_a_library_of_several_kinds_counts_for_each() {
-        let place = TestDirectory::new();
-        fs::write(place.path("target/debug/libp.rlib"), "").unwrap();
+        let tree = TestDirectory::new();
+        fs::write(tree.path("target/debug/libp.rlib"), "").unwrap();
         let list = format!(
             "{}: {}\n",
-            place.escaped("target/debug/libp.rlib"),
-            place.escaped("a src/lib.rs")
+            tree.escaped("target/debug/libp.rlib"),
+            tree.escaped("a src/lib.rs")
         );
-        fs::write(place.path("target/debug/libp.d"), list).unwrap();
-        place.set("a src/lib.rs", SystemTime::now());
-        assert_eq!(place.newer(), Some(place.path("a src/lib.rs")));
+        fs::write(tree.path("target/debug/libp.d"), list).unwrap();
+        tree.set("a src/lib.rs", SystemTime::now());
+        assert_eq!(tree.newer(), Some(tree.path("a src/lib.rs")));
     }
 
     #[test]
     fn a_host_is_told_what_to_do_about_an_old_library_and_of_the_log_only_without_a_reason() {
-        let place = TestDirectory::new();
-        place.set("a src/lib.rs", SystemTime::now());
+        let tree = TestDirectory::new();
+        tree.set("a src/lib.rs", SystemTime::now());
         let of = |plugin: &str| {
-            let directory = place.path("target/debug");
+            let directory = tree.path("target/debug");
             let (why, hint) = crate::embedded::not_served(plugin, Some(directory.as_os_str()));
             format!("{why}; {hint}")
         };
@@ -294,8 +291,8 @@ mod tests {
 
     #[test]
     fn the_command_names_the_workspace_and_the_profile() {
-        let place = TestDirectory::new();
-        let root = place.path("");
+        let tree = TestDirectory::new();
+        let root = tree.path("");
         let root = root.to_str().unwrap().trim_end_matches('/');
         let aarch64 = "target/aarch64-unknown-linux-gnu/debug";
         let of_aarch64 = "target/aarch64-unknown-linux-gnu/release/urom";
@@ -310,16 +307,16 @@ mod tests {
             (of_aarch64, "urom build --target aarch64-unknown-linux-gnu"),
         ] {
             let expected = format!("`cargo {command}` in {root}");
-            let directory = place.path(directory);
+            let directory = tree.path(directory);
             assert_eq!(
                 command_in(&directory, &directory).as_ref(),
                 Some(&expected),
                 "{directory:?}"
             );
             let elsewhere =
-                Path::new("/elsewhere").join(directory.strip_prefix(place.path("target")).unwrap());
+                Path::new("/elsewhere").join(directory.strip_prefix(tree.path("target")).unwrap());
             assert_eq!(
-                command_in(&place.path("a src"), &elsewhere),
+                command_in(&tree.path("a src"), &elsewhere),
                 Some(expected),
                 "{directory:?}"
             );
@@ -331,19 +328,19 @@ mod tests {
     fn a_library_of_another_workspace_is_built_there() {
         let (own, other) = (TestDirectory::new(), TestDirectory::new());
         let (package, directory) = (own.path("a src"), other.path("target/debug"));
-        let of = |source: &Path| place_of(source, Some(&package), &directory);
+        let of = |source: &Path| workspace_path(source, Some(&package), &directory);
         assert_eq!(of(&other.path("a src/lib.rs")), directory);
         assert_eq!(of(&own.path("a src/lib.rs")), package);
         assert_eq!(of(Path::new("/elsewhere/lib.rs")), package);
-        assert_eq!(place_of(&own.path("a src/lib.rs"), None, &directory), directory);
+        assert_eq!(workspace_path(&own.path("a src/lib.rs"), None, &directory), directory);
     }
 
     #[test]
     fn no_command_builds_what_lies_where_cargo_does_not_build() {
-        let place = TestDirectory::new();
-        let directory = place.path("target/debug");
+        let tree = TestDirectory::new();
+        let directory = tree.path("target/debug");
         assert_eq!(command_for(&directory), None);
-        fs::write(place.path("target/CACHEDIR.TAG"), "").unwrap();
+        fs::write(tree.path("target/CACHEDIR.TAG"), "").unwrap();
         assert!(command_for(&directory).is_some());
         assert!(command_for(&directory.join(COPIES)).is_some());
     }

@@ -24,50 +24,50 @@ pub(crate) const MAX_HANDSHAKES: usize = 256;
 const HANDSHAKE_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
-pub(crate) struct Handshakes(Arc<Shared>);
+pub(crate) struct Handshakes(Arc<SharedSlots>);
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<Newcomers>,
+struct SharedSlots {
+    state: Mutex<HandshakeSlots>,
     changed: Notify,
     most: usize,
 }
 
 #[derive(Debug, Default)]
-struct Newcomers {
+struct HandshakeSlots {
     last: u64,
-    entries: VecDeque<Newcomer>,
+    entries: VecDeque<HandshakeSlot>,
 }
 
 #[derive(Debug)]
-struct Newcomer {
+struct HandshakeSlot {
     number: u64,
-    owner: Owner,
+    owner: ConnectionOwner,
     is_silent: bool,
     _evicts: oneshot::Sender<Infallible>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
+pub(crate) enum ConnectionOwner {
     Address(IpAddr),
     User(u32),
     Process(u32, i32),
 }
 
-impl From<IpAddr> for Owner {
+impl From<IpAddr> for ConnectionOwner {
     /// An IPv6 /64 network is one owner. IPv4-mapped IPv6 addresses count as IPv4.
-    fn from(address: IpAddr) -> Owner {
-        Owner::Address(match address.to_canonical() {
+    fn from(address: IpAddr) -> ConnectionOwner {
+        ConnectionOwner::Address(match address.to_canonical() {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
             address => address,
         })
     }
 }
 
-impl Owner {
-    fn user(self) -> Owner {
+impl ConnectionOwner {
+    fn user(self) -> ConnectionOwner {
         match self {
-            Owner::Process(user, _) => Owner::User(user),
+            ConnectionOwner::Process(user, _) => ConnectionOwner::User(user),
             other => other,
         }
     }
@@ -83,49 +83,49 @@ pub(crate) struct PendingHandshake {
 
 impl Handshakes {
     pub(crate) fn new(most: usize) -> Handshakes {
-        Handshakes(Arc::new(Shared { state: Mutex::default(), changed: Notify::new(), most }))
+        Handshakes(Arc::new(SharedSlots { state: Mutex::default(), changed: Notify::new(), most }))
     }
 
     /// Waits for a free slot. Only one task may wait at a time.
-    pub(crate) async fn room(&self) {
-        let has_room = || {
+    pub(crate) async fn free_slot(&self) {
+        let has_free_slot = || {
             let entries = &self.lock().entries;
             entries.len() < self.0.most || entries.iter().any(|entry| entry.is_silent)
         };
-        while !has_room() {
+        while !has_free_slot() {
             self.0.changed.notified().await;
         }
     }
 
     /// Gives a connection a slot. If all are taken, a silent connection loses its slot or, without
-    /// [`room`](Handshakes::room), a connection whose handshake time is not over.
-    pub(crate) fn enter(&self, from: impl Into<Owner>) -> PendingHandshake {
+    /// [`free_slot`](Handshakes::free_slot), a connection whose handshake time is not over.
+    pub(crate) fn enter(&self, from: impl Into<ConnectionOwner>) -> PendingHandshake {
         let mut state = self.lock();
         if state.entries.len() >= self.0.most {
             evict(&mut state.entries);
         }
         state.last += 1;
         let (number, (evicts, evicted)) = (state.last, oneshot::channel());
-        let entry = Newcomer { number, owner: from.into(), is_silent: false, _evicts: evicts };
+        let entry = HandshakeSlot { number, owner: from.into(), is_silent: false, _evicts: evicts };
         state.entries.push_back(entry);
         PendingHandshake { set: self.clone(), number, evicted }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Newcomers> {
+    fn lock(&self) -> MutexGuard<'_, HandshakeSlots> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Frees a slot: evicts the oldest silent connection of the user with the most, within that user of
 /// the process with the most. Without silent connections, all count.
-fn evict(entries: &mut VecDeque<Newcomer>) {
+fn evict(entries: &mut VecDeque<HandshakeSlot>) {
     let any_silent = entries.iter().any(|entry| entry.is_silent);
-    let mut counts: HashMap<Owner, usize> = HashMap::new();
+    let mut counts: HashMap<ConnectionOwner, usize> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.is_silent == any_silent) {
         *counts.entry(entry.owner.user()).or_default() += 1;
         *counts.entry(entry.owner).or_default() += 1;
     }
-    let rank = |entry: &Newcomer| {
+    let rank = |entry: &HandshakeSlot| {
         let counts = [entry.owner.user(), entry.owner].map(|owner| counts.get(&owner));
         (entry.is_silent, counts)
     };
@@ -215,12 +215,12 @@ mod tests {
         [10, 0, 0, last].into()
     }
 
-    fn silent(mut place: PendingHandshake) -> JoinHandle<bool> {
-        tokio::spawn(async move { place.hold(pending::<()>()).await.is_none() })
+    fn silent(mut slot: PendingHandshake) -> JoinHandle<bool> {
+        tokio::spawn(async move { slot.hold(pending::<()>()).await.is_none() })
     }
 
-    async fn has_room(set: &Handshakes) -> bool {
-        timeout(Duration::ZERO, set.room()).await.is_ok()
+    async fn has_free_slot(set: &Handshakes) -> bool {
+        timeout(Duration::ZERO, set.free_slot()).await.is_ok()
     }
 
     async fn handshake_time() {
@@ -230,50 +230,47 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_within_its_handshake_time_keeps_its_slot_and_others_wait() {
         let set = Handshakes::new(2);
-        let places = [1, 2].map(|last| silent(set.enter(from(last))));
-        assert!(!has_room(&set).await);
+        let slots = [1, 2].map(|last| silent(set.enter(from(last))));
+        assert!(!has_free_slot(&set).await);
         let begin = tokio::time::Instant::now();
-        set.room().await;
+        set.free_slot().await;
         assert_eq!(begin.elapsed(), HANDSHAKE_TIME);
-        assert!(
-            places.iter().all(|place| !place.is_finished()),
-            "a connection leaves after it came"
-        );
+        assert!(slots.iter().all(|slot| !slot.is_finished()), "a connection leaves after it came");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_oldest_silent_one_of_the_address_with_the_most_loses_its_place() {
+    async fn the_oldest_silent_one_of_the_address_with_the_most_loses_its_slot() {
         let set = Handshakes::new(4);
         let honest = silent(set.enter(from(1)));
-        let mut strangers: VecDeque<_> = (0..3).map(|_| silent(set.enter(from(2)))).collect();
+        let mut others: VecDeque<_> = (0..3).map(|_| silent(set.enter(from(2)))).collect();
         for _ in 0..100 {
             handshake_time().await;
-            set.room().await;
-            strangers.push_back(silent(set.enter(from(2))));
-            assert!(strangers.pop_front().unwrap().await.unwrap());
+            set.free_slot().await;
+            others.push_back(silent(set.enter(from(2))));
+            assert!(others.pop_front().unwrap().await.unwrap());
         }
         assert!(!honest.is_finished());
         honest.abort();
-        strangers.iter().for_each(JoinHandle::abort);
-        set.room().await;
+        others.iter().for_each(JoinHandle::abort);
+        set.free_slot().await;
     }
 
     /// Returns which processes lose their slots to `others` connections of the last process.
-    async fn evicted(owners: &[Owner], others: usize) -> Vec<bool> {
+    async fn evicted(owners: &[ConnectionOwner], others: usize) -> Vec<bool> {
         let set = Handshakes::new(owners.len());
-        let places: Vec<_> = owners.iter().map(|owner| silent(set.enter(*owner))).collect();
+        let slots: Vec<_> = owners.iter().map(|owner| silent(set.enter(*owner))).collect();
         let _others: Vec<_> = (0..others).map(|_| set.enter(owners[owners.len() - 1])).collect();
         tokio::task::yield_now().await;
-        let evicted = places.iter().map(JoinHandle::is_finished).collect();
-        places.iter().for_each(JoinHandle::abort);
+        let evicted = slots.iter().map(JoinHandle::is_finished).collect();
+        slots.iter().for_each(JoinHandle::abort);
         evicted
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_user_with_the_most_connections_loses_those_of_its_greediest_process() {
-        let [own, other] = [1, 2].map(|process| Owner::Process(0, process));
+        let [own, other] = [1, 2].map(|process| ConnectionOwner::Process(0, process));
         // Without waiting and without time for the handshake: a Unix socket accepts at once.
-        let crowd = [3, 4, 5].map(|process| Owner::Process(7, process));
+        let crowd = [3, 4, 5].map(|process| ConnectionOwner::Process(7, process));
         let all = [own, own, other, crowd[0], crowd[0], crowd[1], crowd[2]];
         let gone = evicted(&all, 2).await;
         assert_eq!(gone, [false, false, false, true, false, false, true]);
@@ -283,25 +280,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_that_is_given_back_is_another_ones() {
+    async fn a_freed_slot_goes_to_another_connection() {
         let set = Handshakes::new(1);
-        let place = set.enter(from(1));
+        let slot = set.enter(from(1));
         let waits = tokio::spawn({
             let set = set.clone();
-            async move { set.room().await }
+            async move { set.free_slot().await }
         });
-        assert!(!has_room(&set).await);
-        drop(place);
+        assert!(!has_free_slot(&set).await);
+        drop(slot);
         waits.await.unwrap();
-        assert!(has_room(&set).await);
+        assert!(has_free_slot(&set).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_said_while_this_process_did_not_run_is_heard_before_anybody_loses_a_place() {
+    async fn a_handshake_that_came_during_a_pause_of_this_process_counts_before_a_slot_is_lost() {
         let set = Handshakes::new(1);
-        let mut place = set.enter(from(1));
+        let mut slot = set.enter(from(1));
         let (say, said) = oneshot::channel();
-        let admitted = tokio::spawn(async move { place.hold(said).await });
+        let admitted = tokio::spawn(async move { slot.hold(said).await });
         tokio::task::yield_now().await;
         say.send(5).unwrap();
         tokio::time::advance(Duration::from_secs(60)).await;
@@ -316,7 +313,7 @@ mod tests {
             ("::ffff:10.0.0.1", "10.0.0.1", true),
             ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false),
         ] {
-            let [a, b] = [a, b].map(|text| Owner::from(text.parse::<IpAddr>().unwrap()));
+            let [a, b] = [a, b].map(|text| ConnectionOwner::from(text.parse::<IpAddr>().unwrap()));
             assert_eq!(a == b, are_one, "{a:?} {b:?}");
         }
     }
@@ -338,7 +335,7 @@ mod tests {
 
     /// The daemon closes the connection before it reads the proof, because another host connected.
     #[tokio::test]
-    async fn a_host_that_is_pushed_out_does_not_hear_that_its_key_is_wrong() {
+    async fn an_evicted_host_gets_no_error_about_its_key() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (set, secret) = (Handshakes::new(1), Key::random().unwrap().daemon_secret());
@@ -355,7 +352,7 @@ mod tests {
         };
         let daemon = async {
             let (mut stream, peer) = listener.accept().await.unwrap();
-            let mut place = set.enter(peer.ip());
+            let mut slot = set.enter(peer.ip());
             let hello = Hello::new(Role::Daemon);
             let opening = Opening { keyed: 1, challenge: [7; 32] };
             stream.write_all(&[hello.as_bytes(), opening.as_bytes()].concat()).await.unwrap();
@@ -364,11 +361,11 @@ mod tests {
                 tokio::task::yield_now().await;
             }
             let another = async {
-                set.room().await;
+                set.free_slot().await;
                 set.enter(peer.ip())
             };
             let (admitted, _another) =
-                tokio::join!(place.admit(peer, std::future::pending()), another);
+                tokio::join!(slot.admit(peer, std::future::pending()), another);
             assert!(!admitted);
             drop(stream);
         };

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
     size: u64,
@@ -15,14 +15,14 @@ pub(crate) struct Identity {
     changed: (i64, i64),
 }
 
-impl Identity {
-    pub(crate) fn of(file: &Path) -> io::Result<Identity> {
+impl FileIdentity {
+    pub(crate) fn of(file: &Path) -> io::Result<FileIdentity> {
         let metadata = fs::metadata(file)?;
         if !metadata.is_file() {
             // Opening a pipe, for example, would block for ever.
             return Err(io::Error::other("it is not a regular file"));
         }
-        Ok(Identity {
+        Ok(FileIdentity {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),
@@ -42,10 +42,10 @@ mod tests {
         let write = |text: &str| {
             fs::write(&file, text).unwrap();
             file.as_file().set_modified(std::time::UNIX_EPOCH).unwrap();
-            Identity::of(file.path()).unwrap()
+            FileIdentity::of(file.path()).unwrap()
         };
         let first = write("one");
-        assert_eq!(Identity::of(file.path()).unwrap(), first);
+        assert_eq!(FileIdentity::of(file.path()).unwrap(), first);
         // The file system's clock is coarse.
         let begin = std::time::Instant::now();
         while write("two") == first {

@@ -19,7 +19,7 @@ use urom_abi::plugin::{
 };
 use urom_os::fork::PerProcess;
 
-use crate::identity::Identity;
+use crate::identity::FileIdentity;
 
 /// A defect of a plugin file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -95,16 +95,16 @@ pub(crate) struct PluginFile {
 #[repr(C)]
 struct LongIface {
     iface: PluginIface,
-    _room: [u64; 25],
+    _spare: [u64; 25],
 }
 
 const _: () = assert!(size_of::<LongIface>() == 256);
 
 /// Files that this process or its parent before a fork loaded. For a path that it has loaded, the
 /// loader returns the old file, even if the path now leads to another file.
-static FILES: PerProcess<Mutex<BTreeMap<PathBuf, Identity>>> = PerProcess::new(Mutex::default);
+static FILES: PerProcess<Mutex<BTreeMap<PathBuf, FileIdentity>>> = PerProcess::new(Mutex::default);
 
-const REPLACED: &str = "it was replaced after this process had loaded it, which cannot load another in its place: restart the program";
+const REPLACED: &str = "it was replaced after this process had loaded it, which cannot load another instead: restart the program";
 
 /// A loaded plugin file, with its two functions.
 #[derive(Debug, Clone, Copy)]
@@ -124,13 +124,13 @@ impl Loaded {
     /// The file's constructors run here, and its functions later. A file that exports a plugin's
     /// symbols must keep their contract.
     pub unsafe fn load(path: &Path) -> Result<Loaded, PluginFileError> {
-        let identity = match Identity::of(path) {
+        let identity = match FileIdentity::of(path) {
             // The loader would wait for the writer of a pipe.
             Err(error) if path.exists() => return Err(PluginFileError::Load(error.to_string())),
             identity => identity.ok(),
         };
         let files = || FILES.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_replaced = |files: &BTreeMap<PathBuf, Identity>| {
+        let is_replaced = |files: &BTreeMap<PathBuf, FileIdentity>| {
             files.get(path).is_some_and(|before| Some(before) != identity.as_ref())
         };
         if is_replaced(&files()) || FILES.held_before(is_replaced) {
@@ -187,10 +187,10 @@ impl Loaded {
     /// # Errors
     /// `Failed`.
     pub fn iface(&self) -> Result<PluginIface, PluginFileError> {
-        let mut long = LongIface { iface: PluginIface::EMPTY, _room: [0; 25] };
-        let place = (&raw mut long).cast::<PluginIface>();
+        let mut long = LongIface { iface: PluginIface::EMPTY, _spare: [0; 25] };
+        let target = (&raw mut long).cast::<PluginIface>();
         // SAFETY: as in `version`; `long` is larger than the interface of any release.
-        unsafe { (self.get_iface)(place) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
+        unsafe { (self.get_iface)(target) }.check().map_err(failed(GET_IFACE_SYMBOL))?;
         Ok(long.iface)
     }
 }

@@ -65,11 +65,11 @@ unsafe extern "C" fn write(line: *const Line) {
 }
 
 fn to_subscriber(origin: &Origin<'_>, text: &str) {
-    let (source, place) = (origin.function.unwrap_or_default(), origin.place());
+    let (source, at) = (origin.function.unwrap_or_default(), origin.location());
     macro_rules! line {
         ($level:expr) => {
-            match &place {
-                Some(place) => event!(target: "urom_plugin", $level, %source, at = %place, "{text}"),
+            match &at {
+                Some(at) => event!(target: "urom_plugin", $level, %source, at = %at, "{text}"),
                 None => event!(target: "urom_plugin", $level, %source, "{text}"),
             }
         };
@@ -83,10 +83,10 @@ fn to_subscriber(origin: &Origin<'_>, text: &str) {
     }
 }
 
-unsafe extern "C" fn host(dest_id: u64, name: *mut u8, room: usize) -> usize {
+unsafe extern "C" fn host(dest_id: u64, name: *mut u8, capacity: usize) -> usize {
     guard_or(0, || {
         let Some(found) = host_names::find(dest_id).filter(|_| !name.is_null()) else { return 0 };
-        let len = cut(&found, room).len();
+        let len = cut(&found, capacity).len();
         // SAFETY: `len` fits the plugin's buffer, and the name does not overlap it.
         unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), name, len) };
         len
@@ -99,13 +99,13 @@ mod tests {
     use crate::host_names::HostName;
 
     #[test]
-    fn a_name_is_cut_where_the_room_ends() {
+    fn a_name_is_cut_where_the_buffer_ends() {
         let _name = HostName::new(7, "abcü");
-        let mut room = [0xee; 5];
+        let mut buffer = [0xee; 5];
         let mut ask = |dest_id, len| {
             // SAFETY: the buffer has `len` bytes.
-            let len = unsafe { host(dest_id, room.as_mut_ptr(), len) };
-            room[..len].to_vec()
+            let len = unsafe { host(dest_id, buffer.as_mut_ptr(), len) };
+            buffer[..len].to_vec()
         };
         assert_eq!(ask(7, 5), "abcü".as_bytes());
         assert_eq!(ask(7, 4), b"abc");

@@ -13,16 +13,16 @@ fn alive() -> MutexGuard<'static, usize> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Alive(());
+pub(crate) struct RunningThread(());
 
-impl Alive {
-    pub(crate) fn new() -> Alive {
+impl RunningThread {
+    pub(crate) fn new() -> RunningThread {
         *alive() += 1;
-        Alive(())
+        RunningThread(())
     }
 }
 
-impl Drop for Alive {
+impl Drop for RunningThread {
     fn drop(&mut self) {
         *alive() -= 1;
         ALIVE.1.notify_all();

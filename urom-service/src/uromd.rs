@@ -19,7 +19,7 @@ use crate::daemon::{CommandLine, DaemonArgs, OPTIONS};
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log};
 use crate::process_one;
-use crate::worker::{self, Place, WORKER, WorkerConfig};
+use crate::worker::{self, WORKER, WorkerConfig, WorkerKind};
 
 const HELP: &str = "\
 The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by `;`),
@@ -172,6 +172,6 @@ fn run_worker(config: WorkerConfig) -> Result<()> {
     // Plugin code must not read from the daemon's stream.
     let nothing = std::fs::File::open("/dev/null").context("opening /dev/null")?;
     rustix::stdio::dup2_stdin(nothing).context("replacing standard input by /dev/null")?;
-    worker::run(config, UnixStream::from(stream), Place::Process);
+    worker::run(config, UnixStream::from(stream), WorkerKind::Process);
     Ok(())
 }

@@ -56,7 +56,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_millis(3300);
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_that_runs_waits_for_as_long_as_it_was_told() {
+    async fn a_running_process_waits_for_the_given_time() {
         let begin = Instant::now();
         assert_eq!(timeout(LIMIT, std::future::pending::<()>()).await, Err(Elapsed));
         assert_eq!(begin.elapsed(), LIMIT);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_came_during_a_pause_is_in_time() {
+    async fn data_received_during_a_pause_is_in_time() {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let wait = tokio::spawn(timeout(STEP, receiver));
         tokio::task::yield_now().await;

@@ -49,13 +49,13 @@ struct Few<T, const MAX: usize>(Vec<T>);
 
 impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Few<T, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Few<T, MAX>, D::Error> {
-        deserializer.deserialize_seq(Reader(PhantomData))
+        deserializer.deserialize_seq(BoundedVisitor(PhantomData))
     }
 }
 
-struct Reader<T, const MAX: usize>(PhantomData<T>);
+struct BoundedVisitor<T, const MAX: usize>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Reader<T, MAX> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for BoundedVisitor<T, MAX> {
     type Value = Few<T, MAX>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

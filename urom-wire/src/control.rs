@@ -18,7 +18,8 @@ use urom_abi::MAX_PLUGINS;
 pub use super::failure::{Failure, LONGEST_TEXT, cut};
 pub use super::hung_call::{HungCall, Method};
 pub use super::memory::{
-    HandoverAddress, MAX_UCX_ADDRESS, MemoryAnswer, MemoryOffer, MemoryPlace, MemoryWord, SharedBy,
+    HandoverAddress, MAX_UCX_ADDRESS, MemoryAnswer, MemoryLocation, MemoryOffer, MemoryWord,
+    SharedBy,
 };
 use super::{bounded, bytes};
 use crate::key::Secret;
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_and_a_name_that_nobody_has_are_not_kept_for_who_looks_at_them_later() {
+    fn overlong_addresses_and_program_names_are_refused() {
         let attach = |program| {
             HostToWorker::Attach(Attach {
                 token: 1,
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_of_more_plugins_than_there_can_be() {
+    fn a_list_of_too_many_plugins_is_refused() {
         let build = PluginBuild { version: 1, fingerprint: None };
         let entry = PluginEntry { id: 1, build, name: String::new() };
         let address = PluginAddress { name: String::new(), build, address: Vec::new() };
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_shows_what_a_variable_is_set_to() {
+    fn nothing_shows_the_value_of_a_variable() {
         let env = Some(
             ["TOKEN=hidden", "NAMELESS hidden", "=hidden", "EMPTY="].map(str::to_owned).to_vec(),
         );

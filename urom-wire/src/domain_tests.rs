@@ -49,7 +49,7 @@ fn every_truncation_and_every_changed_bit_is_an_error_or_a_table() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_the_participant_is_named() {
+fn an_invalid_table_is_refused_and_the_participant_is_named() {
     let io = DocaError::IO_FAILED;
     let invalid = DocaError::INVALID_VALUE;
     assert_eq!(refusal(&[]).0, io);
@@ -78,7 +78,7 @@ fn what_cannot_be_is_refused_and_the_participant_is_named() {
 }
 
 #[test]
-fn a_domain_has_limits_and_nothing_is_kept_for_what_is_only_claimed() {
+fn a_domain_has_limits_and_a_claimed_length_allocates_nothing() {
     let member = Member { id: 0, addresses: Vec::new() };
     let full = Participant {
         members: (0..MAX_MEMBERS as u64).map(|id| Member { id, ..member.clone() }).collect(),
@@ -101,13 +101,13 @@ fn a_domain_has_limits_and_nothing_is_kept_for_what_is_only_claimed() {
 }
 
 #[test]
-fn a_verdict_keeps_code_and_reason_and_is_told_from_other_bytes() {
-    let told = |verdict: Verdict| Verdict::read(verdict.as_bytes()).unwrap().result();
-    assert_eq!(told(Verdict::new(Ok(usize::MAX))), Some(Ok(u64::MAX)));
-    let full = Failure::new(DocaError::FULL, "no room");
-    assert_eq!(told(Verdict::new(Err(&full))), Some(Err(full.clone())));
+fn a_verdict_keeps_code_and_reason_and_is_distinguished_from_other_bytes() {
+    let decoded = |verdict: Verdict| Verdict::read(verdict.as_bytes()).unwrap().result();
+    assert_eq!(decoded(Verdict::new(Ok(usize::MAX))), Some(Ok(u64::MAX)));
+    let full = Failure::new(DocaError::FULL, "no space");
+    assert_eq!(decoded(Verdict::new(Err(&full))), Some(Err(full.clone())));
     let long = Failure::new(DocaError::FULL, "ä".repeat(1000));
-    let cut = told(Verdict::new(Err(&long))).unwrap().unwrap_err();
+    let cut = decoded(Verdict::new(Err(&long))).unwrap().unwrap_err();
     assert!(long.text.starts_with(cut.text.trim_end_matches('\u{fffd}')) && cut.text.len() >= 240);
     let bytes = Verdict::new(Err(&full)).as_bytes().to_vec();
     for (at, bit) in [(0, 1), (7, 0x80), (13, 1), (15, 0x80)] {

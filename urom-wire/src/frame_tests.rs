@@ -72,7 +72,7 @@ fn a_body_that_is_too_short_is_no_notification() {
 }
 
 #[test]
-fn a_command_with_a_deadline_and_a_cancel_are_told_from_commands() {
+fn a_command_with_a_deadline_and_a_cancel_are_distinguished_from_commands() {
     let start = CommandStart::new(65535, 61);
     let body = [&77_u64.to_le_bytes()[..], b"xyz"].concat();
     let header = start.header_with_deadline(3);

@@ -85,7 +85,7 @@ fn a_length_that_no_key_has_is_refused() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_without_waiting_for_it() {
+fn a_key_that_is_no_file_is_refused_without_blocking() {
     let directory = tempfile::tempdir().unwrap();
     let key = file(&directory, "key", &[7; 32], 0o600);
     let at = |name: &str| directory.path().join(name);

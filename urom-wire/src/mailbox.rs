@@ -9,12 +9,12 @@ use crate::sync::{AtomicBool, EventFd, Mutex, Ordering, PoisonError};
 pub struct Mailbox<T> {
     /// Whether there is a message: an idle poll costs one load.
     posted: AtomicBool,
-    queue: Mutex<Queue<T>>,
+    queue: Mutex<MailboxQueue<T>>,
     wake: EventFd,
 }
 
 #[derive(Debug)]
-struct Queue<T> {
+struct MailboxQueue<T> {
     messages: Vec<T>,
     is_closed: bool,
 }
@@ -23,12 +23,12 @@ impl<T> Mailbox<T> {
     pub fn new() -> io::Result<Mailbox<T>> {
         Ok(Mailbox {
             posted: AtomicBool::new(false),
-            queue: Mutex::new(Queue { messages: Vec::new(), is_closed: false }),
+            queue: Mutex::new(MailboxQueue { messages: Vec::new(), is_closed: false }),
             wake: EventFd::new()?,
         })
     }
 
-    fn lock(&self) -> impl DerefMut<Target = Queue<T>> {
+    fn lock(&self) -> impl DerefMut<Target = MailboxQueue<T>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,7 +1,7 @@
 //! Memory that a host shares with a worker: the messages, and the hand-over of descriptors on a
 //! Unix socket.
 //!
-//! A worker sends an accepted host the address of its socket, a Unix socket. The host connects there
+//! A worker sends an accepted host the address of its socket, a Unix socket. The host connects
 //! once for its [ring] and once for each shared memory, with the token of its control stream. It
 //! hands over descriptors, or only its process number, which the kernel reports. A host on another
 //! machine or in another container offers its memory over the network.
@@ -55,7 +55,7 @@ pub struct MemoryOffer {
     pub len: u64,
     /// Bits of `urom_abi::memory::Access`.
     pub access: u32,
-    pub place: MemoryPlace,
+    pub location: MemoryLocation,
     /// The UCX worker of the host's memory thread, for requests about this memory; may be empty.
     #[serde(
         serialize_with = "bytes::serialize",
@@ -65,7 +65,7 @@ pub struct MemoryOffer {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub enum MemoryPlace {
+pub enum MemoryLocation {
     /// A mapping of the handed-over descriptor, from this offset on.
     Handed { offset: u64 },
     /// The address space of the process that connected to the socket.
@@ -236,7 +236,7 @@ pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
     Ok(Handed { slip: Slip::from_bytes(bytes), fds, process })
 }
 
-pub fn say_taken(stream: &UnixStream) -> io::Result<()> {
+pub fn confirm_taken(stream: &UnixStream) -> io::Result<()> {
     // A new socket has enough capacity.
     stream.try_write(&[TAKEN]).map(drop)
 }
@@ -267,7 +267,7 @@ mod tests {
         let worker = async {
             let (stream, _) = listener.accept().await.unwrap();
             let handed = receive_handed(&stream).await.unwrap();
-            say_taken(&stream).unwrap();
+            confirm_taken(&stream).unwrap();
             handed
         };
         let fds = [file.as_fd()];
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_slip_is_an_error_at_the_worker() {
+    async fn an_invalid_slip_is_an_error_at_the_worker() {
         for bytes in [&b""[..], b"short", &[7; SLIP_LEN - 1]] {
             let (mut ours, theirs) = UnixStream::pair().unwrap();
             ours.write_all(bytes).await.unwrap();

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_by_itself_has_as_long_as_that() {
+    fn a_slow_operation_has_at_least_its_own_timeout() {
         let seconds = |text: &str| text.parse::<PeerTimeout>().unwrap();
         let usual = Duration::from_secs(10);
         assert_eq!(seconds("4").at_least(usual), seconds("10"));

@@ -37,14 +37,14 @@ messages!(HostToDaemon, DaemonToHost, HostToWorker, WorkerToHost, DaemonToWorker
 /// The most messages that a peer may leave unread before it is disconnected.
 pub const BACKLOG: usize = 1024;
 
-const UNHEARD: usize = 16;
+const QUEUE_LEN: usize = 16;
 
 const LINGER: Duration = Duration::from_millis(500);
 
 /// A short queue, because an event may be a message of a megabyte: while it is full, the streams
 /// receive nothing. The receiver must never wait to put an event in.
 pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
-    mpsc::channel(UNHEARD)
+    mpsc::channel(QUEUE_LEN)
 }
 
 /// Relays messages until one end closes: `outgoing` to the stream, received ones through `map` to
@@ -152,9 +152,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_whose_words_wait_for_a_place_is_not_taken_for_silent() {
+    async fn a_peer_whose_messages_wait_for_a_slot_is_not_silent() {
         let (mut peer, mut events, relay) = relayed();
-        let count = 2 * UNHEARD as u64;
+        let count = 2 * QUEUE_LEN as u64;
         for request in 0..count {
             stream::send(&mut peer, &HostToDaemon::Group { request, gid: 4 }).await.unwrap();
         }
@@ -166,8 +166,8 @@ mod tests {
             ));
         }
         for expected in 0..count {
-            let heard = events.recv().await.unwrap();
-            assert!(matches!(heard, HostToDaemon::Group { request, .. } if request == expected));
+            let received = events.recv().await.unwrap();
+            assert!(matches!(received, HostToDaemon::Group { request, .. } if request == expected));
         }
         drop(relay);
     }

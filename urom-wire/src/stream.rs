@@ -97,13 +97,13 @@ where
     let opening = Opening::new(secret.is_some())?;
     stream.write_all(&[ours.as_bytes(), opening.as_bytes()].concat()).await?;
     let mut hello = [0; HELLO_LEN];
-    hear(stream, &mut hello, HelloError::NotUrom.into()).await?;
+    receive_exact(stream, &mut hello, HelloError::NotUrom.into()).await?;
     if let Err(error) = ours.check(&hello, expected) {
         let _ = awake::timeout(DRAIN_TIMEOUT, stream.read_exact(&mut [0; OPENING_LEN])).await;
         return Err(error.into());
     }
     let mut theirs = Opening { keyed: 0, challenge: [0; 32] };
-    hear(stream, theirs.as_mut_bytes(), StreamError::Closed).await?;
+    receive_exact(stream, theirs.as_mut_bytes(), StreamError::Closed).await?;
     let keyed = match theirs.keyed {
         0 => false,
         1 => true,
@@ -121,29 +121,29 @@ where
     let ours: [u8; HELLO_LEN] = bytemuck::cast(ours);
     let mut proof = [0; PROOF_LEN];
     if is_host {
-        let said = proof::transcript((&ours, &opening), (&hello, &theirs));
-        stream.write_all(&secret.sign(&[proof::HOST, &said])).await?;
-        hear(stream, &mut proof, StreamError::Closed).await?;
+        let transcript = proof::transcript((&ours, &opening), (&hello, &theirs));
+        stream.write_all(&secret.sign(&[proof::HOST, &transcript])).await?;
+        receive_exact(stream, &mut proof, StreamError::Closed).await?;
         if proof == NOT_TAKEN {
             return Err(KeyError::NotTaken(expected).into());
         }
-        if !secret.verify(&[proof::SERVICE, &said], &proof) {
+        if !secret.verify(&[proof::SERVICE, &transcript], &proof) {
             return Err(KeyError::Impostor(expected).into());
         }
         Ok(())
     } else {
-        let said = proof::transcript((&hello, &theirs), (&ours, &opening));
-        hear(stream, &mut proof, StreamError::Closed).await?;
-        if !secret.verify(&[proof::HOST, &said], &proof) {
+        let transcript = proof::transcript((&hello, &theirs), (&ours, &opening));
+        receive_exact(stream, &mut proof, StreamError::Closed).await?;
+        if !secret.verify(&[proof::HOST, &transcript], &proof) {
             stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
         }
-        Ok(stream.write_all(&secret.sign(&[proof::SERVICE, &said])).await?)
+        Ok(stream.write_all(&secret.sign(&[proof::SERVICE, &transcript])).await?)
     }
 }
 
 /// Reads a fixed number of bytes; `over` is the error for an early end of the stream.
-async fn hear(
+async fn receive_exact(
     stream: &mut (impl AsyncRead + Unpin),
     bytes: &mut [u8],
     over: StreamError,

@@ -17,7 +17,7 @@ async fn a_message_arrives_as_it_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_closing_and_garbage_are_told_apart() {
+async fn silence_closing_and_garbage_are_distinguished() {
     async fn end(stream: &mut DuplexStream) -> StreamError {
         receive::<HostToDaemon>(stream, PeerTimeout::default()).await.unwrap_err()
     }
@@ -84,7 +84,7 @@ async fn two_ends_with_one_key_or_none_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_key_or_a_secret_of_another_stream_is_refused_and_both_sides_say_what_to_do() {
+async fn another_key_or_a_secret_of_another_stream_is_refused_with_advice_at_both_sides() {
     let key = Key::random().unwrap();
     let (worker, other) = (key.worker_secret(1), key.worker_secret(2));
     for (host, service) in
@@ -136,14 +136,14 @@ async fn a_peer_without_a_proof_receives_a_handshake_and_the_refusal_only() {
             let (mut a, mut b) = duplex(256);
             let secret = &secret;
             let service = async move { daemon(&mut b, Some(secret)).await };
-            let stranger = async {
+            let unknown = async {
                 a.write_all(&[&hello_and_opening(Role::Host, keyed, [7; 32]), proof].concat())
                     .await
                     .unwrap();
                 a.shutdown().await.unwrap();
                 rest(&mut a).await
             };
-            let (end, heard) = tokio::join!(service, stranger);
+            let (end, received) = tokio::join!(service, unknown);
             assert!(end.is_err());
             if keyed == 1 && proof.len() < PROOF_LEN {
                 assert!(matches!(end, Err(StreamError::Closed)));
@@ -151,7 +151,7 @@ async fn a_peer_without_a_proof_receives_a_handshake_and_the_refusal_only() {
             let is_refused = keyed == 1 && proof.len() >= PROOF_LEN;
             let expected = if is_refused { &NOT_TAKEN[..] } else { &[] };
             assert_eq!(
-                &heard[HELLO_AND_OPENING..],
+                &received[HELLO_AND_OPENING..],
                 expected,
                 "keyed {keyed}, {} bytes of proof",
                 proof.len()
@@ -170,10 +170,10 @@ async fn through(
     let host = async move { host(&mut a, Some(secret)).await };
     let daemon = async move { daemon(&mut b, Some(secret)).await };
     let middle = async move {
-        let mut said = vec![0; HELLO_AND_OPENING];
-        of_host.read_exact(&mut said).await.unwrap();
-        change(&mut said);
-        of_daemon.write_all(&said).await.unwrap();
+        let mut message = vec![0; HELLO_AND_OPENING];
+        of_host.read_exact(&mut message).await.unwrap();
+        change(&mut message);
+        of_daemon.write_all(&message).await.unwrap();
         let mut answer = vec![0; HELLO_AND_OPENING];
         of_daemon.read_exact(&mut answer).await.unwrap();
         of_host.write_all(&answer).await.unwrap();
@@ -183,19 +183,19 @@ async fn through(
         let _ = of_daemon.write_all(&proof).await;
         let answer = rest(&mut of_daemon).await;
         of_host.write_all(&answer).await.unwrap();
-        [said, proof].concat()
+        [message, proof].concat()
     };
     tokio::join!(host, daemon, middle)
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_on_one_stream_opens_no_other() {
+async fn a_recorded_handshake_opens_no_other_stream() {
     let secret = secret();
-    let (host, service, said) = through(&secret, |_| {}).await;
+    let (host, service, message) = through(&secret, |_| {}).await;
     host.unwrap();
     service.unwrap();
     let (mut a, mut b) = duplex(256);
-    a.write_all(&said).await.unwrap();
+    a.write_all(&message).await.unwrap();
     assert_eq!(key_error(daemon(&mut b, Some(&secret)).await), KeyError::HostHasAnother);
 }
 
@@ -209,7 +209,7 @@ async fn a_handshake_that_is_changed_in_transit_is_refused() {
         (HELLO_LEN + 1, KeyError::HostHasAnother),
         (HELLO_AND_OPENING - 1, KeyError::HostHasAnother),
     ] {
-        let (host, service, _) = through(&secret, |said| said[at] ^= 1).await;
+        let (host, service, _) = through(&secret, |message| message[at] ^= 1).await;
         assert_eq!(key_error(service), error, "byte {at}");
         match error {
             KeyError::HostHasAnother => {
@@ -229,11 +229,11 @@ async fn a_host_is_not_fooled_by_its_own_challenge_and_proof() {
     let (mut a, mut b) = duplex(256);
     let fooled = host(&mut a, Some(&secret));
     let mirror = async move {
-        let mut said = vec![0; HELLO_AND_OPENING];
-        b.read_exact(&mut said).await.unwrap();
+        let mut message = vec![0; HELLO_AND_OPENING];
+        b.read_exact(&mut message).await.unwrap();
         // Pretends to be a daemon, with the host's own opening.
         b.write_all(Hello::new(Role::Daemon).as_bytes()).await.unwrap();
-        b.write_all(&said[HELLO_LEN..]).await.unwrap();
+        b.write_all(&message[HELLO_LEN..]).await.unwrap();
         let mut proof = [0; PROOF_LEN];
         b.read_exact(&mut proof).await.unwrap();
         b.write_all(&proof).await.unwrap();
@@ -249,11 +249,11 @@ async fn a_service_is_not_fooled_by_its_own_challenge() {
     let (mut a, mut b) = duplex(256);
     let fooled = daemon(&mut a, Some(&secret));
     let mirror = async {
-        let mut said = vec![0; HELLO_AND_OPENING];
-        b.read_exact(&mut said).await.unwrap();
+        let mut message = vec![0; HELLO_AND_OPENING];
+        b.read_exact(&mut message).await.unwrap();
         b.write_all(Hello::new(Role::Host).as_bytes()).await.unwrap();
-        b.write_all(&said[HELLO_LEN..]).await.unwrap();
-        b.write_all(&said[HELLO_LEN + 1..]).await.unwrap();
+        b.write_all(&message[HELLO_LEN..]).await.unwrap();
+        b.write_all(&message[HELLO_LEN + 1..]).await.unwrap();
     };
     let (end, ()) = tokio::join!(fooled, mirror);
     assert_eq!(key_error(end), KeyError::HostHasAnother);
@@ -270,12 +270,12 @@ fn no_challenge_comes_twice() {
 async fn a_silent_peer_and_a_slow_peer_time_out_together() {
     let secret = secret();
     let whole = [hello_and_opening(Role::Host, 1, [7; 32]), vec![0; PROOF_LEN]].concat();
-    for said in [0, 1, HELLO_LEN, HELLO_AND_OPENING - 1, HELLO_AND_OPENING, whole.len() - 1] {
+    for sent in [0, 1, HELLO_LEN, HELLO_AND_OPENING - 1, HELLO_AND_OPENING, whole.len() - 1] {
         let (mut a, mut b) = duplex(256);
         let begin = Instant::now();
         // Each single byte arrives in time.
         let drip = async {
-            for byte in &whole[..said] {
+            for byte in &whole[..sent] {
                 a.write_all(std::slice::from_ref(byte)).await.unwrap();
                 sleep(crate::control::PEER_TIMEOUT / 40).await;
             }
@@ -284,15 +284,15 @@ async fn a_silent_peer_and_a_slow_peer_time_out_together() {
         tokio::select! {
             () = drip => {}
             end = daemon(&mut b, Some(&secret)) => {
-                assert!(matches!(end, Err(StreamError::Silent(_))), "{said} bytes: {end:?}");
+                assert!(matches!(end, Err(StreamError::Silent(_))), "{sent} bytes: {end:?}");
             }
         }
-        assert_eq!(begin.elapsed(), crate::control::PEER_TIMEOUT, "{said} bytes");
+        assert_eq!(begin.elapsed(), crate::control::PEER_TIMEOUT, "{sent} bytes");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_that_is_not_understood_hears_why_before_the_stream_is_closed() {
+async fn an_end_with_another_role_gets_the_reason_before_the_stream_is_closed() {
     let (mut a, mut b) = duplex(256);
     let end = async move {
         handshake(&mut a, Hello::new(Role::Worker), Role::Host, None, PeerTimeout::default()).await

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_mailbox_drops_what_is_there_and_what_comes() {
+    fn a_closed_mailbox_drops_queued_and_later_messages() {
         let mailbox = Mailbox::new().unwrap();
         let message = Arc::new(());
         mailbox.post(Arc::clone(&message));

@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result, ensure};
 
-use crate::target::{self, Target};
+use crate::target::{self, BuildTarget};
 use crate::workspace::Workspace;
 use crate::{setup, shell, test};
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    let (host, target) = (Target::host()?, Target::Aarch64);
+    let (host, target) = (BuildTarget::host()?, BuildTarget::Aarch64);
     let triple = target.triple();
     ensure!(target != host, "this machine is one of {triple}: `cargo xtask test` tests it");
     let emulator = target.emulator(host).context("nothing is known that runs programs of it")?;

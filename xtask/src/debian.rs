@@ -80,7 +80,7 @@ pub(crate) fn python_with_pip() -> Option<&'static str> {
         .find(|python| shell::succeeds(Command::new(python).args(["-m", "pip", "--version"])))
 }
 
-pub(crate) struct Missing<'a> {
+pub(crate) struct MissingPackages<'a> {
     needs: Vec<&'a Need>,
     root: bool,
 }
@@ -90,10 +90,10 @@ pub(crate) fn ensure(needs: &[&Need]) -> Result<()> {
     missing(needs)?.install()
 }
 
-pub(crate) fn missing<'a>(needs: &[&'a Need]) -> Result<Missing<'a>> {
+pub(crate) fn missing<'a>(needs: &[&'a Need]) -> Result<MissingPackages<'a>> {
     let needs: Vec<_> = needs.iter().copied().filter(|need| !need.is_met()).collect();
     let root = rustix::process::geteuid().is_root();
-    let missing = Missing { needs, root };
+    let missing = MissingPackages { needs, root };
     if missing.needs.is_empty() {
         return Ok(missing);
     }
@@ -114,7 +114,7 @@ pub(crate) fn missing<'a>(needs: &[&'a Need]) -> Result<Missing<'a>> {
     Ok(missing)
 }
 
-impl Missing<'_> {
+impl MissingPackages<'_> {
     fn packages(&self) -> String {
         let packages = self.needs.iter().flat_map(|need| need.packages);
         packages.copied().collect::<Vec<_>>().join(" ")

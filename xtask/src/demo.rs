@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::Guarded;
-use crate::steps::{self, Step};
+use crate::process::GuardedChild;
+use crate::steps::{self, DemoStep};
 use crate::workspace::{Purpose, Workspace};
 use crate::{debian, plugins, setup, shell};
 
@@ -55,11 +55,11 @@ pub(crate) fn service(directory: &Path) -> Command {
 /// Starts `service`, runs the `steps` for its address, and stops it.
 pub(crate) fn serve_and_run(
     mut service: Command,
-    steps: impl FnOnce(&str) -> Result<Vec<Step>>,
+    steps: impl FnOnce(&str) -> Result<Vec<DemoStep>>,
 ) -> Result<()> {
     service.args(["--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
     eprintln!("$ {} &", shell::display(&service));
-    let mut service = Guarded::start(&mut service)?;
+    let mut service = GuardedChild::start(&mut service)?;
     let address = listening_address(&mut service)?;
     steps(&address)?.into_iter().try_for_each(steps::run)?;
 
@@ -70,7 +70,7 @@ pub(crate) fn serve_and_run(
     Ok(())
 }
 
-fn listening_address(service: &mut Guarded) -> Result<String> {
+fn listening_address(service: &mut GuardedChild) -> Result<String> {
     let output = service.child().stdout.take().context("uromd's output is not piped")?;
     let (sender, lines) = mpsc::channel();
     // Reads to the end: otherwise uromd would block on a full pipe or fail on a closed pipe.

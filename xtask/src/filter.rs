@@ -11,7 +11,7 @@ use fs_err as fs;
 
 use crate::pkgconfig::{self, RELEASE};
 use crate::shell;
-use crate::target::Target;
+use crate::target::BuildTarget;
 
 pub(crate) const REAL: &str = "liburom_doca.so";
 
@@ -24,8 +24,8 @@ fn owner(function: &str) -> &'static str {
     }
 }
 
-pub(crate) fn make(directory: &Path, target: Option<Target>) -> Result<()> {
-    let host = Target::host()?;
+pub(crate) fn make(directory: &Path, target: Option<BuildTarget>) -> Result<()> {
+    let host = BuildTarget::host()?;
     let is_linker = |(name, _): &&(&str, &'static str)| name.ends_with("_LINKER");
     let environment = target.unwrap_or(host).environment(host);
     let cc = environment.iter().find(is_linker).map_or("cc", |(_, program)| program);

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
-use crate::place::files_below;
+use crate::directory::files_below;
 use crate::workspace::Workspace;
 use crate::{setup, shell, tools};
 
@@ -15,7 +15,7 @@ const LONG_PROGRAM: usize = 1024;
 
 const SOURCES: &str = "fuzz_targets";
 
-pub(crate) enum Work {
+pub(crate) enum FuzzTask {
     /// Runs each target, with the address sanitizer or, five times as fast, without.
     Run { inputs: u64, sanitized: bool },
     /// Adds new inputs that increase the coverage to the committed inputs.
@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 /// Works on one target or on all; stops at the first failure.
-pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, only: Option<&str>, task: &FuzzTask) -> Result<()> {
     let directory = workspace.root.join("fuzz");
     let targets = targets(&directory)?;
     let chosen: Vec<_> =
@@ -43,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
             fs::create_dir_all(made)?;
         }
         let sanitizer =
-            if matches!(work, Work::Run { sanitized: false, .. }) { "none" } else { "address" };
+            if matches!(task, FuzzTask::Run { sanitized: false, .. }) { "none" } else { "address" };
         let fuzz = |verb| {
             // Sanitizers and coverage are unstable features.
             let mut command = shell::cargo();
@@ -55,12 +55,12 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, work: &Work) -> Res
         // A separate build, so a failed run is a failed input.
         shell::run(&mut fuzz("build"))?;
         let mut command = fuzz("run");
-        match work {
+        match task {
             // New inputs are written to the first directory.
-            Work::Run { inputs, .. } => {
+            FuzzTask::Run { inputs, .. } => {
                 command.args([&found, &committed]).arg("--").arg(format!("-runs={inputs}"))
             }
-            Work::Merge => command.args([&committed, &found]).args(["--", "-merge=1"]),
+            FuzzTask::Merge => command.args([&committed, &found]).args(["--", "-merge=1"]),
         };
         let has_plugins = target == "worker_cmd";
         let longest = if has_plugins { LONG_PROGRAM } else { MAX_LEN };
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_target_that_does_not_exist_is_named_with_those_that_do() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
-        let error = run(&workspace, Some("nothing"), &Work::Merge).expect_err("no such target");
+        let error = run(&workspace, Some("nothing"), &FuzzTask::Merge).expect_err("no such target");
         let text = error.to_string();
         assert!(text.contains("nothing") && text.contains("worker_cmd"), "{text}");
     }

@@ -1,17 +1,21 @@
-//! `cargo xtask bindings` and `cargo xtask headers`: runs the package `xtask-generate`.
+//! `cargo xtask api`, `bindings` and `headers`: runs the package `xtask-generate`.
 
 use anyhow::Result;
 
-use crate::target::Target;
+use crate::target::BuildTarget;
 use crate::workspace::Workspace;
 use crate::{setup, shell, ucx};
 
 pub(crate) fn bindings(workspace: &Workspace, check: bool) -> Result<()> {
     setup::for_bindings()?;
     // The headers are the same for every target.
-    let package = ucx::unpack(&workspace.target_dir, ucx::OLDEST, Target::X86_64)?;
+    let package = ucx::unpack(&workspace.target_dir, ucx::OLDEST, BuildTarget::X86_64)?;
     let include = package.join("libucx/include").display().to_string();
     run(&["bindings", &include], check)
+}
+
+pub(crate) fn api(check: bool) -> Result<()> {
+    run(&["api"], check)
 }
 
 pub(crate) fn headers(check: bool) -> Result<()> {

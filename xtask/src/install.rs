@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use fs_err as fs;
 
+use crate::directory::{DirectoryWriter, TransferMode, files_below, make_directory};
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig::{self, RELEASE};
-use crate::place::{Placer, Transfer, files_below, make_directory};
-use crate::target::{self, Target};
-use crate::workspace::{Profile, Workspace};
+use crate::target::{self, BuildTarget};
+use crate::workspace::{BuildProfile, Workspace};
 use crate::{filter, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 3] = ["urom-service", "libdoca", "urom-ucx-emulation"];
@@ -18,20 +18,22 @@ pub(crate) const PACKAGES: [&str; 3] = ["urom-service", "libdoca", "urom-ucx-emu
 const EMULATION: &str = "liburom_ucx_emulation.so";
 
 /// Builds with optimisations and installs to `prefix`, which may contain an older installation.
-pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<BuildTarget>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
     let mut build = target::cargo(target, "build")?;
-    build.args(Profile::Dist.arguments()).args(PACKAGES.iter().flat_map(|package| ["-p", package]));
+    build
+        .args(BuildProfile::Dist.arguments())
+        .args(PACKAGES.iter().flat_map(|package| ["-p", package]));
     shell::run(&mut build)?;
-    let built = workspace.profile_dir(target, Profile::Dist);
+    let built = workspace.profile_dir(target, BuildProfile::Dist);
     filter::make(&built, target)?;
     let ucx = LinkedUcx::find(workspace, target)?;
-    let mut placer = Placer::new(&prefix, Transfer::Copy);
-    lay_out(workspace, &built, &ucx, &mut placer)
+    let mut writer = DirectoryWriter::new(&prefix, TransferMode::Copy);
+    lay_out(workspace, &built, &ucx, &mut writer)
         .with_context(|| format!("installing into {}", prefix.display()))?;
-    print!("{}", report(&prefix, &ucx, placer.placed().len()));
-    let host = Target::host()?;
+    print!("{}", report(&prefix, &ucx, writer.written().len()));
+    let host = BuildTarget::host()?;
     if let Some(target) = target.filter(|target| *target != host) {
         println!(
             "It is for {}: copy all of it there, links as links (`rsync -a`). The commands are for \
@@ -45,15 +47,15 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<Target>) 
 /// Links an unoptimised build to its `prefix` in `profile_dir`, and removes other files there.
 pub(crate) fn for_tests(
     workspace: &Workspace,
-    target: Option<Target>,
-    profile: Profile,
+    target: Option<BuildTarget>,
+    profile: BuildProfile,
 ) -> Result<()> {
     let profile_dir = workspace.profile_dir(target, profile);
     let prefix = profile_dir.join("prefix");
     filter::make(&profile_dir, target)?;
-    let mut placer = Placer::new(&prefix, Transfer::Link);
-    lay_out(workspace, &profile_dir, &LinkedUcx::find(workspace, target)?, &mut placer)
-        .and_then(|()| placer.remove_others())
+    let mut writer = DirectoryWriter::new(&prefix, TransferMode::Link);
+    lay_out(workspace, &profile_dir, &LinkedUcx::find(workspace, target)?, &mut writer)
+        .and_then(|()| writer.remove_others())
         .with_context(|| format!("laying out {} for the tests", prefix.display()))
 }
 
@@ -72,55 +74,55 @@ fn lay_out(
     workspace: &Workspace,
     profile_dir: &Path,
     ucx: &LinkedUcx,
-    placer: &mut Placer,
+    writer: &mut DirectoryWriter,
 ) -> Result<()> {
-    placer.file(&profile_dir.join("uromd"), "bin/uromd")?;
+    writer.file(&profile_dir.join("uromd"), "bin/uromd")?;
 
-    let place = |name: &str| Path::new("lib").join(name);
+    let in_lib = |name: &str| Path::new("lib").join(name);
     for name in [filter::REAL, EMULATION] {
-        placer.file(&profile_dir.join(name), place(name))?;
+        writer.file(&profile_dir.join(name), in_lib(name))?;
     }
     for library in pkgconfig::libraries() {
         let plain = format!("lib{library}.so");
         let (file, soname) = (format!("{plain}.{RELEASE}"), filter::soname(&library));
-        placer.file(&profile_dir.join(&plain), place(&file))?;
-        placer.symlink(&file, place(&soname))?;
-        placer.symlink(&soname, place(&plain))?;
+        writer.file(&profile_dir.join(&plain), in_lib(&file))?;
+        writer.symlink(&file, in_lib(&soname))?;
+        writer.symlink(&soname, in_lib(&plain))?;
     }
     // Configure scripts of other distributions look here. An existing directory is not changed.
-    if !placer.has_directory("lib64") {
-        placer.symlink("lib", "lib64")?;
+    if !writer.has_directory("lib64") {
+        writer.symlink("lib", "lib64")?;
     }
     for (name, text) in pkgconfig::doca() {
-        placer.text(&text, Path::new("lib/pkgconfig").join(name))?;
+        writer.text(&text, Path::new("lib/pkgconfig").join(name))?;
     }
     for header in headers_of(workspace)? {
-        placer.file(&header, in_folder("include", &header)?)?;
+        writer.file(&header, in_folder("include", &header)?)?;
     }
     // A separate folder, because a program may have a header of the same name.
     for header in protocol_headers(&workspace.root)? {
-        placer.file(&header, in_folder("include/urom", &header)?)?;
+        writer.file(&header, in_folder("include/urom", &header)?)?;
     }
-    place_deployment(workspace, placer)?;
-    ucx.place(placer)
+    install_deployment(workspace, writer)?;
+    ucx.install(writer)
 }
 
 /// The directory of the files that systemd does not read.
 const DEPLOYMENT: &str = "share/urom/deploy";
 
 /// Installs a systemd unit, and a container image, for uromd.
-fn place_deployment(workspace: &Workspace, placer: &mut Placer) -> Result<()> {
+fn install_deployment(workspace: &Workspace, writer: &mut DirectoryWriter) -> Result<()> {
     let from = workspace.root.join("deploy");
     let template = from.join("systemd/uromd.service.in");
     let unit = fs::read_to_string(&template)?;
-    let uromd = in_unit(&placer.root().join("bin/uromd"));
-    placer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
-    placer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
-    placer
+    let uromd = in_unit(&writer.root().join("bin/uromd"));
+    writer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
+    writer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
+    writer
         .file(&from.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
     for name in ["Containerfile", "entrypoint", "uromd.yaml"] {
         let file = Path::new("container").join(name);
-        placer.file(&from.join(&file), Path::new(DEPLOYMENT).join(&file))?;
+        writer.file(&from.join(&file), Path::new(DEPLOYMENT).join(&file))?;
     }
     Ok(())
 }
@@ -210,15 +212,15 @@ mod tests {
         EMULATION,
     ];
 
-    fn install(directory: &Path, content: &str) -> Result<Placer> {
+    fn install(directory: &Path, content: &str) -> Result<DirectoryWriter> {
         let built = directory.join("built");
         make_directory(&built)?;
         for file in BUILT.iter().filter(|_| !content.is_empty()) {
             fs::write(built.join(file), format!("{content} {file}"))?;
         }
-        let mut placer = Placer::new(&directory.join("prefix"), Transfer::Copy);
-        lay_out(&Workspace::load()?, &built, &LinkedUcx::system(), &mut placer)?;
-        Ok(placer)
+        let mut writer = DirectoryWriter::new(&directory.join("prefix"), TransferMode::Copy);
+        lay_out(&Workspace::load()?, &built, &LinkedUcx::system(), &mut writer)?;
+        Ok(writer)
     }
 
     #[test]
@@ -226,7 +228,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let prefix = directory.path().join("prefix");
         for content in ["old", "new"] {
-            let placer = install(directory.path(), content).expect("all is there");
+            let writer = install(directory.path(), content).expect("all is there");
             for file in [
                 "bin/uromd",
                 "lib/libdoca_common.so.2",
@@ -242,7 +244,7 @@ mod tests {
                 assert_eq!(text, format!("{content} {built}"), "{file}");
             }
             assert!(
-                !placer.placed().contains(Path::new("lib/pkgconfig/ucx.pc")),
+                !writer.written().contains(Path::new("lib/pkgconfig/ucx.pc")),
                 "the system has its own"
             );
             let unit = fs::read_to_string(prefix.join("lib/systemd/system/uromd.service"))
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_installed_is_in_the_workspace() {
+    fn every_installed_file_is_in_the_workspace() {
         let workspace = Workspace::load().expect("cargo knows this workspace");
         for package in PACKAGES {
             assert!(workspace.has_package(package), "{package} is not in the workspace");

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::directory::{DirectoryWriter, files_below};
 use crate::pkgconfig;
-use crate::place::{Placer, files_below};
-use crate::target::Target;
+use crate::target::BuildTarget;
 use crate::workspace::Workspace;
 
 /// Directory of the package in a prefix. Also in `build.rs` of `urom-service` and `libdoca/c`.
@@ -14,11 +14,11 @@ const IN_PREFIX: &str = "lib/urom-ucx";
 
 pub(crate) struct LinkedUcx {
     version: (u32, u32),
-    origin: Origin,
+    origin: UcxOrigin,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Origin {
+enum UcxOrigin {
     /// The loader and pkg-config find it by default.
     System,
     /// The user's library directory, which is not copied.
@@ -27,7 +27,7 @@ enum Origin {
     Package(PathBuf),
 }
 
-impl Origin {
+impl UcxOrigin {
     fn of(directory: Option<PathBuf>) -> Self {
         let Some(directory) = directory else { return Self::System };
         match directory.parent().and_then(Path::parent) {
@@ -38,18 +38,18 @@ impl Origin {
 }
 
 impl LinkedUcx {
-    pub(crate) fn find(workspace: &Workspace, target: Option<Target>) -> Result<Self> {
-        let target = target.map_or_else(Target::host, Ok)?;
+    pub(crate) fn find(workspace: &Workspace, target: Option<BuildTarget>) -> Result<Self> {
+        let target = target.map_or_else(BuildTarget::host, Ok)?;
         let search = ucx_probe::Search::new(target.triple());
         let found = search.target_directory(&workspace.target_dir).find()?;
-        Ok(Self { version: found.version, origin: Origin::of(found.directory) })
+        Ok(Self { version: found.version, origin: UcxOrigin::of(found.directory) })
     }
 
     /// Installs the libraries and headers, and a `ucx.pc` unless pkg-config has one.
-    pub(crate) fn place(&self, placer: &mut Placer) -> Result<()> {
+    pub(crate) fn install(&self, writer: &mut DirectoryWriter) -> Result<()> {
         let (include, lib) = match &self.origin {
-            Origin::System => return Ok(()),
-            Origin::Users(lib) => {
+            UcxOrigin::System => return Ok(()),
+            UcxOrigin::Users(lib) => {
                 // C programs also need the headers.
                 let include = lib.with_file_name("include");
                 if !include.join("ucp/api/ucp.h").is_file() {
@@ -57,27 +57,27 @@ impl LinkedUcx {
                 }
                 (include, lib.clone())
             }
-            Origin::Package(package) => {
+            UcxOrigin::Package(package) => {
                 for file in files_below(package)?.into_iter().filter(|file| is_needed(file)) {
-                    let place = Path::new(IN_PREFIX).join(&file);
-                    placer.file(&package.join(&file), &place)?;
+                    let path = Path::new(IN_PREFIX).join(&file);
+                    writer.file(&package.join(&file), &path)?;
                     if let Some(plain) = plain_name(&file) {
                         let name = file.file_name().context("a file has a name")?;
-                        placer.symlink(name, place.with_file_name(plain))?;
+                        writer.symlink(name, path.with_file_name(plain))?;
                     }
                 }
                 let inside = Path::new("${prefix}").join(IN_PREFIX).join("libucx");
                 (inside.join("include"), inside.join("lib"))
             }
         };
-        placer.text(&pkgconfig::ucx(self.version, &include, &lib), "lib/pkgconfig/ucx.pc")
+        writer.text(&pkgconfig::ucx(self.version, &include, &lib), "lib/pkgconfig/ucx.pc")
     }
 
     pub(crate) fn describe(&self) -> String {
         match &self.origin {
-            Origin::System => "the system's, which is not copied".to_owned(),
-            Origin::Users(lib) => format!("that in {}, which is not copied", lib.display()),
-            Origin::Package(_) => format!("the kit's own, copied to {IN_PREFIX}"),
+            UcxOrigin::System => "the system's, which is not copied".to_owned(),
+            UcxOrigin::Users(lib) => format!("that in {}, which is not copied", lib.display()),
+            UcxOrigin::Package(_) => format!("the kit's own, copied to {IN_PREFIX}"),
         }
     }
 }
@@ -115,21 +115,21 @@ pub(crate) mod tests {
     use std::fs;
 
     use super::*;
-    use crate::place::Transfer;
+    use crate::directory::TransferMode;
 
     impl LinkedUcx {
         pub(crate) fn system() -> Self {
-            Self { version: ucx_probe::OLDEST, origin: Origin::System }
+            Self { version: ucx_probe::OLDEST, origin: UcxOrigin::System }
         }
     }
 
     #[test]
-    fn an_unpacked_package_is_known_by_its_directory() {
-        let of = |directory: &str| Origin::of(Some(directory.into()));
-        assert_eq!(Origin::of(None), Origin::System);
-        assert_eq!(of("/opt/ucx/lib"), Origin::Users("/opt/ucx/lib".into()));
+    fn an_unpacked_package_is_identified_by_its_directory() {
+        let of = |directory: &str| UcxOrigin::of(Some(directory.into()));
+        assert_eq!(UcxOrigin::of(None), UcxOrigin::System);
+        assert_eq!(of("/opt/ucx/lib"), UcxOrigin::Users("/opt/ucx/lib".into()));
         let unpacked = "/t/ucx/1.22.0-x86_64";
-        assert_eq!(of(&format!("{unpacked}/libucx/lib")), Origin::Package(unpacked.into()));
+        assert_eq!(of(&format!("{unpacked}/libucx/lib")), UcxOrigin::Package(unpacked.into()));
     }
 
     #[test]
@@ -156,9 +156,9 @@ pub(crate) mod tests {
             fs::create_dir_all(path.parent().expect("it has one")).expect("a directory");
             fs::write(path, "").expect("a file");
         }
-        let mut placer = Placer::new(&root, Transfer::Copy);
-        let ucx = LinkedUcx { version: (1, 22), origin: Origin::Package(package) };
-        ucx.place(&mut placer).expect("it is complete");
+        let mut writer = DirectoryWriter::new(&root, TransferMode::Copy);
+        let ucx = LinkedUcx { version: (1, 22), origin: UcxOrigin::Package(package) };
+        ucx.install(&mut writer).expect("it is complete");
         let mut expected: Vec<_> =
             needed.iter().map(|file| format!("{IN_PREFIX}/{file}")).collect();
         expected.extend(

@@ -5,6 +5,7 @@
 mod cross;
 mod debian;
 mod demo;
+mod directory;
 mod filter;
 mod fuzz;
 mod generate;
@@ -14,7 +15,6 @@ mod linked_ucx;
 mod measure;
 mod package;
 mod pkgconfig;
-mod place;
 mod plugins;
 mod process;
 mod prose;
@@ -39,7 +39,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
-use target::Target;
+use target::BuildTarget;
 use workspace::Workspace;
 
 const HELP: &str = "\
@@ -60,6 +60,7 @@ Usage: cargo xtask TASK [OPTIONS]
                                 builds and installs uromd, DOCA's libraries and headers
   bench [ARGS]                  measures the kit against raw UCX; `bench --help` lists ARGS
   faults [ARGS]                 breaks processes and links of a running service
+  api [--check]                 writes, or compares, the lists of the crates' public items
   bindings [--check]            writes, or compares, the UCX bindings
   headers [--check]             writes, or compares, the plugins' C headers
   deny                          checks the dependencies against deny.toml
@@ -79,13 +80,13 @@ fn main() -> ExitCode {
     let Err(error) = run(Parser::from_env()) else { return ExitCode::SUCCESS };
     eprintln!("error: {error:#}");
     // The exit code of the failed command, unless it was killed.
-    let code = error.downcast_ref::<shell::Failed>().and_then(|failed| failed.status.code());
+    let code = error.downcast_ref::<shell::FailedCommand>().and_then(|failed| failed.status.code());
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 #[derive(Default)]
 struct Options {
-    target: Option<Target>,
+    target: Option<BuildTarget>,
     packages: Vec<String>,
     ucx: Option<String>,
     prefix: Option<PathBuf>,
@@ -205,6 +206,7 @@ fn run(mut parser: Parser) -> Result<()> {
         "bench" => measure::BENCH.run(workspace, &others(parser)?),
         "faults" => measure::FAULTS.run(workspace, &others(parser)?),
         "bindings" => generate::bindings(workspace, options(&["--check"])?.has("--check")),
+        "api" => generate::api(options(&["--check"])?.has("--check")),
         "headers" => generate::headers(options(&["--check"])?.has("--check")),
         "template" => {
             let options = options(&["--quick", "--bless"])?;
@@ -230,9 +232,9 @@ fn run(mut parser: Parser) -> Result<()> {
             let options = options(&["--runs", "--unsanitized", "--merge", "VALUE"])?;
             let sanitized = !options.has("--unsanitized");
             let inputs = options.runs.unwrap_or(1_000_000);
-            let run = fuzz::Work::Run { inputs, sanitized };
-            let work = if options.has("--merge") { fuzz::Work::Merge } else { run };
-            fuzz::run(workspace, options.values.first().map(String::as_str), &work)
+            let run = fuzz::FuzzTask::Run { inputs, sanitized };
+            let fuzz_task = if options.has("--merge") { fuzz::FuzzTask::Merge } else { run };
+            fuzz::run(workspace, options.values.first().map(String::as_str), &fuzz_task)
         }
         "guide" => options(&[]).and_then(|_| guide::run(workspace)),
         "package" => {
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn options_values_and_the_rest_are_told_apart() {
+    fn options_values_and_the_rest_are_separated() {
         let words = ["-p", "ucx", "--package=rdma", "--mpi", "asan", "--", "-p", "--no-capture"];
         let options = read(&words, &["--package", "--mpi", "VALUE", "--"]).expect("all are known");
         assert_eq!(options.packages, ["ucx", "rdma"]);

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use crate::place::remove_directory;
+use crate::directory::remove_directory;
 use crate::shell;
 use crate::workspace::{Package, Workspace};
 
@@ -46,11 +46,11 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
     }
     ensure!(faults.is_empty(), "not fit to be published:\n  {}", faults.join("\n  "));
 
-    let place = workspace.target_dir.join("packaging");
-    remove_directory(&place)?;
+    let packaging = workspace.target_dir.join("packaging");
+    remove_directory(&packaging)?;
     // A new path for each run: cargo caches unpacked packages in its home by this path, and assumes
     // that a package of the same version does not change.
-    let fresh = place.join(UNIX_EPOCH.elapsed()?.as_nanos().to_string());
+    let fresh = packaging.join(UNIX_EPOCH.elapsed()?.as_nanos().to_string());
     let mut command = cargo_package(allow_dirty);
     command.arg("--target-dir").arg(&fresh);
     command.args(packages.iter().flat_map(|package| ["-p", &package.name]));
@@ -62,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace, allow_dirty: bool) -> Result<()> {
         let file = format!("{name}-{version}.crate");
         fs::rename(fresh.join("package").join(&file), kept.join(&file))?;
     }
-    remove_directory(&place)?;
+    remove_directory(&packaging)?;
     println!("{} packages are fit to be published, in {}", packages.len(), kept.display());
     Ok(())
 }

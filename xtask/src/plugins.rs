@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use fs_err as fs;
 
-use crate::place::{Placer, Transfer};
-use crate::target::{self, Target};
-use crate::workspace::{Plugin, Profile, Purpose, Workspace};
+use crate::directory::{DirectoryWriter, TransferMode};
+use crate::target::{self, BuildTarget};
+use crate::workspace::{BuildProfile, Purpose, Workspace, WorkspacePlugin};
 use crate::{shell, steps};
 
 /// Builds all plugins; with `release`, optimised plugins for use. Prints their directory.
-pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, target: Option<BuildTarget>, release: bool) -> Result<()> {
     let directory = match release {
         true => build_for_use(workspace, target)?,
-        false => build(workspace, target, Profile::Dev, &Purpose::ALL, &[])?,
+        false => build(workspace, target, BuildProfile::Dev, &Purpose::ALL, &[])?,
     };
     println!("{}", directory.join(Purpose::Use.directory()).display());
     Ok(())
@@ -23,19 +23,19 @@ pub(crate) fn run(workspace: &Workspace, target: Option<Target>, release: bool) 
 /// The common release build for the demo, Slurm and the plugins: the service, and on this machine
 /// the demo's programs. Another selection of packages would unify other features, and rebuild
 /// almost everything.
-pub(crate) fn build_for_use(workspace: &Workspace, target: Option<Target>) -> Result<PathBuf> {
+pub(crate) fn build_for_use(workspace: &Workspace, target: Option<BuildTarget>) -> Result<PathBuf> {
     let mut others = vec!["urom-service"];
     if target.is_none() {
         others.extend(steps::PACKAGES);
     }
-    build(workspace, target, Profile::Release, &[Purpose::Use], &others)
+    build(workspace, target, BuildProfile::Release, &[Purpose::Use], &others)
 }
 
 /// Builds `others`, and the plugins of these purposes. Returns the build's directory.
 pub(crate) fn build(
     workspace: &Workspace,
-    target: Option<Target>,
-    profile: Profile,
+    target: Option<BuildTarget>,
+    profile: BuildProfile,
     purposes: &[Purpose],
     others: &[&str],
 ) -> Result<PathBuf> {
@@ -50,25 +50,25 @@ pub(crate) fn build(
 }
 
 /// Links plugins to the directories of their purposes. Removes other links there, but not files.
-pub(crate) fn link(profile_dir: &Path, built: &[Plugin<'_>]) -> Result<()> {
+pub(crate) fn link(profile_dir: &Path, built: &[WorkspacePlugin<'_>]) -> Result<()> {
     for purpose in Purpose::ALL {
         let built = built.iter().filter(|plugin| plugin.purpose == purpose).collect::<Vec<_>>();
         if built.is_empty() {
             continue;
         }
         let directory = profile_dir.join(purpose.directory());
-        let mut placer = Placer::new(&directory, Transfer::Link);
-        for Plugin { package, name, .. } in built {
+        let mut writer = DirectoryWriter::new(&directory, TransferMode::Link);
+        for WorkspacePlugin { package, name, .. } in built {
             // Cargo's file names have `_` for `-`.
             let file = format!("lib{}.so", name.replace('-', "_"));
             let library = profile_dir.join(&file);
             ensure!(library.is_file(), "package {package} did not build {}", library.display());
-            placer.symlink(Path::new("..").join(file), format!("{name}.so"))?;
+            writer.symlink(Path::new("..").join(file), format!("{name}.so"))?;
         }
         for entry in fs::read_dir(&directory)? {
             let entry = entry?;
-            let is_placed = placer.placed().contains(Path::new(&entry.file_name()));
-            if entry.file_type()?.is_symlink() && !is_placed {
+            let is_written = writer.written().contains(Path::new(&entry.file_name()));
+            if entry.file_type()?.is_symlink() && !is_written {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -82,10 +82,10 @@ mod tests {
 
     use super::*;
 
-    const GRAPH: Plugin<'static> =
-        Plugin { package: "graph-plugin", name: "worker_graph", purpose: Purpose::Use };
-    const PANICKING: Plugin<'static> =
-        Plugin { package: "p", name: "worker-panics", purpose: Purpose::Tests };
+    const GRAPH: WorkspacePlugin<'static> =
+        WorkspacePlugin { package: "graph-plugin", name: "worker_graph", purpose: Purpose::Use };
+    const PANICKING: WorkspacePlugin<'static> =
+        WorkspacePlugin { package: "p", name: "worker-panics", purpose: Purpose::Tests };
 
     fn built(names: &[&str]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -11,12 +11,12 @@ use crate::shell;
 
 /// A child in its own process group. Dropping it kills the group. If this program ends without a
 /// drop, the kernel sends the child SIGTERM.
-pub(crate) struct Guarded {
+pub(crate) struct GuardedChild {
     child: Child,
     name: String,
 }
 
-impl Guarded {
+impl GuardedChild {
     /// Starts `command`. Only for the main thread: the kernel watches the starting thread.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let name = shell::display(command);
@@ -70,7 +70,7 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for GuardedChild {
     fn drop(&mut self) {
         // Fails if the group has already ended.
         let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
@@ -86,8 +86,8 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(30);
 
-    fn shell(script: &str) -> Guarded {
-        Guarded::start(Command::new("sh").args(["-c", script]).stdout(Stdio::piped()))
+    fn shell(script: &str) -> GuardedChild {
+        GuardedChild::start(Command::new("sh").args(["-c", script]).stdout(Stdio::piped()))
             .expect("sh starts")
     }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_asked_to_end_before_it_is_killed() {
+    fn a_child_receives_sigterm_before_sigkill() {
         let mut child = shell("trap 'exit 5' TERM; echo ready; sleep 1000 & wait");
         let mut line = String::new();
         let output = child.child().stdout.take().expect("it is piped");

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::steps::{self, Step};
-use crate::target::{self, Target};
-use crate::workspace::{Profile, Purpose, Workspace};
+use crate::steps::{self, DemoStep};
+use crate::target::{self, BuildTarget};
+use crate::workspace::{BuildProfile, Purpose, Workspace};
 use crate::{debian, demo, shell, test, ucx};
 
 const PACKAGES: [&str; 4] = ["ucx", "urom-wire", "urom-service", "libdoca-host"];
@@ -35,16 +35,16 @@ const CANNOT: [(&str, &str, &str); 2] = [
 /// Builds, unpacks the release, and runs everything on it. Reports all failures at the end.
 pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
     let selected = test::prepare(workspace, None, &PACKAGES.map(str::to_owned), false)?;
-    let host = Target::host()?;
+    let host = BuildTarget::host()?;
     if !ucx::directory(&workspace.target_dir, ucx::package(version), host).is_dir() {
         debian::ensure(&[&debian::PIP])?;
     }
     let release = ucx::unpack(&workspace.target_dir, ucx::package(version), host)?;
-    let on = On { version, libraries: release.join("libucx/lib") };
+    let on = OnRelease { version, libraries: release.join("libucx/lib") };
     let mut examples = target::cargo(None, "build")?;
     examples.args(target::selected(steps::PACKAGES));
     shell::run(&mut examples)?;
-    let directory = workspace.profile_dir(None, Profile::Dev);
+    let directory = workspace.profile_dir(None, BuildProfile::Dev);
 
     let mut failed = Vec::new();
     failed.extend(on.tests(host, &selected).err().map(|error| format!("{error:#}")));
@@ -56,12 +56,12 @@ pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
     Ok(())
 }
 
-struct On<'a> {
+struct OnRelease<'a> {
     version: &'a str,
     libraries: PathBuf,
 }
 
-impl On<'_> {
+impl OnRelease<'_> {
     fn set(&self, command: &mut Command) {
         command.env(shell::LIBRARY_PATH, &self.libraries).env(EXPECTED, self.version);
         // Releases before 1.22 then send long messages in another way.
@@ -69,7 +69,7 @@ impl On<'_> {
     }
 
     /// Runs the test programs. Cargo sets its own library path, so the runner sets it again.
-    fn tests(&self, host: Target, selected: &[String]) -> Result<()> {
+    fn tests(&self, host: BuildTarget, selected: &[String]) -> Result<()> {
         let library_path = format!("{}={}", shell::LIBRARY_PATH, self.libraries.display());
         let runner = ["timeout", LIMIT, "env", &library_path];
         let mut tests = target::cargo(None, "test")?;
@@ -97,7 +97,7 @@ impl On<'_> {
         eprintln!("the whole path {how}:");
         let mut service = demo::service(directory);
         set(&mut service);
-        let steps = |address: &str| -> Result<Vec<Step>> {
+        let steps = |address: &str| -> Result<Vec<DemoStep>> {
             let mut steps = steps::all(directory, address)?;
             steps.push(vec![call(directory, address)]);
             steps.iter_mut().flatten().for_each(set);
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_release_cannot_do_is_left_out_with_the_reason() {
+    fn an_unsupported_variant_of_a_release_is_omitted_with_the_reason() {
         let tcp = Some(("UCX_TLS", "tcp"));
         assert!(cannot("1.20.1", tcp).is_some_and(|reason| reason.contains("loopback")));
         for version in ["1.16.0", "1.21.0", "1.22.0"] {

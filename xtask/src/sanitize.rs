@@ -11,8 +11,8 @@ use std::str::FromStr;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use crate::place::remove_directory;
-use crate::target::{self, Target};
+use crate::directory::remove_directory;
+use crate::target::{self, BuildTarget};
 use crate::workspace::Workspace;
 use crate::{debian, setup, shell, test};
 
@@ -159,7 +159,7 @@ impl Sanitizer {
         setup::for_tests(workspace, None, false)?;
         let build = workspace.target_dir.join(self.directory);
         let reports = build.join("reports");
-        let host = Some(Target::host()?);
+        let host = Some(BuildTarget::host()?);
         let mut runs = Vec::new();
         for (words, packages) in self.runs {
             // With `--target`, the flags do not apply to build scripts and macros.
@@ -173,7 +173,7 @@ impl Sanitizer {
             // Also builds plugins and `uromd` with the sanitizer.
             let mut suites = Command::new(std::env::current_exe().context("no file of xtask")?);
             suites
-                .args(["test", "--target", Target::host()?.triple()])
+                .args(["test", "--target", BuildTarget::host()?.triple()])
                 .args(target::selected(SUITES))
                 .arg("--");
             for (test, why) in NOT_SANITIZED {
@@ -187,13 +187,13 @@ impl Sanitizer {
         // Programs contain the sanitizer's library for plugins. rustdoc also needs the flags.
         let flags = format!("-Zsanitizer={} -Clink-arg=-rdynamic", self.name);
         let xtask = workspace.root.join("xtask/src").display().to_string();
-        let place = reports.display().to_string();
+        let report_path = reports.display().to_string();
         for run in &mut runs {
             run.envs([("RUSTFLAGS", &flags), ("RUSTDOCFLAGS", &flags)]);
             run.env("CARGO_TARGET_DIR", &build);
             run.env("RUSTC_BOOTSTRAP", "1").env("UROM_SANITIZED", "1");
             run.envs(self.environment.iter().map(|(name, value)| {
-                (name, value.replace("@REPORTS@", &place).replace("@XTASK@", &xtask))
+                (name, value.replace("@REPORTS@", &report_path).replace("@XTASK@", &xtask))
             }));
             let (status, found) = (shell::status(run)?, print(&reports)?);
             ensure!(

@@ -7,18 +7,22 @@ use anyhow::{Result, bail, ensure};
 
 use crate::debian::{self, Need};
 use crate::shell;
-use crate::target::Target;
+use crate::target::BuildTarget;
 use crate::ucx;
 use crate::workspace::Workspace;
 
-pub(crate) fn run(workspace: &Workspace, target: Option<Target>) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, target: Option<BuildTarget>) -> Result<()> {
     ready(workspace, target, &[])
 }
 
 /// Prepares to build and run the tests; with `mpi`, also the tests of MPI's bindings.
-pub(crate) fn for_tests(workspace: &Workspace, target: Option<Target>, mpi: bool) -> Result<()> {
+pub(crate) fn for_tests(
+    workspace: &Workspace,
+    target: Option<BuildTarget>,
+    mpi: bool,
+) -> Result<()> {
     let mut needs = vec![&debian::CXX_COMPILER, &debian::VALGRIND];
-    if target.is_none() || target == Some(Target::host()?) {
+    if target.is_none() || target == Some(BuildTarget::host()?) {
         needs.extend([&debian::MPI_LAUNCHER, &debian::IPROUTE, &debian::NFTABLES]);
         needs.extend([&debian::MESON, &debian::SYSTEMD, &debian::PMIX_HEADERS]);
     }
@@ -28,8 +32,8 @@ pub(crate) fn for_tests(workspace: &Workspace, target: Option<Target>, mpi: bool
     ready(workspace, target, &needs)
 }
 
-fn ready(workspace: &Workspace, target: Option<Target>, more: &[&'static Need]) -> Result<()> {
-    let host = Target::host()?;
+fn ready(workspace: &Workspace, target: Option<BuildTarget>, more: &[&'static Need]) -> Result<()> {
+    let host = BuildTarget::host()?;
     let target = target.unwrap_or(host);
     if target != host && target.environment(host).is_empty() {
         bail!(
@@ -65,7 +69,7 @@ pub(crate) fn for_bindings() -> Result<()> {
     debian::ensure(&[&debian::LIBCLANG, &debian::AARCH64_LIBC, &debian::PIP])
 }
 
-fn add_rust_target(target: Target) -> Result<()> {
+fn add_rust_target(target: BuildTarget) -> Result<()> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut rustc = Command::new(rustc);
     rustc.args(["--print", "target-libdir", "--target", target.triple()]);

@@ -58,18 +58,18 @@ fn without(target: &Path, path: &OsStr) -> Option<OsString> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Failed {
+pub(crate) struct FailedCommand {
     line: String,
     pub(crate) status: ExitStatus,
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for FailedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` failed: {}", self.line, self.status)
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for FailedCommand {}
 
 /// Echoes and runs `command`, and returns its exit status.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
@@ -77,14 +77,18 @@ pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("could not start `{}`", display(command)))
 }
 
-/// Echoes and runs `command`; a failure is a [`Failed`].
+/// Echoes and runs `command`; a failure is a [`FailedCommand`].
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     good(command, status)
 }
 
 pub(crate) fn good(command: &Command, status: ExitStatus) -> Result<()> {
-    if status.success() { Ok(()) } else { Err(Failed { line: display(command), status }.into()) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(FailedCommand { line: display(command), status }.into())
+    }
 }
 
 /// Runs `command`, and returns its standard output.
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cargo_adds_to_a_search_path_is_taken_out_again() {
+    fn directories_that_cargo_adds_to_a_search_path_are_removed() {
         let without = |path: &str| without(Path::new("/t"), OsStr::new(path));
         assert_eq!(without("/t/debug/deps:/opt/lib:/t/debug:/t2").unwrap(), "/opt/lib:/t2");
         assert_eq!(without("/t/debug/deps:/t/debug"), None);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
-use crate::process::Guarded;
+use crate::process::GuardedChild;
 use crate::workspace::{Purpose, Workspace};
 use crate::{debian, plugins, setup, shell, steps};
 
@@ -48,7 +48,7 @@ fn job_script(page: &str) -> Result<String> {
 /// A running Slurm. Dropping it ends its jobs, then its daemons.
 struct Cluster {
     /// In drop order: slurmds before the daemons that they report to.
-    daemons: Vec<Guarded>,
+    daemons: Vec<GuardedChild>,
     directory: tempfile::TempDir,
     programs: PathBuf,
     path: OsString,
@@ -128,7 +128,7 @@ impl Cluster {
         let mut command = self.slurm(program);
         command.args(arguments).stdout(log.try_clone()?).stderr(log);
         eprintln!("$ {} &", shell::display(&command));
-        self.daemons.insert(0, Guarded::start(&mut command)?);
+        self.daemons.insert(0, GuardedChild::start(&mut command)?);
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl Cluster {
         let mut uromd = self.slurm("srun");
         uromd.args(shell::words("--nodes=1 uromd --listen 127.0.0.1:0 --address-file")).arg(&file);
         uromd.stderr(File::create(self.file("service.log"))?);
-        let mut uromd = Guarded::start(&mut uromd)?;
+        let mut uromd = GuardedChild::start(&mut uromd)?;
         self.wait("the service has an address", || file.metadata().is_ok_and(|it| it.len() > 0))?;
 
         let processes = |program: &str| {
@@ -184,7 +184,7 @@ impl Cluster {
             command.args(shell::words(program)).args(["--service", &service]);
             command
         };
-        let mut ranks = Guarded::start(&mut processes("ping_pong --iterations 10000000"))?;
+        let mut ranks = GuardedChild::start(&mut processes("ping_pong --iterations 10000000"))?;
         // After an early kill, `srun` would not have started its processes.
         let log = self.file("service.log");
         let runs = || fs::read_to_string(&log).is_ok_and(|text| text.contains("(ping_pong, "));

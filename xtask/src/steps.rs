@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::Guarded;
+use crate::process::GuardedChild;
 use crate::shell;
 
 pub(crate) const PACKAGES: [&str; 5] =
@@ -21,9 +21,9 @@ const MESSAGES: [&str; 3] = [
 
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 
-pub(crate) type Step = Vec<Command>;
+pub(crate) type DemoStep = Vec<Command>;
 
-pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
+pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<DemoStep>> {
     let mut bootstrap = Command::new(directory.join("multi_worker_bootstrap"));
     bootstrap.args(["--once", "--service", address]);
     let mut steps = vec![vec![bootstrap]];
@@ -34,25 +34,25 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<Step>> {
         command.arg(&ping_pong).args(shell::words(message)).args(["--service", address]);
         steps.push(vec![command]);
     }
-    let place = free_place()?;
+    let endpoint = free_endpoint()?;
     let player = |rank| {
         let mut command = Command::new(&ping_pong);
-        command.args(["--rendezvous", &place, "--rank", rank]);
+        command.args(["--rendezvous", &endpoint, "--rank", rank]);
         command.args(["--message", "hello from the other process", "--service", address]);
         command
     };
     steps.push(vec![player("0"), player("1")]);
 
-    let place = free_place()?;
+    let endpoint = free_endpoint()?;
     let side = |rank| {
         let mut command = Command::new(directory.join("rdma"));
-        command.args(["--rendezvous", &place, "--rank", rank, "--service", address]);
+        command.args(["--rendezvous", &endpoint, "--rank", rank, "--service", address]);
         command
     };
     steps.push(vec![side("0"), side("1")]);
 
-    let place = free_place()?;
-    let port = place.rsplit(':').next().context("a place has a port")?;
+    let endpoint = free_endpoint()?;
+    let port = endpoint.rsplit(':').next().context("an endpoint has a port")?;
     let end = |arguments: &str| {
         let mut command = Command::new(directory.join("rdmo"));
         command.args(shell::words(arguments)).args(["--perf", "--time", "200", "--port", port]);
@@ -89,7 +89,7 @@ fn mpirun(processes: u32) -> Command {
     command
 }
 
-fn free_place() -> Result<String> {
+fn free_endpoint() -> Result<String> {
     free_ports(1).map(|ports| format!("127.0.0.1:{}", ports[0]))
 }
 
@@ -102,12 +102,12 @@ pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>> {
     Ok(ports)
 }
 
-pub(crate) fn run(step: Step) -> Result<()> {
+pub(crate) fn run(step: DemoStep) -> Result<()> {
     let mut running = Vec::with_capacity(step.len());
     for mut command in step {
         command.stdin(Stdio::null());
         eprintln!("$ {}", shell::display(&command));
-        running.push((Guarded::start(&mut command)?, command));
+        running.push((GuardedChild::start(&mut command)?, command));
     }
     running.into_iter().try_for_each(|(mut program, command)| {
         program.wait(RUN_LIMIT).and_then(|status| shell::good(&command, status))

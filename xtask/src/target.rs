@@ -8,14 +8,14 @@ use anyhow::bail;
 use crate::shell;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum BuildTarget {
     /// Laptops and servers.
     X86_64,
     /// BlueField's cores.
     Aarch64,
 }
 
-impl Target {
+impl BuildTarget {
     pub(crate) fn host() -> anyhow::Result<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Ok(Self::X86_64),
@@ -64,7 +64,7 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
+impl FromStr for BuildTarget {
     type Err = anyhow::Error;
 
     fn from_str(triple: &str) -> anyhow::Result<Self> {
@@ -81,11 +81,11 @@ impl FromStr for Target {
 }
 
 /// Cargo's `subcommand` for a target, or by default for this machine.
-pub(crate) fn cargo(target: Option<Target>, subcommand: &str) -> anyhow::Result<Command> {
+pub(crate) fn cargo(target: Option<BuildTarget>, subcommand: &str) -> anyhow::Result<Command> {
     let mut command = shell::cargo();
     command.arg(subcommand);
     if let Some(target) = target {
-        let environment = target.environment(Target::host()?);
+        let environment = target.environment(BuildTarget::host()?);
         command.args(["--target", target.triple()]).envs(environment.iter().copied());
     }
     Ok(command)

@@ -2,8 +2,8 @@
 
 use anyhow::{Result, ensure};
 
-use crate::target::{self, Target};
-use crate::workspace::{Profile, Workspace};
+use crate::target::{self, BuildTarget};
+use crate::workspace::{BuildProfile, Workspace};
 use crate::{install, plugins, setup, shell, ucx};
 
 /// Packages to omit when the target is emulated, unless `-p` names them.
@@ -33,7 +33,7 @@ const THREADS: &str = "RUST_TEST_THREADS";
 
 pub(crate) fn run(
     workspace: &Workspace,
-    target: Option<Target>,
+    target: Option<BuildTarget>,
     packages: &[String],
     mpi: bool,
     arguments: &[String],
@@ -44,7 +44,7 @@ pub(crate) fn run(
     let mut test = target::cargo(target, "test")?;
     // Reports all failures in one run.
     test.args(prepare(workspace, target, packages, mpi)?).arg("--no-fail-fast");
-    test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(Target::host, Ok)?));
+    test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(BuildTarget::host, Ok)?));
     if std::env::var_os(THREADS).is_none() {
         // Most tests wait for other processes.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -59,12 +59,12 @@ pub(crate) fn run(
 /// Sets up, builds programs and plugins for the tests, and returns the arguments of `cargo test`.
 pub(crate) fn prepare(
     workspace: &Workspace,
-    target: Option<Target>,
+    target: Option<BuildTarget>,
     packages: &[String],
     mpi: bool,
 ) -> Result<Vec<String>> {
     setup::for_tests(workspace, target, mpi)?;
-    let host = Target::host()?;
+    let host = BuildTarget::host()?;
     let emulated = target.is_some_and(|target| target != host);
     let plan = Plan::new(workspace, emulated, packages, mpi);
     for (package, reason) in &plan.left_out {
@@ -73,12 +73,12 @@ pub(crate) fn prepare(
     for words in &plan.build {
         shell::run(target::cargo(target, "build")?.args(words))?;
     }
-    let profile_dir = workspace.profile_dir(target, Profile::Dev);
+    let profile_dir = workspace.profile_dir(target, BuildProfile::Dev);
     let mut built = workspace.plugins();
     built.retain(|plugin| runs(plugin.package, emulated));
     plugins::link(&profile_dir, &built)?;
     if !emulated {
-        install::for_tests(workspace, target, Profile::Dev)?;
+        install::for_tests(workspace, target, BuildProfile::Dev)?;
     }
     Ok(plan.test)
 }

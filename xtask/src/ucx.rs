@@ -9,7 +9,7 @@ use fs_err as fs;
 
 use crate::debian;
 use crate::shell;
-use crate::target::Target;
+use crate::target::BuildTarget;
 
 /// The version to unpack.
 pub(crate) const VERSION: &str = ucx_probe::PINNED;
@@ -37,7 +37,7 @@ pub(crate) fn package(version: &str) -> &str {
 /// Returns [`HOOKS`] for tests with an unpacked UCX of a release that does not crash with it.
 pub(crate) fn short_starts(
     target_dir: &Path,
-    target: Target,
+    target: BuildTarget,
 ) -> Option<(&'static str, &'static str)> {
     let found = ucx_probe::Search::new(target.triple()).target_directory(target_dir).find().ok()?;
     let safe = found.source == ucx_probe::Source::BuildTree && found.version >= (1, 22);
@@ -52,12 +52,12 @@ pub(crate) fn system_is_new_enough() -> bool {
 }
 
 /// The directory of an unpacked package, with `libucx/include` and `libucx/lib`.
-pub(crate) fn directory(target_dir: &Path, version: &str, target: Target) -> PathBuf {
+pub(crate) fn directory(target_dir: &Path, version: &str, target: BuildTarget) -> PathBuf {
     target_dir.join("ucx").join(format!("{version}-{}", target.arch()))
 }
 
 /// Unpacks `version` atomically unless it is there. Needs [`debian::PIP`].
-pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result<PathBuf> {
+pub(crate) fn unpack(target_dir: &Path, version: &str, target: BuildTarget) -> Result<PathBuf> {
     let directory = directory(target_dir, version, target);
     if directory.is_dir() {
         return Ok(directory);
@@ -83,7 +83,7 @@ pub(crate) fn unpack(target_dir: &Path, version: &str, target: Target) -> Result
     Ok(directory)
 }
 
-fn fetch(python: &str, version: &str, target: Target, directory: &Path) -> Result<()> {
+fn fetch(python: &str, version: &str, target: BuildTarget, directory: &Path) -> Result<()> {
     fs::create_dir(directory)?;
     let mut pip = Command::new(python);
     pip.args(pip_arguments(version, target, directory)).envs(PIP_ENVIRONMENT);
@@ -104,7 +104,7 @@ const PIP_ENVIRONMENT: [(&str, &str); 3] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
 ];
 
-fn pip_arguments(version: &str, target: Target, directory: &Path) -> Vec<OsString> {
+fn pip_arguments(version: &str, target: BuildTarget, directory: &Path) -> Vec<OsString> {
     let words = format!(
         "-m pip install --quiet --no-deps --no-compile --only-binary=:all: \
          --platform manylinux_2_28_{} libucx-cu12=={version} --target",

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use tinyjson::JsonValue;
 
 use crate::shell;
-use crate::target::Target;
+use crate::target::BuildTarget;
 
 pub(crate) struct Workspace {
     pub(crate) target_dir: PathBuf,
@@ -38,7 +38,7 @@ struct PackageTarget {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plugin<'a> {
+pub(crate) struct WorkspacePlugin<'a> {
     pub(crate) package: &'a str,
     /// The plugin's name; cargo builds `lib<name>.so`.
     pub(crate) name: &'a str,
@@ -73,15 +73,15 @@ impl Purpose {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Profile {
+pub(crate) enum BuildProfile {
     Dev,
-    /// For demonstrations: builds in a third of the time of [`Profile::Dist`].
+    /// For demonstrations: builds in a third of the time of [`BuildProfile::Dist`].
     Release,
     /// For installation and measurement.
     Dist,
 }
 
-impl Profile {
+impl BuildProfile {
     pub(crate) fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Dev => &[],
@@ -119,24 +119,28 @@ impl Workspace {
         workspace.context("cargo metadata printed something else than expected")
     }
 
-    pub(crate) fn profile_dir(&self, target: Option<Target>, profile: Profile) -> PathBuf {
+    pub(crate) fn profile_dir(
+        &self,
+        target: Option<BuildTarget>,
+        profile: BuildProfile,
+    ) -> PathBuf {
         let mut directory = self.target_dir.clone();
-        directory.extend(target.map(Target::triple));
+        directory.extend(target.map(BuildTarget::triple));
         directory.join(profile.directory())
     }
 
     /// Returns the plugins: the C libraries in the folders of each [`Purpose`].
-    pub(crate) fn plugins(&self) -> Vec<Plugin<'_>> {
+    pub(crate) fn plugins(&self) -> Vec<WorkspacePlugin<'_>> {
         self.packages.iter().filter_map(|package| self.plugin(package)).collect()
     }
 
-    fn plugin<'a>(&self, package: &'a Package) -> Option<Plugin<'a>> {
+    fn plugin<'a>(&self, package: &'a Package) -> Option<WorkspacePlugin<'a>> {
         let is_c = |target: &&PackageTarget| target.crate_types.iter().any(|t| t == "cdylib");
         let library = package.targets.iter().find(is_c)?;
         let inside = package.manifest_path.strip_prefix(&self.root).ok()?;
         let mut purposes = Purpose::ALL.into_iter();
         let purpose = purposes.find(|purpose| inside.starts_with(purpose.folders().0))?;
-        Some(Plugin { package: &package.name, name: &library.name, purpose })
+        Some(WorkspacePlugin { package: &package.name, name: &library.name, purpose })
     }
 
     /// Returns the packages without `publish = false`.
@@ -237,7 +241,7 @@ pub(crate) mod tests {
     #[test]
     fn plugins_are_the_c_libraries_in_their_folders() {
         let workspace = sample();
-        let plugin = |package, name, purpose| Plugin { package, name, purpose };
+        let plugin = |package, name, purpose| WorkspacePlugin { package, name, purpose };
         let expected = [
             plugin("graph-plugin", "worker_graph", Purpose::Use),
             plugin("faulty-plugin", "worker_faulty", Purpose::Tests),
@@ -247,7 +251,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_published_is_what_does_not_refuse_to_be() {
+    fn packages_without_publish_false_are_published() {
         let workspace = sample();
         let names = workspace.published().map(|package| &*package.name).collect::<Vec<_>>();
         assert_eq!(names, ["urom-abi", "libdoca"]);

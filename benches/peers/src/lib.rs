@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_a_server_says_where_it_looked() {
+    fn a_client_without_a_server_names_the_address() {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = Client::at(address).unwrap_err();
         assert!(error.to_string().contains(&address.to_string()), "{error:#}");

@@ -14,7 +14,7 @@ use anyhow::{Result, ensure};
 use ucx_sys::{self as sys, Zeroed};
 
 use self::callbacks::{Counters, receive, send};
-pub use self::put::{PLACES, PUT};
+pub use self::put::{PUT, SLOTS};
 pub use bench_protocol::{Kind, Style};
 
 /// Ends [`Peer::serve`] at the other end.
@@ -242,7 +242,7 @@ mod tests {
     const SPINNING: [Style; 2] = [Style::Doca, Style::AtOnce];
 
     #[test]
-    fn requests_of_several_are_answered_until_the_first_says_stop() {
+    fn requests_of_several_are_answered_until_the_first_stops() {
         let (tell, addresses) = channel::<Vec<u8>>();
         let (back, server_address) = channel();
         let server = std::thread::spawn(move || {

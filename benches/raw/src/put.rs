@@ -12,7 +12,7 @@ use crate::{Peer, check};
 pub const PUT: usize = 64;
 
 /// Number of slots in the memory, which messages fill in turn.
-pub const PLACES: usize = 64;
+pub const SLOTS: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -32,7 +32,7 @@ impl Peer {
         let mut params = sys::ucp_mem_map_params_t::zeroed();
         params.field_mask =
             (sys::UCP_MEM_MAP_PARAM_FIELD_LENGTH | sys::UCP_MEM_MAP_PARAM_FIELD_FLAGS).into();
-        params.length = PUT * PLACES;
+        params.length = PUT * SLOTS;
         params.flags = sys::UCP_MEM_MAP_ALLOCATE;
         let mut handle = ptr::null_mut();
         // SAFETY: the context is live, and the mask names the set fields.
@@ -74,7 +74,7 @@ impl Peer {
     #[inline]
     pub fn send_and_see(&self, count: u64, header: &[u8], message: &[u8; PUT]) {
         let target = self.target.as_ref().expect("memory is allocated");
-        let place = target.start.wrapping_add(place(count) + PUT - 8).cast::<u64>();
+        let last_word = target.start.wrapping_add(slot_offset(count) + PUT - 8).cast::<u64>();
         let last = message.last_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
         let mut param = sys::ucp_request_param_t::zeroed();
         param.op_attr_mask = sys::UCP_OP_ATTR_FIELD_FLAGS;
@@ -87,7 +87,7 @@ impl Peer {
         };
         self.finish(request, false).expect("a message is sent");
         // SAFETY: an aligned word of the memory, which another process writes.
-        while unsafe { place.read_volatile() } != last {
+        while unsafe { last_word.read_volatile() } != last {
             self.progress();
         }
     }
@@ -101,7 +101,7 @@ impl Peer {
             while served < counters.received.get() - first {
                 let data = counters.last.get();
                 let param = sys::ucp_request_param_t::zeroed();
-                let address = aim.address + place(served) as u64;
+                let address = aim.address + slot_offset(served) as u64;
                 let (endpoint, bytes) = (self.endpoints[0], data.as_ptr().cast::<c_void>());
                 // SAFETY: endpoint and key are live, the other end has a slot there, and this waits
                 // until UCX has done with the data.
@@ -127,6 +127,6 @@ impl Peer {
     }
 }
 
-fn place(count: u64) -> usize {
-    (count % PLACES as u64) as usize * PUT
+fn slot_offset(count: u64) -> usize {
+    (count % SLOTS as u64) as usize * PUT
 }

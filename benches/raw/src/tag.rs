@@ -18,14 +18,14 @@ impl Peer {
         self.finish(request, false).map(drop)
     }
 
-    /// Receives into `room`; returns false if the stop came instead. Yields while idle, because it
+    /// Receives into `bytes`; returns false if the stop came instead. Yields while idle, because it
     /// may share its core with the host.
-    pub(crate) fn tag_receive(&self, room: &mut [u8]) -> Result<bool> {
+    pub(crate) fn tag_receive(&self, bytes: &mut [u8]) -> Result<bool> {
         let param = sys::ucp_request_param_t::zeroed();
-        let (worker, data, any) = (self.worker, room.as_mut_ptr().cast(), u64::MAX);
-        // SAFETY: the worker is live, and this waits until UCX has done with `room`, after a cancel
-        // if needed.
-        let request = unsafe { sys::ucp_tag_recv_nbx(worker, data, room.len(), TAG, any, &param) };
+        let (worker, data, any) = (self.worker, bytes.as_mut_ptr().cast(), u64::MAX);
+        // SAFETY: the worker is live, and this waits until UCX has done with `bytes`, after a
+        // cancel if needed.
+        let request = unsafe { sys::ucp_tag_recv_nbx(worker, data, bytes.len(), TAG, any, &param) };
         self.finish(request, true)
     }
 
@@ -48,7 +48,7 @@ impl Peer {
                 unsafe { sys::ucp_request_cancel(self.worker, request) };
             }
             if receives && self.kind == Kind::Asleep {
-                // UCX uses `room` until the request is done, so an error must not return early.
+                // UCX uses `bytes` until the request is done, so an error must not return early.
                 let _ = self.look(&mut idle);
             } else if !self.progress() && receives {
                 std::thread::yield_now();

@@ -148,8 +148,8 @@ mod tests {
         let figures = ["rate/a/64", "rate/a/8", "rate/b/1", "rate/c", "other/a/1"]
             .map(|name| Figure::new(name, "/s", 1.0));
         let found = curves(&figures, &["rate/"], [("in flight", ""), ("commands", "/s")]);
-        let places = |plot: &Plot<'_>| plot.sides[1].2.iter().map(|at| at.0).collect::<Vec<_>>();
-        let found: Vec<_> = found.iter().map(|plot| (plot.title, places(plot))).collect();
+        let positions = |plot: &Plot<'_>| plot.sides[1].2.iter().map(|at| at.0).collect::<Vec<_>>();
+        let found: Vec<_> = found.iter().map(|plot| (plot.title, positions(plot))).collect();
         assert_eq!(found, [("rate/a", vec![8.0, 64.0]), ("rate/b", vec![1.0])]);
     }
 }

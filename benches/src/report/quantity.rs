@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_less_than_nothing_keeps_its_unit_and_what_is_nearly_nothing_has_no_sign() {
+    fn a_negative_number_keeps_its_unit_and_one_near_zero_has_no_sign() {
         assert_eq!(quantity(-0.001, "allocations"), "0 allocations");
         assert_eq!(quantity(-0.0, ""), "0");
         assert_eq!(quantity(-0.4, ""), "-0.4");

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_takes_too_long_is_no_success_and_says_so() {
+    fn a_run_that_takes_too_long_fails_with_the_reason() {
         for (quick, most) in [(false, 1200.0), (true, 180.0)] {
             let run = |seconds| run(quick, seconds);
             assert!(run(most).success() && run(most).reasons().is_empty());

@@ -107,7 +107,7 @@ mod tests {
     use crate::figure::merge;
 
     #[test]
-    fn a_row_says_how_much_its_peer_differs_between_launches() {
+    fn a_row_contains_the_difference_of_its_peer_between_launches() {
         let results = |peers: [f64; 3]| {
             let name = "loopback/rate/shm/uromd/1-host/64";
             let launch = |raw| vec![Figure::new(name, "/s", 5.0).against("raw UCX", raw)];

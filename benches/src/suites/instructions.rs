@@ -135,7 +135,7 @@ impl Counts {
 
     fn figures(&self, by: &str) -> Result<Vec<Figure>> {
         let mut figures = Vec::new();
-        for (place, dump) in
+        for (stage, dump) in
             [("host/submit", "submit"), ("host/take", "take"), ("worker", "worker")]
         {
             for depth in [1, 8, DEPTH] {
@@ -147,9 +147,9 @@ impl Counts {
                     Ok((self.mean(&format!("{dump}/{depth}"), owner)? - idle) / depth as f64)
                 };
                 let [kit, plugin] = [each(Owner::Kit)?, each(Owner::Plugin)?];
-                ensure!(kit > 0.0, "nothing is counted at the {place} with {depth} in flight");
+                ensure!(kit > 0.0, "nothing is counted at the {stage} with {depth} in flight");
                 let mut figure = |what: &str, value, note: &str| {
-                    let name = format!("instructions/{place}/{depth}/{by}{what}");
+                    let name = format!("instructions/{stage}/{depth}/{by}{what}");
                     figures.push(Figure::new(name, "instructions", value).note(note));
                 };
                 figure("", kit + plugin, "a command");
@@ -202,7 +202,7 @@ unsafe extern "C" fn take(host: *mut c_void, _: c_uint) {
 
 /// The process under callgrind: a host with an embedded worker, like `c/gated_host.c`.
 pub(crate) fn host() -> Result<()> {
-    let service = Service::connect()?;
+    let service = Service::connect_blocking()?;
     let graph = service.plugin::<Protocol>()?;
     let gates = service.plugin_named(GATE)?;
     let start = || {
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_function_costs_belongs_to_its_own_file_and_what_it_calls_to_others() {
+    fn the_cost_of_a_function_belongs_to_its_own_file_and_that_of_its_calls_to_others() {
         let dump = "events: Ir\ndesc: Trigger: Client Request: worker/8\n\n\
                     ob=/x/uromd\nfn=receive\n12 100\n\
                     cob=/x/worker_graph.so\ncfn=call\ncalls=1 7\n13 30\n14 20\n\

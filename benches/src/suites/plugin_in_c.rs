@@ -1,5 +1,5 @@
 //! The graph plugin in Rust against the same plugin in C, in one worker, called by one host through
-//! one client type. A second client type would be a copy of the code, whose different place in
+//! one client type. A second client type would be a copy of the code, whose different address in
 //! memory affects the time by more than the plugin does.
 
 use anyhow::{Result, ensure};

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use bench_protocol::ADDRESS;
-use bench_raw::{Kind, PLACES, PUT, Peer, STOP, Style};
+use bench_raw::{Kind, PUT, Peer, SLOTS, STOP, Style};
 use rdmo_protocol::data::{AM_ID, Operation, Request};
 use ucx::{AmFlags, Endpoint, ErrorMode, Features, WorkerAddress};
 use urom_host::memory::{Access, MemoryShare, Mmap, Share};
@@ -95,7 +95,7 @@ impl Appender {
         let plugin = ucx.endpoint().error_mode(ErrorMode::None).connect(&address)?;
         rdmo.task_rq_create(&worker, own.raw_bytes()).submit()?.wait()?;
         let both = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
-        let memory = Mmap::allocate(FIRST as usize + PUT * PLACES, both)?;
+        let memory = Mmap::allocate(FIRST as usize + PUT * SLOTS, both)?;
         let shared = memory.share(&worker).wait()?;
         let (va, len, export) = (memory.address(), memory.len(), memory.export()?);
         let registered = rdmo.task_mr_reg(&worker, va, len, &[], &export).submit()?.wait()?;
@@ -115,12 +115,12 @@ impl Appender {
     }
 
     fn append(&self, count: u64) -> Result<f64> {
-        let word = self.memory.view().atomic_u64(0)?;
-        let (pointer, request, mut room) = (self.memory.address(), self.request(), Request::ROOM);
-        let header = request.header(&mut room);
+        let (pointer, word) = (self.memory.address(), self.memory.view().atomic_u64(0)?);
+        let (request, mut buffer) = (self.request(), Request::BUFFER);
+        let header = request.header(&mut buffer);
         let (mut to, mut times) = (0, Vec::with_capacity(count as usize));
         for number in 0..count {
-            if number % PLACES as u64 == 0 {
+            if number % SLOTS as u64 == 0 {
                 to = pointer + FIRST;
                 word.store(to, Ordering::Release);
             }
@@ -142,8 +142,8 @@ impl Appender {
     }
 
     fn put(&self, first: u64, count: u64) -> Result<f64> {
-        let (request, mut room) = (self.request(), Request::ROOM);
-        let header = request.header(&mut room);
+        let (request, mut buffer) = (self.request(), Request::BUFFER);
+        let header = request.header(&mut buffer);
         let mut times = Vec::with_capacity(count as usize);
         for number in first..first + count {
             let mut message = DATA;

@@ -11,7 +11,7 @@ use cargo_metadata::{ArtifactDebuginfo, Message};
 use super::package::PluginPackage;
 
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct BuiltPlugin {
     pub(super) file: PathBuf,
     pub(super) has_lines: bool,
 }
@@ -20,7 +20,7 @@ pub(super) fn build(
     package: &PluginPackage,
     arguments: &[OsString],
     environment: Vec<(String, String)>,
-) -> Result<Made> {
+) -> Result<BuiltPlugin> {
     // The cargo that runs this subcommand, or else the cargo on the PATH.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
@@ -43,7 +43,7 @@ pub(super) fn build(
             let has_lines = !without.contains(&artifact.profile.debuginfo);
             let mut files = artifact.filenames.into_iter();
             let file = files.find(|file| file.extension() == Some("so"));
-            made = file.map(|file| Made { file: file.into(), has_lines });
+            made = file.map(|file| BuiltPlugin { file: file.into(), has_lines });
         }
     }
     let status = child.wait().context("waiting for cargo")?;

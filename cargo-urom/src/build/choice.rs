@@ -77,13 +77,13 @@ mod tests {
         variables: &[(&str, &str)],
     ) -> Result<(String, Option<String>)> {
         let verb = Parsed::parse_from(["build"].into_iter().chain(words.split_whitespace()));
-        let place = tempfile::tempdir()?;
-        fs::create_dir(place.path().join(".cargo"))?;
-        fs::write(place.path().join(".cargo/config.toml"), file)?;
+        let directory = tempfile::tempdir()?;
+        fs::create_dir(directory.path().join(".cargo"))?;
+        fs::write(directory.path().join(".cargo/config.toml"), file)?;
         let options = ResolveOptions::default()
             .env(variables.iter().copied())
-            .cargo_home(place.path().join("home"));
-        let target = target(&verb.args, || Config::load_with_options(place.path(), options))?;
+            .cargo_home(directory.path().join("home"));
+        let target = target(&verb.args, || Config::load_with_options(directory.path(), options))?;
         let arguments = arguments(&verb.args);
         let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
         Ok((words.collect::<Vec<_>>().join(" "), target))
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_profile_whoever_named_it() {
+    fn one_profile_is_selected_from_every_source() {
         for (words, given) in [
             ("", "--release"),
             ("--debug", ""),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_known_whoever_named_it() {
+    fn the_target_is_found_in_every_source() {
         for words in
             ["--target aarch64", &format!("-- --target {ARM}"), &format!("-- --target={ARM}")]
         {

@@ -12,16 +12,17 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_config2::{Config, ResolveOptions};
 
-use crate::elf::Machine;
+use crate::elf::ElfMachine;
 
 pub(crate) fn prepare(triple: &str) -> Result<Vec<(String, String)>> {
     let directory = env::current_dir().context("the working directory is unknown")?;
-    Here::new(&directory, |name| env::var_os(name), ResolveOptions::default())?.prepare(triple)
+    BuildMachine::new(&directory, |name| env::var_os(name), ResolveOptions::default())?
+        .prepare(triple)
 }
 
 type Variables = dyn Fn(&str) -> Option<OsString>;
 
-struct Here {
+struct BuildMachine {
     config: Config,
     variable: Box<Variables>,
 }
@@ -34,28 +35,28 @@ fn lack(what: impl Display, remedies: &[String]) -> String {
 const DEBIAN: &str = "on Debian or Ubuntu";
 
 /// Returns C compilers of Debian, crosstool-NG and Arm, and packages for the first.
-fn compilers(machine: Machine) -> ([String; 3], [&'static str; 2]) {
+fn compilers(machine: ElfMachine) -> ([String; 3], [&'static str; 2]) {
     let (arch, packages) = match machine {
-        Machine::Aarch64 => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
-        Machine::X86_64 => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
+        ElfMachine::Aarch64 => ("aarch64", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]),
+        ElfMachine::X86_64 => ("x86_64", ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"]),
     };
     let ends = ["linux-gnu", "unknown-linux-gnu", "none-linux-gnu"];
     (ends.map(|end| format!("{arch}-{end}-gcc")), packages)
 }
 
-impl Here {
+impl BuildMachine {
     fn new(
         directory: &Path,
         variable: impl Fn(&str) -> Option<OsString> + 'static,
         options: ResolveOptions,
-    ) -> Result<Here> {
+    ) -> Result<BuildMachine> {
         let config = Config::load_with_options(directory, options)
             .context("cannot read cargo's configuration")?;
-        Ok(Here { config, variable: Box::new(variable) })
+        Ok(BuildMachine { config, variable: Box::new(variable) })
     }
 
     fn prepare(&self, triple: &str) -> Result<Vec<(String, String)>> {
-        let machine = Machine::of_target(triple).with_context(|| {
+        let machine = ElfMachine::of_target(triple).with_context(|| {
             format!("cannot build for {triple}: a service runs on x86_64 and aarch64 Linux")
         })?;
         let (compilers, packages) = compilers(machine);
@@ -137,8 +138,8 @@ impl Here {
     fn on_path(&self, program: impl AsRef<OsStr>) -> Option<PathBuf> {
         let path = (self.variable)("PATH").unwrap_or_default();
         // `join` with an absolute path returns that path.
-        let mut places = env::split_paths(&path).map(|directory| directory.join(program.as_ref()));
-        places.find(|file| {
+        let mut files = env::split_paths(&path).map(|directory| directory.join(program.as_ref()));
+        files.find(|file| {
             fs::metadata(file)
                 .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
         })

@@ -66,8 +66,11 @@ impl Sample {
             .cargo_home(self.path("home"))
             .rustc(cargo_config2::PathAndArgs::new(self.path("bin/rustc")));
         let variables = self.variables.clone();
-        let here =
-            Here::new(&self.path("project"), move |name| variables.get(name).cloned(), options)?;
+        let here = BuildMachine::new(
+            &self.path("project"),
+            move |name| variables.get(name).cloned(),
+            options,
+        )?;
         Ok(here.prepare(triple)?.into_iter().collect())
     }
 
@@ -128,7 +131,7 @@ fn a_compiler_without_a_c_library_is_found_out_before_the_build() {
 }
 
 #[test]
-fn what_cannot_be_run_is_no_compiler() {
+fn an_unexecutable_file_is_not_a_compiler() {
     let sample = Sample::whole();
     let gcc = sample.path("bin").join(GCC);
     fs::set_permissions(&gcc, fs::Permissions::from_mode(0o644)).expect("it is ours");
@@ -176,7 +179,7 @@ fn the_users_c_compiler_is_left_as_it_is() {
 }
 
 #[test]
-fn a_target_that_nobody_knows_is_refused_at_once() {
+fn an_unknown_target_is_refused_at_once() {
     let sample = Sample::bare();
     let refusal = |triple| sample.prepare_for(triple).expect_err("it is unknown").to_string();
     assert!(refusal("riscv64gc-unknown-linux-gnu").contains("x86_64 and aarch64"));

@@ -15,10 +15,10 @@ use anyhow::{Context, Result};
 use cargo_config2::Config;
 use urom_service::plugins;
 
-use cargo::Made;
+use cargo::BuiltPlugin;
 
 use crate::check::{self, Image};
-use crate::elf::{ElfFile, Machine};
+use crate::elf::{ElfFile, ElfMachine};
 use crate::{exit, output};
 
 #[derive(Debug, clap::Args)]
@@ -62,12 +62,12 @@ fn triple(text: &str) -> Result<String, String> {
 pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
     let package = package::find(args.package.as_deref(), args.manifest_path.as_deref())?;
     let target = choice::target(args, Config::load)?;
-    let machine = target.as_deref().map_or_else(Machine::ours, Machine::of_target);
+    let machine = target.as_deref().map_or_else(ElfMachine::ours, ElfMachine::of_target);
     let environment = match &target {
-        Some(triple) if machine != Machine::ours() => cross::prepare(triple)?,
+        Some(triple) if machine != ElfMachine::ours() => cross::prepare(triple)?,
         _ => Vec::new(),
     };
-    let Made { file: made, has_lines } =
+    let BuiltPlugin { file: made, has_lines } =
         cargo::build(&package, &choice::arguments(args), environment)?;
     let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
     let name = name(&bytes).unwrap_or(package.library);

@@ -29,14 +29,14 @@ pub(super) fn find(name: Option<&str>, manifest: Option<&Path>) -> Result<Plugin
         }
         other => anyhow!(other).context("cannot ask cargo about the workspace"),
     })?;
-    let place = manifest.map_or(Path::new("."), |manifest| manifest.parent().unwrap_or(manifest));
+    let path = manifest.map_or(Path::new("."), |manifest| manifest.parent().unwrap_or(manifest));
     // A manifest without a directory is in the working directory.
-    let place = std::path::absolute(Path::new(".").join(place))?;
-    let place = place.canonicalize().unwrap_or(place);
-    choose(&metadata, name, &place)
+    let path = std::path::absolute(Path::new(".").join(path))?;
+    let path = path.canonicalize().unwrap_or(path);
+    choose(&metadata, name, &path)
 }
 
-fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<PluginPackage> {
+fn choose(metadata: &Metadata, name: Option<&str>, path: &Path) -> Result<PluginPackage> {
     let packages = metadata.workspace_packages();
     let plugins: Vec<_> =
         packages.iter().copied().filter_map(|package| plugin(package).ok()).collect();
@@ -57,7 +57,7 @@ fn choose(metadata: &Metadata, name: Option<&str>, place: &Path) -> Result<Plugi
     }
     let around = packages
         .iter()
-        .filter(|package| package.manifest_path.parent().is_some_and(|dir| place.starts_with(dir)))
+        .filter(|package| package.manifest_path.parent().is_some_and(|dir| path.starts_with(dir)))
         .max_by_key(|package| package.manifest_path.as_str().len());
     if let Some(Ok(plugin)) = around.map(|package| plugin(package)) {
         return Ok(plugin);

@@ -6,7 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
 use urom_abi::{WORKER_ID_ANY, WorkerId};
 use urom_service::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
-use super::memory::{Asked, Save};
+use super::memory::{MemoryOption, SaveOption};
 
 pub(super) const MOST_WORKERS: usize = 256;
 
@@ -54,13 +54,13 @@ pub(crate) struct CallArgs {
     /// Memory for commands: NAME=SIZE allocates zeros, such as 4096, 4K or 1M, and NAME=@FILE reads
     /// a file. Plugins may read and write it. It is printed at the end.
     #[arg(long, value_name = "NAME=SIZE|NAME=@FILE", conflicts_with = "raw")]
-    pub(super) memory: Vec<Asked>,
+    pub(super) memory: Vec<MemoryOption>,
     /// As --memory, but read-only for plugins.
     #[arg(long, value_name = "NAME=SIZE|NAME=@FILE", conflicts_with = "raw")]
-    pub(super) memory_read_only: Vec<Asked>,
+    pub(super) memory_read_only: Vec<MemoryOption>,
     /// Writes memory to a file at the end, instead of printing it.
     #[arg(long, value_name = "NAME=FILE")]
-    pub(super) save: Vec<Save>,
+    pub(super) save: Vec<SaveOption>,
     /// Reports each worker's path to the memory: mapped, process or network.
     #[arg(long, short)]
     pub(super) verbose: bool,

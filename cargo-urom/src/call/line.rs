@@ -10,13 +10,13 @@ use crate::message::Assignment;
 const AND: &str = "+";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct CommandSpec {
     pub(super) worker: usize,
     pub(super) command: String,
     pub(super) fields: Vec<Assignment>,
 }
 
-pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<Written>, String> {
+pub(super) fn read<S: AsRef<str>>(words: &[S]) -> Result<Vec<CommandSpec>, String> {
     let words: Vec<&str> = words.iter().flat_map(|word| apart(word.as_ref())).collect();
     words.split(|word| *word == AND).map(one).collect()
 }
@@ -28,7 +28,7 @@ fn apart(word: &str) -> Vec<&str> {
     }
 }
 
-fn one(words: &[&str]) -> Result<Written, String> {
+fn one(words: &[&str]) -> Result<CommandSpec, String> {
     let Some((name, fields)) = words.split_first() else {
         return Err(format!("a command is missing beside a `{AND}`"));
     };
@@ -42,7 +42,7 @@ fn one(words: &[&str]) -> Result<Written, String> {
         word.parse().map_err(|why: String| no_field(word, &why, before, behind))
     };
     let fields = fields.iter().enumerate().map(field).collect::<Result<_, _>>()?;
-    Ok(Written { worker, command: command.to_owned(), fields })
+    Ok(CommandSpec { worker, command: command.to_owned(), fields })
 }
 
 fn no_field(word: &str, why: &str, before: &[&str], behind: Option<&&str>) -> String {
@@ -65,18 +65,18 @@ fn no_field(word: &str, why: &str, before: &[&str], behind: Option<&&str>) -> St
 pub(super) fn lines(
     mut text: impl BufRead,
     of: &str,
-) -> impl Iterator<Item = Result<(String, Vec<Written>)>> {
+) -> impl Iterator<Item = Result<(String, Vec<CommandSpec>)>> {
     let mut is_over = false;
     let lines = (1..).map_while(move |number| {
         if is_over {
             return None;
         }
-        let place = format!("line {number} of {of}");
-        let line = next(&mut text).with_context(|| format!("cannot read {place}"));
+        let location = format!("line {number} of {of}");
+        let line = next(&mut text).with_context(|| format!("cannot read {location}"));
         is_over = line.is_err();
         line.transpose().map(|line| match commands(&line?) {
-            Ok(commands) => Ok((place + ": ", commands)),
-            Err(why) => Err(usage(format!("{place}: {why}"))),
+            Ok(commands) => Ok((location + ": ", commands)),
+            Err(why) => Err(usage(format!("{location}: {why}"))),
         })
     });
     lines.filter(|line| !line.as_ref().is_ok_and(|(_, commands)| commands.is_empty()))
@@ -90,7 +90,7 @@ fn next(text: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
     Ok((count > 0).then_some(line))
 }
 
-fn commands(line: &[u8]) -> Result<Vec<Written>, String> {
+fn commands(line: &[u8]) -> Result<Vec<CommandSpec>, String> {
     let line = str::from_utf8(line).map_err(|error| format!("it is not UTF-8 text: {error}"))?;
     let words = shlex::split(line.trim_end_matches(['\r', '\n']))
         .ok_or("a quotation mark is not closed")?;
@@ -103,9 +103,9 @@ mod tests {
 
     use super::*;
 
-    fn written(worker: usize, command: &str, fields: &[&str]) -> Written {
+    fn written(worker: usize, command: &str, fields: &[&str]) -> CommandSpec {
         let fields = fields.iter().map(|field| field.parse().expect("a field")).collect();
-        Written { worker, command: command.to_owned(), fields }
+        CommandSpec { worker, command: command.to_owned(), fields }
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         let text = b"# what follows\n\nloopback data=1  # one\r\n say 'text=a b' + 1:loopback \"data=2\"\nbad 'x\nworse x\nb\xffd\nlast";
         let lines: Vec<_> = lines(&text[..], "FILE").collect();
         let [first, second, wrong @ .., last] = &lines[..] else { panic!("{lines:?}") };
-        let good = |place: &str, commands| (format!("{place}: "), commands);
+        let good = |location: &str, commands| (format!("{location}: "), commands);
         let expected = good("line 3 of FILE", vec![written(0, "loopback", &["data=1"])]);
         assert_eq!(first.as_ref().expect("good"), &expected);
         let expected = vec![written(0, "say", &["text=a b"]), written(1, "loopback", &["data=2"])];

@@ -13,33 +13,33 @@ use urom_os::named_file;
 
 use super::CallArgs;
 use crate::exit::usage;
-use crate::message::{Memories, Shown, size};
+use crate::message::{Datum, Memories, size};
 use crate::output::{self, plain};
 
 /// Limit of the bytes that are printed. For more, the length and a checksum are printed.
 const MOST: u64 = 256;
 
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct MemoryOption {
     name: String,
-    content: Content,
+    content: MemoryContent,
 }
 
 #[derive(Clone, Debug)]
-enum Content {
+enum MemoryContent {
     Zeros(usize),
     File(PathBuf),
 }
 
-impl FromStr for Asked {
+impl FromStr for MemoryOption {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Asked, String> {
+    fn from_str(text: &str) -> Result<MemoryOption, String> {
         let (name, content) = named(text)
             .ok_or("expected NAME=SIZE, such as input=4K, or NAME=@FILE; a name has letters, digits and `_`")?;
         let content = match content.strip_prefix('@') {
             Some("") => return Err("`@` does not name a file: write NAME=@FILE".to_owned()),
-            Some(file) => Content::File(file.into()),
+            Some(file) => MemoryContent::File(file.into()),
             None => {
                 let len = size(content).and_then(|len| usize::try_from(len).ok());
                 let len = len.ok_or_else(|| {
@@ -52,27 +52,27 @@ impl FromStr for Asked {
                 if len == 0 {
                     return Err("memory has at least one byte".to_owned());
                 }
-                Content::Zeros(len)
+                MemoryContent::Zeros(len)
             }
         };
-        Ok(Asked { name: name.to_owned(), content })
+        Ok(MemoryOption { name: name.to_owned(), content })
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Save {
+pub(super) struct SaveOption {
     name: String,
     file: PathBuf,
 }
 
-impl FromStr for Save {
+impl FromStr for SaveOption {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Save, String> {
+    fn from_str(text: &str) -> Result<SaveOption, String> {
         let (name, file) = named(text)
             .filter(|(_, file)| !file.is_empty())
             .ok_or("expected NAME=FILE: the memory of --memory NAME=.. and where to write it")?;
-        Ok(Save { name: name.to_owned(), file: file.into() })
+        Ok(SaveOption { name: name.to_owned(), file: file.into() })
     }
 }
 
@@ -84,33 +84,33 @@ fn named(text: &str) -> Option<(&str, &str)> {
 }
 
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct NamedMemory {
     pub(super) name: String,
     pub(super) map: Mmap,
     save: Option<PathBuf>,
 }
 
 #[derive(Debug)]
-pub(super) struct All(pub(super) Vec<Named>);
+pub(super) struct NamedMemories(pub(super) Vec<NamedMemory>);
 
-impl All {
-    pub(super) fn make(args: &CallArgs) -> Result<All> {
+impl NamedMemories {
+    pub(super) fn make(args: &CallArgs) -> Result<NamedMemories> {
         let (both, read_only) =
             (Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE, Access::PCI_READ_ONLY);
         let writable = args.memory.iter().map(|asked| (asked, both));
         let others = args.memory_read_only.iter();
         let others = others.map(|asked| (asked, Access::LOCAL_READ_WRITE | read_only));
-        let mut all: Vec<Named> = Vec::new();
-        for (Asked { name, content }, access) in writable.chain(others) {
+        let mut all: Vec<NamedMemory> = Vec::new();
+        for (MemoryOption { name, content }, access) in writable.chain(others) {
             if all.iter().any(|other| other.name == *name) {
                 return Err(usage(format!(
                     "there are two memories `{name}`: each has its own name"
                 )));
             }
             let map = content.make(access).with_context(|| format!("memory `{name}`"))?;
-            all.push(Named { name: name.clone(), map, save: None });
+            all.push(NamedMemory { name: name.clone(), map, save: None });
         }
-        for Save { name, file } in &args.save {
+        for SaveOption { name, file } in &args.save {
             let Some(named) = all.iter_mut().find(|named| named.name == *name) else {
                 return Err(usage(format!(
                     "--save: memory `{name}` does not exist: --memory {name}=SIZE makes it"
@@ -120,7 +120,7 @@ impl All {
                 return Err(usage(format!("--save: `{name}` is saved twice")));
             }
         }
-        Ok(All(all))
+        Ok(NamedMemories(all))
     }
 
     pub(super) fn ranges(&self) -> Memories {
@@ -129,7 +129,7 @@ impl All {
 
     /// Prints or saves each memory. A failed save does not prevent the others.
     pub(super) fn report(&self, is_json: bool) -> Result<()> {
-        let report = |named: &Named| match &named.save {
+        let report = |named: &NamedMemory| match &named.save {
             Some(file) => save(named, file),
             None if is_json => output::json(&named.json()),
             None => output::result(&format!("memory {} = {}\n", named.name, plain(&named.text()))),
@@ -138,11 +138,11 @@ impl All {
     }
 }
 
-impl Content {
+impl MemoryContent {
     fn make(&self, access: Access) -> Result<Mmap> {
         match self {
-            Content::Zeros(len) => Ok(Mmap::allocate(*len, access)?),
-            Content::File(file) => {
+            MemoryContent::Zeros(len) => Ok(Mmap::allocate(*len, access)?),
+            MemoryContent::File(file) => {
                 let bytes = named_file::read(file, 1 << 32)
                     .with_context(|| format!("cannot read {}", file.display()))?;
                 if bytes.is_empty() {
@@ -156,7 +156,7 @@ impl Content {
     }
 }
 
-impl Named {
+impl NamedMemory {
     fn look(&self) -> Result<Vec<u8>, u32> {
         let view = self.map.view();
         if view.len() > MOST {
@@ -171,7 +171,7 @@ impl Named {
 
     fn text(&self) -> String {
         match self.look() {
-            Ok(bytes) => Shown::Bytes(bytes).to_string(),
+            Ok(bytes) => Datum::Bytes(bytes).to_string(),
             Err(crc32) => {
                 format!("({}, CRC-32 {crc32:08x})", Quantity(self.map.len() as usize, "byte"))
             }
@@ -180,7 +180,7 @@ impl Named {
 
     fn json(&self) -> serde_json::Value {
         let (bytes, crc32) = match self.look() {
-            Ok(bytes) => (Some(Shown::Bytes(bytes).json()), None),
+            Ok(bytes) => (Some(Datum::Bytes(bytes).json()), None),
             Err(crc32) => (None, Some(format!("{crc32:08x}"))),
         };
         json!({ "memory": self.name, "len": self.map.len(), "bytes": bytes, "crc32": crc32 })
@@ -188,14 +188,14 @@ impl Named {
 }
 
 fn pieces(view: View<'_>, mut take: impl FnMut(&[u8])) {
-    let mut room = vec![0_u8; 64 << 10];
-    let Ok(mut chunks) = view.chunks(&mut room) else { return };
+    let mut buffer = vec![0_u8; 64 << 10];
+    let Ok(mut chunks) = view.chunks(&mut buffer) else { return };
     while let Some(piece) = chunks.next_chunk() {
         take(piece);
     }
 }
 
-fn save(named: &Named, file: &Path) -> Result<()> {
+fn save(named: &NamedMemory, file: &Path) -> Result<()> {
     let what = || format!("cannot save memory `{}` in {}", named.name, file.display());
     let mut out = File::create(file).with_context(what)?;
     let mut written = Ok(());
@@ -217,16 +217,16 @@ mod tests {
     #[test]
     fn memory_has_a_name_and_a_size_or_a_file() {
         for (text, len) in [("a=1", 1), ("in_2=4K", 4096), ("_x=0x10", 16)] {
-            let Asked { name, content } = text.parse().unwrap();
+            let MemoryOption { name, content } = text.parse().unwrap();
             assert_eq!(Some(name.as_str()), text.split('=').next());
-            assert!(matches!(content, Content::Zeros(found) if found == len), "{content:?}");
+            assert!(matches!(content, MemoryContent::Zeros(found) if found == len), "{content:?}");
         }
-        let Asked { content, .. } = "a=@b=c,d".parse().unwrap();
-        assert!(matches!(content, Content::File(file) if file == Path::new("b=c,d")));
+        let MemoryOption { content, .. } = "a=@b=c,d".parse().unwrap();
+        assert!(matches!(content, MemoryContent::File(file) if file == Path::new("b=c,d")));
     }
 
     #[test]
-    fn what_makes_no_memory_says_why() {
+    fn an_invalid_memory_option_is_refused_with_the_reason() {
         for (text, part) in [
             ("a", "expected NAME=SIZE"),
             ("=4", "expected NAME=SIZE"),
@@ -240,11 +240,14 @@ mod tests {
             ("a=@", "does not name a file"),
             ("a=99999999999G", "is not a size"),
         ] {
-            let why = text.parse::<Asked>().unwrap_err();
+            let why = text.parse::<MemoryOption>().unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
         }
         for text in ["a", "a=", "=b", "a[0..1]=b"] {
-            assert!(text.parse::<Save>().unwrap_err().contains("expected NAME=FILE"), "{text}");
+            assert!(
+                text.parse::<SaveOption>().unwrap_err().contains("expected NAME=FILE"),
+                "{text}"
+            );
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `cargo urom call`: sends commands from the command line.
 
 mod args;
-mod crew;
 mod line;
 mod memory;
 mod report;
 mod request;
 mod target;
+mod worker_group;
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -17,48 +17,48 @@ use urom_abi::Quantity;
 use urom_abi::describe::Protocol;
 use urom_host::{DocaError, Service};
 
-use crate::elf::Machine;
+use crate::elf::ElfMachine;
 use crate::exit::usage;
 use crate::message::{self, Memories};
 use crate::{exit, output, plugin_path};
 use args::MOST_WORKERS;
-use crew::{Crew, Outcome};
-use line::Written;
-use memory::All;
-use request::Request;
-use target::Target;
+use line::CommandSpec;
+use memory::NamedMemories;
+use request::CommandRequest;
+use target::CallTarget;
+use worker_group::{CommandOutcome, WorkerGroup};
 
 pub(crate) use args::CallArgs;
 
 struct Batch {
     /// Prefix of messages, such as `line 3 of FILE: `. Empty for arguments.
-    place: String,
-    commands: Vec<(usize, Request)>,
+    prefix: String,
+    commands: Vec<(usize, CommandRequest)>,
 }
 
-type Line = Result<(String, Vec<Written>)>;
+type CommandLine = Result<(String, Vec<CommandSpec>)>;
 
 pub(crate) fn run(args: &CallArgs) -> Result<u8> {
     let lines = lines(args)?;
-    let target = Target::find(&args.plugin, args.service.is_some())?;
-    let memory = All::make(args)?;
-    let call = Call { args, plugin: &target.name, memories: &memory.ranges() };
+    let target = CallTarget::find(&args.plugin, args.service.is_some())?;
+    let memory = NamedMemories::make(args)?;
+    let call = CallSession { args, plugin: &target.name, memories: &memory.ranges() };
     let described = || target.protocol(args.protocol.as_deref());
     let protocol = match args.raw {
         // For raw bytes, a description is optional.
         Some(_) if args.protocol.is_none() => described().ok(),
         _ => Some(described()?),
     };
-    let batch = |line: Line| {
-        let (place, line) = line?;
-        call.batch(protocol.context("nothing describes the commands")?, place, line)
+    let batch = |line: CommandLine| {
+        let (prefix, line) = line?;
+        call.batch(protocol.context("nothing describes the commands")?, prefix, line)
     };
     // All commands except those from standard input are checked before the first is sent.
     let (mut known, mut input) = (Vec::new(), None);
     if let Some(raw) = &args.raw {
         let bytes = message::bytes(raw).map_err(|why| usage(format!("--raw: {why}")))?;
-        let commands = vec![(0, Request::raw(bytes, protocol))];
-        known.push(Batch { place: String::new(), commands });
+        let commands = vec![(0, CommandRequest::raw(bytes, protocol))];
+        known.push(Batch { prefix: String::new(), commands });
     } else if args.words == ["-"] {
         input = Some(lines.map(batch));
     } else {
@@ -70,10 +70,10 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
         Some(protocol) => service.plugin_with(&target.name, protocol)?,
         None => service.plugin_named(&target.name)?,
     };
-    let mut crew = Crew::start(&service, plugin, args.worker, args.workers)?;
+    let mut group = WorkerGroup::start(&service, plugin, args.worker, args.workers)?;
     for named in &memory.0 {
         let limit = Duration::from_secs(args.timeout);
-        let paths = crew.share(&named.map, limit);
+        let paths = group.share(&named.map, limit);
         let paths = paths.with_context(|| format!("memory `{}` cannot be shared", named.name))?;
         if args.verbose {
             let len = Quantity(named.map.len() as usize, "byte");
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
     }
     let mut batches = known.into_iter().map(Ok).chain(input.into_iter().flatten());
     let code = batches.try_fold(exit::DONE, |worst, batch| match batch {
-        Ok(batch) => Ok(worst.max(call.send(&mut crew, &batch)?)),
+        Ok(batch) => Ok(worst.max(call.send(&mut group, &batch)?)),
         // An error in one line does not stop the other lines.
         Err(error) if exit::is_usage(&error) => {
             output::error(&error);
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
         }
         Err(error) => Err(error),
     });
-    let stopped = crew.stop();
+    let stopped = group.stop();
     let code = code?;
     // The workers no longer use the memory.
     memory.report(args.json)?;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &CallArgs) -> Result<u8> {
     Ok(code)
 }
 
-fn lines(args: &CallArgs) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
+fn lines(args: &CallArgs) -> Result<Box<dyn Iterator<Item = CommandLine> + '_>> {
     Ok(match &args.words[..] {
         [word] if word == "-" => Box::new(line::lines(io::stdin().lock(), "standard input")),
         [word] if word == "@" => {
@@ -120,13 +120,13 @@ fn lines(args: &CallArgs) -> Result<Box<dyn Iterator<Item = Line> + '_>> {
     })
 }
 
-fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
+fn connect(args: &CallArgs, target: &CallTarget) -> Result<Service> {
     let mut builder = Service::builder();
     builder = match (&args.service, &target.file) {
         (Some(address), _) => builder.address_from(address, "--service"),
         // The file alone: a service would load all plugins of the directory.
         (None, Some(file)) => {
-            if let Some(ours) = Machine::ours().filter(|ours| file.elf.machine != Ok(*ours)) {
+            if let Some(ours) = ElfMachine::ours().filter(|ours| file.elf.machine != Ok(*ours)) {
                 bail!(
                     "{}: it is for {}, and this program runs on {}; build it for this machine, or \
                      name a service that has it with --service",
@@ -136,7 +136,7 @@ fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
                 );
             }
             plugin_path::fresh(&file.path)?;
-            builder.load_plugins_from(plugin_path::only(&file.path)?)
+            builder.plugin_paths([plugin_path::only(&file.path)?])
         }
         (None, None) => {
             bail!("the file of `{}` is missing for a service in this process", target.name)
@@ -148,7 +148,7 @@ fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
     if let Some(bytes) = args.max_msg_size {
         builder = builder.max_message_size(bytes);
     }
-    builder.connect().map_err(|error| match error.code() {
+    builder.connect_blocking().map_err(|error| match error.code() {
         // For instance an invalid address, before anything was sent.
         DocaError::INVALID_VALUE => usage(error),
         _ => error.into(),
@@ -156,19 +156,19 @@ fn connect(args: &CallArgs, target: &Target) -> Result<Service> {
 }
 
 #[derive(Clone, Copy)]
-struct Call<'a> {
+struct CallSession<'a> {
     args: &'a CallArgs,
     plugin: &'a str,
     memories: &'a Memories,
 }
 
-impl Call<'_> {
+impl CallSession<'_> {
     /// Makes the commands of a line. For an empty line, the error lists all commands.
     fn batch(
         self,
         protocol: &'static Protocol,
-        place: String,
-        line: Vec<Written>,
+        prefix: String,
+        line: Vec<CommandSpec>,
     ) -> Result<Batch> {
         if line.is_empty() {
             let list = message::signatures(&protocol.commands).join("\n  ");
@@ -177,7 +177,7 @@ impl Call<'_> {
                 self.plugin
             )));
         }
-        let one = |Written { worker, command, fields }: Written| {
+        let one = |CommandSpec { worker, command, fields }: CommandSpec| {
             if worker >= self.args.workers.unwrap_or(1) {
                 let command = command.escape_debug();
                 let remedy = match worker {
@@ -189,32 +189,32 @@ impl Call<'_> {
                 };
                 return Err(format!("worker {worker} does not exist for {command}{remedy}"));
             }
-            let request = Request::described(protocol, &command, &fields, self.memories)
+            let request = CommandRequest::described(protocol, &command, &fields, self.memories)
                 .map_err(|why| format!("plugin `{}`: {why}", self.plugin))?;
-            request.remarks.iter().for_each(|remark| output::note(&format!("{place}{remark}")));
+            request.remarks.iter().for_each(|remark| output::note(&format!("{prefix}{remark}")));
             Ok((worker, request))
         };
         let commands = line.into_iter().map(one).collect::<Result<_, String>>();
-        Ok(Batch { commands: commands.map_err(|why| usage(format!("{place}{why}")))?, place })
+        Ok(Batch { commands: commands.map_err(|why| usage(format!("{prefix}{why}")))?, prefix })
     }
 
-    fn send(self, crew: &mut Crew, batch: &Batch) -> Result<u8> {
-        let outcomes = crew.send(&batch.commands, Duration::from_secs(self.args.timeout));
+    fn send(self, group: &mut WorkerGroup, batch: &Batch) -> Result<u8> {
+        let outcomes = group.send(&batch.commands, Duration::from_secs(self.args.timeout));
         let mut code = exit::DONE;
         for ((number, request), outcome) in batch.commands.iter().zip(outcomes) {
             let problems = match outcome {
-                Outcome::Answered(answer, took) => {
+                CommandOutcome::Answered(answer, took) => {
                     let reading = request.read(&answer);
                     match self.args.json {
                         true => output::json(&self.json(request, &answer, &reading, took))?,
                         false => report::answer(&answer, &reading, took)?,
                     }
-                    self.problems(request, &answer, reading, crew.failure(*number))
+                    self.problems(request, &answer, reading, group.failure(*number))
                 }
                 other => vec![self.unanswered(request, &other)],
             };
             for problem in problems {
-                output::error(&anyhow!("{}{problem}", batch.place));
+                output::error(&anyhow!("{}{problem}", batch.prefix));
                 code = exit::FAILED;
             }
         }

@@ -10,15 +10,15 @@ use urom_abi::Quantity;
 use urom_host::{DocaError, RawReply};
 use urom_service::MAX_MAX_MESSAGE;
 
-use super::Call;
-use super::crew::Outcome;
-use super::request::{Reading, Request};
-use crate::message::Shown;
+use super::CallSession;
+use super::request::{CheckedAnswer, CommandRequest};
+use super::worker_group::CommandOutcome;
+use crate::message::Datum;
 use crate::output::{self, plain};
 
 /// Prints a notification as text, in the notation of arguments. The notification of a failed
 /// command is not printed, because it has only a status.
-pub(super) fn answer(answer: &RawReply, reading: &Reading, took: Duration) -> Result<()> {
+pub(super) fn answer(answer: &RawReply, reading: &CheckedAnswer, took: Duration) -> Result<()> {
     if answer.status != DocaError::SUCCESS {
         return Ok(());
     }
@@ -30,18 +30,18 @@ pub(super) fn answer(answer: &RawReply, reading: &Reading, took: Duration) -> Re
         output::result(&text)?;
         decoded.remarks.iter().for_each(|remark| output::note(remark));
     } else if let Some(bytes) = &answer.bytes {
-        output::result(&format!("{}\n", plain(&Shown::Bytes(bytes.clone()).to_string())))?;
+        output::result(&format!("{}\n", plain(&Datum::Bytes(bytes.clone()).to_string())))?;
     }
     output::progress("Answered", &format!("in {took:.1?}"));
     Ok(())
 }
 
-impl Call<'_> {
+impl CallSession<'_> {
     pub(super) fn json(
         self,
-        request: &Request,
+        request: &CommandRequest,
         answer: &RawReply,
-        reading: &Reading,
+        reading: &CheckedAnswer,
         took: Duration,
     ) -> Value {
         let mut remarks = request.remarks.clone();
@@ -50,7 +50,7 @@ impl Call<'_> {
             let fields = decoded.fields.iter().map(|(name, value)| (*name, value.json()));
             json!({ "name": decoded.variant.name, "fields": fields.collect::<BTreeMap<_, _>>() })
         });
-        let (status, bytes) = (answer.status, answer.bytes.clone().map(Shown::Bytes));
+        let (status, bytes) = (answer.status, answer.bytes.clone().map(Datum::Bytes));
         json!({
             "plugin": self.plugin,
             "command": request.name,
@@ -68,9 +68,9 @@ impl Call<'_> {
     /// Returns the problems of an answer. `failure` is the reason if the worker failed.
     pub(super) fn problems(
         self,
-        request: &Request,
+        request: &CommandRequest,
         answer: &RawReply,
-        reading: Reading,
+        reading: CheckedAnswer,
         failure: Option<String>,
     ) -> Vec<String> {
         let (name, plugin) = (&request.name, self.plugin);
@@ -112,16 +112,16 @@ impl Call<'_> {
         vec![format!("{name} of `{plugin}` ended with {status} ({description}): {reason}")]
     }
 
-    pub(super) fn unanswered(self, request: &Request, outcome: &Outcome) -> String {
+    pub(super) fn unanswered(self, request: &CommandRequest, outcome: &CommandOutcome) -> String {
         let which = format!("{} of `{}`", request.name, self.plugin);
         match outcome {
-            Outcome::Refused(error) => format!("{which}: {error:#}"),
-            Outcome::Unsent(late) => format!(
+            CommandOutcome::Refused(error) => format!("{which}: {error:#}"),
+            CommandOutcome::Unsent(late) => format!(
                 "{which} was not sent: its worker has not answered {}, and takes no more before \
                  that",
                 Quantity(*late, "earlier command")
             ),
-            Outcome::Late | Outcome::Answered(..) => format!(
+            CommandOutcome::Late | CommandOutcome::Answered(..) => format!(
                 "{which} was not answered within {} s: wait longer with --timeout, or see the \
                  worker's log",
                 self.args.timeout

@@ -1,5 +1,7 @@
 //! Requests and the evaluation of their answers.
 
+use std::error::Error as _;
+
 use urom_abi::Quantity;
 use urom_abi::describe::{Protocol, Variant};
 use urom_abi::plugin::WorkerCmd;
@@ -10,7 +12,7 @@ use urom_service::MAX_MAX_MESSAGE;
 use crate::message::{self, Assignment, Decoded, Encoded, Memories};
 
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct CommandRequest {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) remarks: Vec<String>,
@@ -20,36 +22,42 @@ pub(super) struct Request {
 }
 
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct CheckedAnswer {
     pub(super) decoded: Option<Decoded>,
     /// Differences from the expected answer, regardless of its status.
     pub(super) problems: Vec<String>,
 }
 
-impl Request {
+impl CommandRequest {
     pub(super) fn described(
         protocol: &'static Protocol,
         command: &str,
         fields: &[Assignment],
         memories: &Memories,
-    ) -> Result<Request, String> {
+    ) -> Result<CommandRequest, String> {
         let command = message::command(&protocol.commands, command)?;
         let Encoded { bytes, remarks } =
             message::encode(&protocol.commands, command, fields, memories)?;
         let name = command.name.to_owned();
-        Ok(Request { name, bytes, remarks, protocol: Some(protocol), command: Some(command) })
+        Ok(CommandRequest {
+            name,
+            bytes,
+            remarks,
+            protocol: Some(protocol),
+            command: Some(command),
+        })
     }
 
-    pub(super) fn raw(bytes: Vec<u8>, protocol: Option<&'static Protocol>) -> Request {
+    pub(super) fn raw(bytes: Vec<u8>, protocol: Option<&'static Protocol>) -> CommandRequest {
         let command = protocol.and_then(|protocol| protocol.commands.find(&bytes));
         let name = format!("a command of {}", Quantity(bytes.len(), "byte"));
-        Request { name, bytes, remarks: Vec::new(), protocol, command }
+        CommandRequest { name, bytes, remarks: Vec::new(), protocol, command }
     }
 
     pub(super) fn submit(&self, worker: &Worker, plugin: Plugin) -> anyhow::Result<RawCompletion> {
         worker.task(plugin, &self.bytes).submit().map_err(|error| {
-            let cause = error.cause().and_then(|cause| cause.downcast_ref());
-            let Some(EncodeError::TooBig { need, room, .. }) = cause else {
+            let cause = error.source().and_then(|cause| cause.downcast_ref());
+            let Some(EncodeError::TooBig { need, capacity, .. }) = cause else {
                 // The worker's reason is clearer than the library's error.
                 return worker.failure().map_or_else(|| error.into(), anyhow::Error::msg);
             };
@@ -62,15 +70,15 @@ impl Request {
                 _ => format!(": a message has at most {MAX_MAX_MESSAGE} bytes"),
             };
             anyhow::anyhow!(
-                "the command has {}, and {room} fit into a message (DOCA_ERROR_TOO_BIG): send \
+                "the command has {}, and {capacity} fit into a message (DOCA_ERROR_TOO_BIG): send \
                  less{remedy}",
                 Quantity(*need, "byte"),
             )
         })
     }
 
-    pub(super) fn read(&self, answer: &RawReply) -> Reading {
-        let mut reading = Reading { decoded: None, problems: Vec::new() };
+    pub(super) fn read(&self, answer: &RawReply) -> CheckedAnswer {
+        let mut reading = CheckedAnswer { decoded: None, problems: Vec::new() };
         let (Some(bytes), Some(protocol)) = (answer.bytes.as_deref(), self.protocol) else {
             if answer.bytes.is_none() && answer.status.check().is_ok() {
                 reading.problems.push("it brought no notification".to_owned());

@@ -6,32 +6,32 @@ use anyhow::{Context, Result, anyhow, bail};
 use urom_abi::describe::Protocol;
 use urom_service::plugins::PLUGIN_PATH_VARIABLE;
 
-use crate::description::PluginFile;
+use crate::description::InspectedFile;
 use crate::plugin_path;
 
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct CallTarget {
     pub(super) name: String,
-    pub(super) file: Option<PluginFile>,
+    pub(super) file: Option<InspectedFile>,
 }
 
-impl Target {
+impl CallTarget {
     /// Finds a plugin by its file or its name. With `remote`, a file is not required.
-    pub(super) fn find(plugin: &str, remote: bool) -> Result<Target> {
+    pub(super) fn find(plugin: &str, remote: bool) -> Result<CallTarget> {
         let path = Path::new(plugin);
         if plugin.contains('/') || plugin.ends_with(".so") {
-            let file = PluginFile::look(path)?;
+            let file = InspectedFile::look(path)?;
             let name = file.plugin_name().map_err(|why| {
                 anyhow!("no service takes {}: {why}; rename it to NAME.so", path.display())
             })?;
-            return Ok(Target { name, file: Some(file) });
+            return Ok(CallTarget { name, file: Some(file) });
         }
         let variable = std::env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
         if let Some(file) = variable.as_deref().and_then(|path| plugin_path::find(path, plugin)) {
-            return Ok(Target { name: plugin.to_owned(), file: Some(file?) });
+            return Ok(CallTarget { name: plugin.to_owned(), file: Some(file?) });
         }
         match (remote, variable) {
-            (true, _) => Ok(Target { name: plugin.to_owned(), file: None }),
+            (true, _) => Ok(CallTarget { name: plugin.to_owned(), file: None }),
             (false, Some(path)) => bail!(
                 "there is no plugin `{plugin}` in {PLUGIN_PATH_VARIABLE}, which is {}: give the \
                  path of its .so, or the service that has it with --service ADDR",
@@ -46,7 +46,7 @@ impl Target {
 
     pub(super) fn protocol(&self, other: Option<&Path>) -> Result<&'static Protocol> {
         if let Some(other) = other {
-            let description = PluginFile::look(other)?.description.with_context(|| {
+            let description = InspectedFile::look(other)?.description.with_context(|| {
                 format!(
                     "{} does not describe its commands: --protocol takes a .so that was built \
                      with this kit",

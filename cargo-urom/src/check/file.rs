@@ -9,24 +9,24 @@ use urom_abi::extension::EXTENSION_SYMBOL;
 use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 
 use super::image::{Image, is_of_the_build_machine};
-use super::report::Report;
-use crate::elf::{ElfFile, Machine, SYMBOLS, Unusable};
+use super::report::CheckReport;
+use crate::elf::{ElfFile, ElfMachine, SYMBOLS, Unusable};
 use crate::output::quoted;
 
-pub(super) fn machine(report: &mut Report, elf: &ElfFile, wanted: Option<Machine>) {
+pub(super) fn machine(report: &mut CheckReport, elf: &ElfFile, wanted: Option<ElfMachine>) {
     report.machine = elf.machine.as_ref().ok().copied();
     let file = elf.machine_name();
     match wanted {
         Some(wanted) if report.machine != Some(wanted) => {
             report.other_machine(file, wanted.name(), wanted.triple())
         }
-        None if report.machine.is_none() => report.no_machine(file, Machine::Aarch64.triple()),
+        None if report.machine.is_none() => report.no_machine(file, ElfMachine::Aarch64.triple()),
         _ => {}
     }
 }
 
 /// Checks the file's name, which is the plugin's, against its description.
-pub(super) fn names(report: &mut Report, file: &Path, elf: &ElfFile) {
+pub(super) fn names(report: &mut CheckReport, file: &Path, elf: &ElfFile) {
     const MOST: usize = PLUGIN_NAME_CAPACITY - 1;
     let name = report.plugin.clone();
     if file.extension().is_none_or(|extension| extension != "so") {
@@ -54,7 +54,7 @@ pub(super) fn names(report: &mut Report, file: &Path, elf: &ElfFile) {
     }
 }
 
-pub(super) fn exports(report: &mut Report, elf: &ElfFile) -> bool {
+pub(super) fn exports(report: &mut CheckReport, elf: &ElfFile) -> bool {
     let mut is_complete = true;
     for entry in SYMBOLS {
         match elf.export(entry) {
@@ -91,7 +91,7 @@ pub(super) fn declaration(name: &str) -> String {
     format!("doca_error_t {name}({argument})")
 }
 
-pub(super) fn images(report: &mut Report, elf: &ElfFile, images: &[Image]) {
+pub(super) fn images(report: &mut CheckReport, elf: &ElfFile, images: &[Image]) {
     if let Some(needs) = &elf.glibc {
         let older = images.iter().filter(|image| image.glibc < needs.version);
         let older: Vec<_> =

@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-use super::report::Report;
+use super::report::CheckReport;
 use super::report::Severity::{Error, Note, Warning};
 
 macro_rules! findings {
     ($($name:ident($($arg:ident),*) => $severity:expr, $code:literal, $text:literal,
         $remedy:literal;)*) => {
-        impl Report {
+        impl CheckReport {
             $(pub(super) fn $name(&mut self, $($arg: impl Display),*) {
                 self.add($severity, $code, format!($text), format!($remedy));
             })*
@@ -31,7 +31,7 @@ findings! {
         "services look at files whose names end in `.so` only, and this is `{file}`",
         "rename it to NAME.so, where hosts ask for the plugin NAME";
     name_length(name, len, most) => Error, "name-length",
-        "the name `{name}` has {len} bytes, and DOCA has room for {most}",
+        "the name `{name}` has {len} bytes, and DOCA allows {most}",
         "give the file a name of at most {most} bytes in front of `.so`";
     library_name(name, bare) => Warning, "library-name",
         "a service calls it `{name}`, after its file, which is unusual for a plugin",

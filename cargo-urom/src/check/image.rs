@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_found_by_its_name_or_the_names_are_told() {
+    fn an_image_is_found_by_its_name_or_the_error_lists_the_names() {
         assert_eq!(Image::named("debian-12").map(|image| image.glibc), Ok(GlibcVersion(2, 36)));
         let error = Image::named("debian").unwrap_err();
         assert!(IMAGES.iter().all(|image| error.contains(image.name)), "{error}");

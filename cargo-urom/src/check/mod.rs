@@ -12,10 +12,10 @@ use std::time::Duration;
 use anyhow::Result;
 use urom_service::plugins;
 
-use crate::elf::{ElfFile, Machine, bytes_of};
+use crate::elf::{ElfFile, ElfMachine, bytes_of};
 use crate::{exit, output};
 use image::IMAGES;
-use report::Report;
+use report::CheckReport;
 
 pub(crate) use image::Image;
 pub(crate) use plugins::DEADLINE as LIMIT;
@@ -27,7 +27,7 @@ pub(crate) struct CheckArgs {
     file: PathBuf,
     /// The required machine, such as aarch64-unknown-linux-gnu; default: any supported machine.
     #[arg(long, value_name = "TRIPLE", value_parser = machine)]
-    target: Option<Machine>,
+    target: Option<ElfMachine>,
     /// The operating system of the BlueField: ubuntu-22.04, ubuntu-24.04, debian-12, oracle-8 or
     /// oracle-9. Default for an aarch64 file: all of these.
     #[arg(long, value_name = "NAME", value_parser = Image::named)]
@@ -41,21 +41,21 @@ pub(crate) struct CheckArgs {
     limit: u64,
 }
 
-pub(crate) fn machine(triple: &str) -> Result<Machine, String> {
-    Machine::of_target(triple).ok_or_else(|| {
+pub(crate) fn machine(triple: &str) -> Result<ElfMachine, String> {
+    ElfMachine::of_target(triple).ok_or_else(|| {
         "expected a target of x86_64 or aarch64, such as aarch64-unknown-linux-gnu".to_owned()
     })
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let target = match (args.target, args.image) {
-        (Some(Machine::X86_64), Some(image)) => {
+        (Some(ElfMachine::X86_64), Some(image)) => {
             return Err(exit::usage(format!(
                 "{} is an operating system of BlueFields, which are aarch64: leave out --target",
                 image.name
             )));
         }
-        (None, Some(_)) => Some(Machine::Aarch64),
+        (None, Some(_)) => Some(ElfMachine::Aarch64),
         (target, _) => target,
     };
     let report = examine(&args.file, target, args.image, Duration::from_secs(args.limit))?;
@@ -68,12 +68,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 
 pub(crate) fn examine(
     path: &Path,
-    target: Option<Machine>,
+    target: Option<ElfMachine>,
     image: Option<&'static Image>,
     limit: Duration,
-) -> Result<Report> {
+) -> Result<CheckReport> {
     let bytes = bytes_of(path)?;
-    let mut report = Report::new(path);
+    let mut report = CheckReport::new(path);
     let elf = match ElfFile::read(&bytes) {
         Ok(elf) => elf,
         Err(reason) => {
@@ -98,12 +98,12 @@ pub(crate) fn examine(
     file::names(&mut report, path, &elf);
     let is_complete = file::exports(&mut report, &elf);
     match report.machine {
-        Some(machine) if Machine::ours() != Some(machine) => report.not_called(machine.name()),
+        Some(machine) if ElfMachine::ours() != Some(machine) => report.not_called(machine.name()),
         // A file without an entry function is not loaded: the loader would only refuse it.
         Some(_) if is_complete => probe::probe(&mut report, path, limit)?,
         _ => {}
     }
-    if report.machine == Some(Machine::Aarch64) {
+    if report.machine == Some(ElfMachine::Aarch64) {
         file::images(&mut report, &elf, image.map_or(&IMAGES, std::slice::from_ref));
     }
     if elf.debug_bytes > 0 {

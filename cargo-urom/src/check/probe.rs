@@ -8,11 +8,11 @@ use urom_abi::{DocaError, version};
 use urom_service::plugins::{PluginFileError, Stage, Trouble, examine, this_program};
 
 use super::file::declaration;
-use super::report::Report;
+use super::report::CheckReport;
 use crate::UROMD;
 use crate::output::quoted;
 
-pub(super) fn probe(report: &mut Report, file: &Path, limit: Duration) -> Result<()> {
+pub(super) fn probe(report: &mut CheckReport, file: &Path, limit: Duration) -> Result<()> {
     let examined = this_program(&[UROMD.into()])
         .and_then(|program| examine(program, file, limit))
         .context("cannot start a process to try the plugin in")?;

@@ -6,15 +6,15 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use urom_abi::Quantity;
 
-use crate::elf::Machine;
+use crate::elf::ElfMachine;
 use crate::output::{plain, say};
 
 /// A file and its findings. The fields are the JSON: fields may be added, but not removed.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct CheckReport {
     pub(super) file: PathBuf,
     pub(super) plugin: String,
-    pub(super) machine: Option<Machine>,
+    pub(super) machine: Option<ElfMachine>,
     /// Result of `urom_plugin_get_version`, if it was called.
     pub(super) version: Option<u64>,
     pub(super) doca: Option<String>,
@@ -46,10 +46,10 @@ struct Finding {
     remedy: String,
 }
 
-impl Report {
-    pub(super) fn new(file: &Path) -> Report {
+impl CheckReport {
+    pub(super) fn new(file: &Path) -> CheckReport {
         let plugin = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Report { file: file.to_owned(), plugin, ..Report::default() }
+        CheckReport { file: file.to_owned(), plugin, ..CheckReport::default() }
     }
 
     pub(super) fn add(
@@ -91,8 +91,8 @@ impl Report {
     fn facts(&self) -> String {
         let mut facts = Vec::new();
         if let Some(machine) = self.machine {
-            let here = if Machine::ours() == Some(machine) { "" } else { "not " };
-            let bluefield = if machine == Machine::Aarch64 { ", a BlueField" } else { "" };
+            let here = if ElfMachine::ours() == Some(machine) { "" } else { "not " };
+            let bluefield = if machine == ElfMachine::Aarch64 { ", a BlueField" } else { "" };
             facts.push(format!("for {} ({here}this machine{bluefield})", machine.name()));
         }
         facts.extend(self.version.map(|version| format!("version {version}")));

@@ -6,7 +6,7 @@ use urom_abi::describe::{
     Variant,
 };
 
-use crate::message::Shown;
+use crate::message::Datum;
 use crate::output::is_plain;
 
 /// Fields may be added, but not removed.
@@ -97,7 +97,7 @@ fn ty(of: &Type) -> Value {
 }
 
 fn enum_value(of: &EnumValue) -> Value {
-    json!({ "name": of.name, "docs": docs(of.docs), "value": Shown::Int(of.value).json() })
+    json!({ "name": of.name, "docs": docs(of.docs), "value": Datum::Int(of.value).json() })
 }
 
 fn member(of: &StructField) -> Value {

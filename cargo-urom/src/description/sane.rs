@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_macros_write_is_sane() {
+    fn the_output_of_the_macros_is_sane() {
         assert_eq!(verdict(messages(FIELD, PAYLOAD)), Ok(()));
         assert_eq!(sane(<sandbox_protocol::Protocol as Described>::DESCRIPTION), Ok(()));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use urom_abi::describe::c_header;
 use urom_abi::describe::section::Panic;
 
-use crate::description::{PluginFile, json};
+use crate::description::{InspectedFile, json};
 use crate::elf::SYMBOLS;
 use crate::output::plain;
 use crate::{exit, output};
@@ -39,7 +39,7 @@ enum Format {
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
-    let file = PluginFile::look(&args.file)?;
+    let file = InspectedFile::look(&args.file)?;
     let format = if args.json { Format::Json } else { args.format };
     match (format, &file.description) {
         (Format::Json, _) => output::json(&json_of(&file))?,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
 }
 
 /// Fields may be added, but not removed.
-fn json_of(file: &PluginFile) -> Value {
+fn json_of(file: &InspectedFile) -> Value {
     let elf = &file.elf;
     let protocol = file.description.map(|description| {
         let mut protocol = json::protocol(description.protocol);

@@ -9,11 +9,11 @@ use urom_abi::describe::{
     Type,
 };
 
-use crate::description::PluginFile;
+use crate::description::InspectedFile;
 use crate::elf::SYMBOLS;
 use crate::output::plain;
 
-pub(super) fn file(file: &PluginFile) -> String {
+pub(super) fn file(file: &InspectedFile) -> String {
     let elf = &file.elf;
     let name = file
         .plugin_name()

@@ -3,13 +3,13 @@
 use urom_abi::Quantity;
 use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Presence, Type, Variant};
 
-use super::place::{self, Message, Place, fields, is_byte, is_value};
-use super::shown::Shown;
+use super::datum::Datum;
+use super::location::{self, DescribedMessage, Location, fields, is_byte, is_value};
 
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) variant: &'static Variant,
-    pub(crate) fields: Vec<(&'static str, Shown)>,
+    pub(crate) fields: Vec<(&'static str, Datum)>,
     /// Missing or surplus bytes, and invalid values.
     pub(crate) problems: Vec<String>,
     /// Facts that the description does not determine.
@@ -23,7 +23,7 @@ pub(crate) fn decode(
     bytes: &[u8],
 ) -> Result<Decoded, String> {
     let len = Quantity(bytes.len(), "byte");
-    let tag = Place { ty: messages.tag, offset: 0 }.integer(bytes);
+    let tag = Location { ty: messages.tag, offset: 0 }.integer(bytes);
     let tag = tag.ok_or_else(|| format!("{len}: too few for a tag"))?;
     let is_tag = |own: u64| i128::from(own) == tag;
     let own = expected.filter(|variant| is_tag(variant.tag) || variant.also.is_some_and(is_tag));
@@ -37,10 +37,10 @@ pub(crate) fn decode(
     })?;
     let decoded =
         Decoded { variant, fields: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
-    let message = Message { messages, variant, fixed: fixed.to_vec(), lens: Vec::new() };
-    let mut reader = Reader { message, behind, decoded };
+    let message = DescribedMessage { messages, variant, fixed: fixed.to_vec(), lens: Vec::new() };
+    let mut reader = PayloadReader { message, behind, decoded };
     for field in fields(messages, variant).filter(|field| is_value(field)) {
-        let bytes = Place::of(field).bytes(fixed).unwrap_or_default();
+        let bytes = Location::of(field).bytes(fixed).unwrap_or_default();
         if let Some(wrong) = Misfit::find(&field.ty, bytes) {
             reader.problem(format!("{}{}: {wrong}", field.name, wrong.path()));
         }
@@ -50,7 +50,7 @@ pub(crate) fn decode(
         let value = reader.payload(payload);
         reader.decoded.fields.push((payload.name, value));
     }
-    let Reader { behind, mut decoded, .. } = reader;
+    let PayloadReader { behind, mut decoded, .. } = reader;
     if !behind.is_empty() && decoded.problems.is_empty() {
         let more = Quantity(behind.len(), "byte");
         decoded.problems.push(format!("{more} more than the message's fields call for"));
@@ -67,24 +67,24 @@ pub(crate) fn not_echoed(
     let differs = echoed.filter(|field| {
         let mut asked = fields(commands, command);
         let asked = asked.find(|other| other.kind == FieldKind::Echo && other.name == field.name);
-        asked.is_some_and(|asked| Place::of(asked).bytes(sent) != Place::of(field).bytes(got))
+        asked.is_some_and(|asked| Location::of(asked).bytes(sent) != Location::of(field).bytes(got))
     });
     differs.map(|field| field.name).collect()
 }
 
-struct Reader<'a> {
+struct PayloadReader<'a> {
     /// With the lengths of the payloads so far.
-    message: Message<'a>,
+    message: DescribedMessage<'a>,
     behind: &'a [u8],
     decoded: Decoded,
 }
 
-impl Reader<'_> {
+impl PayloadReader<'_> {
     fn problem(&mut self, problem: String) {
         self.decoded.problems.push(problem);
     }
 
-    fn payload(&mut self, payload: &Payload) -> Shown {
+    fn payload(&mut self, payload: &Payload) -> Datum {
         let message = &self.message;
         let address = payload.address.and_then(|word| message.word(word));
         let count = message.count(&payload.count);
@@ -96,14 +96,14 @@ impl Reader<'_> {
                     None => address == Some(0),
                 };
                 if elsewhere {
-                    return Shown::Registered(count.unwrap_or_default());
+                    return Datum::Registered(count.unwrap_or_default());
                 }
             }
-            Presence::ByAddress if address == Some(0) => return Shown::Absent,
+            Presence::ByAddress if address == Some(0) => return Datum::Absent,
             Presence::ByAddress => {}
             Presence::When(condition) => match message.holds(&condition) {
                 Some(true) => {}
-                Some(false) => return Shown::Absent,
+                Some(false) => return Datum::Absent,
                 None => {
                     let why = format!("whether it is there says `{}`", condition.text);
                     return self.rest(payload, &why);
@@ -118,12 +118,12 @@ impl Reader<'_> {
             (None, Count::Word(_) | Count::Fixed(_)) => {
                 let name = payload.name;
                 self.problem(format!("{name}: the description does not say how long it is"));
-                Shown::Absent
+                Datum::Absent
             }
         }
     }
 
-    fn take(&mut self, payload: &Payload, count: i128) -> Shown {
+    fn take(&mut self, payload: &Payload, count: i128) -> Datum {
         let (name, size) = (payload.name, payload.ty.size());
         let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(size));
         let Some((taken, rest)) = bytes.and_then(|bytes| self.behind.split_at_checked(bytes))
@@ -133,7 +133,7 @@ impl Reader<'_> {
                 "{name}: {count} elements of {size} bytes, but {found} bytes are left"
             ));
             self.behind = &[];
-            return Shown::Absent;
+            return Datum::Absent;
         };
         self.behind = rest;
         self.message.lens.push((name, count.try_into().unwrap_or(u64::MAX)));
@@ -145,7 +145,7 @@ impl Reader<'_> {
         elements(&payload.ty, taken)
     }
 
-    fn rest(&mut self, payload: &Payload, why: &str) -> Shown {
+    fn rest(&mut self, payload: &Payload, why: &str) -> Datum {
         self.decoded.remarks.push(format!(
             "`{}` is all that was left of the message: {why}, which is Rust and cannot be computed \
              here",
@@ -154,47 +154,47 @@ impl Reader<'_> {
         let rest = std::mem::take(&mut self.behind);
         match rest.len().checked_rem(payload.ty.size()) {
             Some(0) => elements(&payload.ty, rest),
-            _ => Shown::Bytes(rest.to_vec()),
+            _ => Datum::Bytes(rest.to_vec()),
         }
     }
 }
 
-fn elements(ty: &Type, bytes: &[u8]) -> Shown {
+fn elements(ty: &Type, bytes: &[u8]) -> Datum {
     if is_byte(ty) {
-        return Shown::Bytes(bytes.to_vec());
+        return Datum::Bytes(bytes.to_vec());
     }
     if *ty == Type::Utf8 {
         return match std::str::from_utf8(bytes) {
-            Ok(text) => Shown::Text(text.to_owned()),
-            Err(_) => Shown::Bytes(bytes.to_vec()),
+            Ok(text) => Datum::Text(text.to_owned()),
+            Err(_) => Datum::Bytes(bytes.to_vec()),
         };
     }
     // Avoids a chunk size of zero.
-    Shown::List(bytes.chunks(ty.size().max(1)).map(|element| value(ty, element)).collect())
+    Datum::List(bytes.chunks(ty.size().max(1)).map(|element| value(ty, element)).collect())
 }
 
-fn value(ty: &Type, bytes: &[u8]) -> Shown {
+fn value(ty: &Type, bytes: &[u8]) -> Datum {
     match *ty {
         Type::Int { signed, .. } => integer(bytes, signed),
         Type::Utf8 => elements(ty, bytes),
         Type::Float { .. } => match (bytes.first_chunk(), bytes.first_chunk()) {
-            (_, Some(eight)) => Shown::Float(f64::from_le_bytes(*eight)),
-            (Some(four), None) => Shown::Float(short(f32::from_le_bytes(*four))),
-            (None, None) => Shown::Bytes(bytes.to_vec()),
+            (_, Some(eight)) => Datum::Float(f64::from_le_bytes(*eight)),
+            (Some(four), None) => Datum::Float(short(f32::from_le_bytes(*four))),
+            (None, None) => Datum::Bytes(bytes.to_vec()),
         },
         Type::Bool => match bytes {
-            [byte @ (0 | 1)] => Shown::Bool(*byte == 1),
+            [byte @ (0 | 1)] => Datum::Bool(*byte == 1),
             _ => integer(bytes, false),
         },
         Type::Char => {
-            let code = place::integer(bytes, false).and_then(|code| u32::try_from(code).ok());
+            let code = location::integer(bytes, false).and_then(|code| u32::try_from(code).ok());
             let letter = code.and_then(char::from_u32);
-            letter.map_or_else(|| integer(bytes, false), |letter| Shown::Text(letter.to_string()))
+            letter.map_or_else(|| integer(bytes, false), |letter| Datum::Text(letter.to_string()))
         }
         Type::Enum(of) => {
-            let number = place::integer(bytes, of.signed);
+            let number = location::integer(bytes, of.signed);
             let known = of.values.iter().find(|value| Some(value.value) == number);
-            known.map_or_else(|| integer(bytes, of.signed), |value| Shown::Name(value.name))
+            known.map_or_else(|| integer(bytes, of.signed), |value| Datum::Name(value.name))
         }
         Type::Array { of, .. } => elements(of, bytes),
         Type::Struct(of) => {
@@ -202,14 +202,14 @@ fn value(ty: &Type, bytes: &[u8]) -> Shown {
                 let end = field.offset.saturating_add(field.ty.size());
                 (field.name, value(&field.ty, bytes.get(field.offset..end).unwrap_or_default()))
             });
-            Shown::Record(fields.collect())
+            Datum::Record(fields.collect())
         }
-        Type::Opaque { .. } => Shown::Bytes(bytes.to_vec()),
+        Type::Opaque { .. } => Datum::Bytes(bytes.to_vec()),
     }
 }
 
-fn integer(bytes: &[u8], signed: bool) -> Shown {
-    place::integer(bytes, signed).map_or_else(|| Shown::Bytes(bytes.to_vec()), Shown::Int)
+fn integer(bytes: &[u8], signed: bool) -> Datum {
+    location::integer(bytes, signed).map_or_else(|| Datum::Bytes(bytes.to_vec()), Datum::Int)
 }
 
 /// Converts without additional digits: 0.1, not 0.10000000149011612.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use urom_abi::Quantity;
 use urom_abi::describe::{Count, Field, Messages, Payload, Presence, Type, Variant};
 
+use super::location::{self, DescribedMessage, Location, fields, is_value, may_lack};
 use super::memory::{Memories, is_range};
-use super::place::{self, Message, Place, fields, is_value, may_lack};
 use super::signature::signature;
 use super::{names, value};
 use crate::output::quoted;
@@ -42,46 +42,47 @@ pub(crate) fn encode(
     given: &[Assignment],
     memories: &Memories,
 ) -> Result<Encoded, String> {
-    let mut message = Message { messages, variant, fixed: vec![0; messages.len], lens: Vec::new() };
-    let (name, tag) = (variant.name, Place { ty: messages.tag, offset: 0 });
+    let mut message =
+        DescribedMessage { messages, variant, fixed: vec![0; messages.len], lens: Vec::new() };
+    let (name, tag) = (variant.name, Location { ty: messages.tag, offset: 0 });
     tag.put(&mut message.fixed, variant.tag)
         .ok_or_else(|| format!("the description of {name} is wrong: its tag does not fit"))?;
     let payloads = vec![None; variant.payloads.len()];
     let mut draft =
-        Draft { message, payloads, memories, paths: BTreeSet::new(), remarks: Vec::new() };
+        MessageDraft { message, payloads, memories, paths: BTreeSet::new(), remarks: Vec::new() };
     for assignment in given {
         draft.assign(assignment).map_err(|why| format!("{name}: {why}"))?;
     }
     draft.complete()?;
     // Expressions are computed after all words, so they see the receiver's values.
-    for step in [Draft::words, Draft::check] {
+    for step in [MessageDraft::words, MessageDraft::check] {
         for (index, payload) in variant.payloads.iter().enumerate() {
             let named = |why| format!("{name}: {}: {why}", payload.name);
             step(&mut draft, index, payload).map_err(named)?;
         }
     }
-    let Draft { message, payloads, remarks, .. } = draft;
+    let MessageDraft { message, payloads, remarks, .. } = draft;
     let mut bytes = message.fixed;
     bytes.extend(payloads.into_iter().flatten().flatten());
     Ok(Encoded { bytes, remarks })
 }
 
-struct Draft<'a> {
-    message: Message<'a>,
+struct MessageDraft<'a> {
+    message: DescribedMessage<'a>,
     payloads: Vec<Option<Vec<u8>>>,
     memories: &'a Memories,
     paths: BTreeSet<String>,
     remarks: Vec<String>,
 }
 
-impl Draft<'_> {
+impl MessageDraft<'_> {
     fn assign(&mut self, Assignment { path, value }: &Assignment) -> Result<(), String> {
-        let root = place::root(path);
+        let root = location::root(path);
         if !self.paths.insert(path.clone()) {
             return Err(format!("`{path}` is given twice"));
         }
         let named = |why: String| format!("{path}: {why}");
-        let Message { messages, variant, .. } = self.message;
+        let DescribedMessage { messages, variant, .. } = self.message;
         if let Some(index) = variant.payloads.iter().position(|payload| payload.name == root) {
             return self.payload(index, path, value).map_err(named);
         }
@@ -92,12 +93,12 @@ impl Draft<'_> {
             let names = values.map(|field| field.name).chain(payloads);
             return Err(names::unknown("unknown field", root, names));
         };
-        let place = place::walk(Place::of(field), path)?;
-        let out = place
+        let location = location::walk(Location::of(field), path)?;
+        let out = location
             .bytes_mut(&mut self.message.fixed)
             .ok_or("the description places it outside of the message")?;
-        value::write(&place.ty, value, self.memories, out)
-            .map_err(|why| named(self.hint(&place.ty, value, why)))
+        value::write(&location.ty, value, self.memories, out)
+            .map_err(|why| named(self.hint(&location.ty, value, why)))
     }
 
     fn payload(&mut self, index: usize, path: &str, value: &str) -> Result<(), String> {
@@ -129,11 +130,11 @@ impl Draft<'_> {
                 ));
             }
         };
-        let place = place::walk(Place { ty, offset: 0 }, path)?;
+        let location = location::walk(Location { ty, offset: 0 }, path)?;
         let bytes = self.payloads[index].get_or_insert_with(|| vec![0; len.saturating_mul(size)]);
         let out =
-            place.bytes_mut(bytes).ok_or("the description places it outside of the payload")?;
-        value::write(&place.ty, value, self.memories, out)
+            location.bytes_mut(bytes).ok_or("the description places it outside of the payload")?;
+        value::write(&location.ty, value, self.memories, out)
     }
 
     /// Adds a hint to an error if the value names memory in a field of another type.
@@ -148,8 +149,8 @@ impl Draft<'_> {
     }
 
     fn complete(&self) -> Result<(), String> {
-        let is_given = |name: &str| self.paths.iter().any(|path| place::root(path) == name);
-        let Message { messages, variant, .. } = self.message;
+        let is_given = |name: &str| self.paths.iter().any(|path| location::root(path) == name);
+        let DescribedMessage { messages, variant, .. } = self.message;
         let values = fields(messages, variant)
             .filter(|field| is_value(field) && !field.optional && !is_given(field.name));
         let payloads = variant.payloads.iter().filter(|payload| {
@@ -223,13 +224,14 @@ impl Draft<'_> {
         value: u64,
         is_right: impl Fn(i128) -> bool,
     ) -> Result<(), String> {
-        let place = self.message.place(path);
-        let place = place.ok_or_else(|| format!("the description lacks the word `{path}`"))?;
+        let location = self.message.location(path);
+        let location =
+            location.ok_or_else(|| format!("the description lacks the word `{path}`"))?;
         if !self.paths.contains(path) {
-            let put = place.put(&mut self.message.fixed, value);
+            let put = location.put(&mut self.message.fixed, value);
             return put.ok_or_else(|| format!("it is longer than `{path}` can say: send less"));
         }
-        if !place.integer(&self.message.fixed).is_some_and(is_right) {
+        if !location.integer(&self.message.fixed).is_some_and(is_right) {
             self.remarks.push(format!("`{path}` is sent as given, though {value} would be right"));
         }
         Ok(())

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_memory_says_what_is() {
+    fn an_invalid_range_is_refused_with_a_correction() {
         for (text, part) in [
             ("inptu", "did you mean `input`? There is `input`, `out`"),
             ("", "unknown memory ``: there is"),

@@ -3,8 +3,8 @@
 use heck::ToSnakeCase;
 use urom_abi::describe::{Messages, Type, Variant};
 
+use super::location::{fields, is_byte, is_value, may_lack};
 use super::names;
-use super::place::{fields, is_byte, is_value, may_lack};
 
 /// Finds a command by name: `TagSend`, `tag_send` and `tag-send` are the same.
 pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Variant, String> {

@@ -44,7 +44,7 @@ impl Kit {
                 }
                 let relative = relative(&directory, workspace)?;
                 format!("path={relative}").parse().map_err(|reason| {
-                    anyhow!("the kit cannot be used there: {reason}; say --kit PLACE")
+                    anyhow!("the kit cannot be used there: {reason}; say --kit SOURCE")
                 })
             }
             _ => Ok(self),
@@ -60,7 +60,7 @@ impl Kit {
                 "this tool was built by `cargo install --git`: say --kit git=ADDRESS with the same \
                  address, or --kit path=DIR with a clone of yours",
             )?;
-            return address.parse().map_err(|reason| anyhow!("{reason}; say --kit PLACE"));
+            return address.parse().map_err(|reason| anyhow!("{reason}; say --kit SOURCE"));
         }
         if is_cargos(sources, "registry/src") {
             return Ok(Kit { kind: "registry", source: String::new() });
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_kind_and_where_it_is() {
+    fn a_source_has_a_kind_and_a_location() {
         for (text, kind, source) in [
             ("registry", "registry", ""),
             ("vendor", "vendor", "kit"),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_says_too_little_or_would_break_a_manifest_is_refused() {
+    fn an_incomplete_source_or_one_that_would_break_a_manifest_is_refused() {
         let lacking = "path= git git= registry=x vendor=x svn=x".split(' ');
         for bad in lacking.chain(["", "path=a\"b", "path=a\\b", "git=a\nb"]) {
             assert!(bad.parse::<Kit>().is_err(), "{bad}");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn cargos_own_copies_are_known() {
+    fn cargos_own_copies_are_recognized() {
         let checkout = Path::new("/home/a/.cargo/git/checkouts/kit-0123/4567/cargo-urom");
         assert!(is_cargos(checkout, "git/checkouts"));
         assert!(!is_cargos(checkout, "registry/src"));

@@ -38,7 +38,7 @@ pub(crate) struct NewArgs {
     /// The source of the kit's crates: `path` (the clone that this tool was built from),
     /// `path=DIRECTORY` (stored relative to the workspace), `vendor` (a copy in the workspace),
     /// `git=ADDRESS`, `git=ADDRESS#COMMIT` or `registry` [default: this tool's own source].
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "SOURCE")]
     kit: Option<Kit>,
 }
 

@@ -44,7 +44,7 @@ fn the_tool_carries_the_template() {
 }
 
 #[test]
-fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
+fn every_answer_gives_whole_files_and_the_requested_files() {
     for kit in ["registry", "path=../kit", "git=file:///kit", "vendor"] {
         for (peers, c_header) in [(false, false), (false, true), (true, false), (true, true)] {
             let answers = Answers {
@@ -53,7 +53,7 @@ fn every_answer_gives_whole_files_and_those_that_it_asks_for() {
                 kind: if peers { PluginKind::Peers } else { PluginKind::Answers },
                 c_header,
                 license: if peers { "MIT".to_owned() } else { String::new() },
-                kit: kit.parse().expect("a place"),
+                kit: kit.parse().expect("a source"),
             };
             let files = render(&answers).expect("the template is good");
             for (path, text) in &files {
@@ -82,7 +82,7 @@ fn a_commit_of_the_kit_stands_beside_its_address() {
         kind: PluginKind::Answers,
         c_header: false,
         license: String::new(),
-        kit: "git=https://a/kit#01ab".parse().expect("a place"),
+        kit: "git=https://a/kit#01ab".parse().expect("a source"),
     };
     let files = render(&answers).expect("the template is good");
     let has = |path: &str, text: &str| {
@@ -127,7 +127,7 @@ fn the_files_are_those_of_the_template_language_itself() {
                 } else {
                     String::new()
                 },
-                kit: kit.parse().expect("a place"),
+                kit: kit.parse().expect("a source"),
             };
             assert_eq!(render(&answers).expect("the template is good"), by_the_crate(&answers));
         }
@@ -135,7 +135,7 @@ fn the_files_are_those_of_the_template_language_itself() {
 }
 
 #[test]
-fn a_broken_template_is_an_error_that_names_the_place() {
+fn a_broken_template_is_an_error_that_names_the_location() {
     let values = Values::from([("kit", "path".to_owned())]);
     for (text, part) in [
         ("a {{ kit", "lacks }}"),

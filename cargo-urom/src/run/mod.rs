@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use urom_host::{Library, Service};
 use urom_service::{CommandLine, OPTIONS};
 
-use crate::elf::Machine;
+use crate::elf::ElfMachine;
 use crate::exit::usage;
 use crate::{check, exit, output, plugin_path};
 
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     if !kind.is_dir() {
         // A service would only log the error, and run without plugins.
         plugin_path::fresh(&path)?;
-        let report = check::examine(&path, Machine::ours(), None, check::LIMIT)?;
+        let report = check::examine(&path, ElfMachine::ours(), None, check::LIMIT)?;
         if report.is_bad() {
             report.print_findings();
             return Ok(exit::FAILED);
@@ -84,7 +84,7 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
     if let Some(file) = key_file {
         builder = builder.key_file(file);
     }
-    let service = match builder.connect() {
+    let service = match builder.connect_blocking() {
         Ok(service) => service,
         // The log has the reason, or the service was just stopped.
         Err(error) => {

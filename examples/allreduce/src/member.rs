@@ -35,7 +35,7 @@ impl Member {
     pub(crate) fn start(common: &Common, gather: impl AllGather + 'static) -> Result<Member> {
         let (rank, size) = (gather.index(), gather.participants());
         let gather: Rc<RefCell<dyn AllGather>> = Rc::new(RefCell::new(gather));
-        let service = common.service().connect()?;
+        let service = common.service().connect_blocking()?;
         let plugin = service.plugin::<Protocol>()?;
         let worker = common.worker_log(service.worker().id(rank.into()).plugin(&plugin));
         let worker = block_on_for(LIMIT, worker.start())?.context("the worker did not start")?;
@@ -104,7 +104,7 @@ impl Member {
 
     pub(crate) fn stop(self) -> Result<()> {
         self.meet()?;
-        self.domain.stop()?;
+        self.domain.stop_blocking()?;
         Ok(block_on_for(LIMIT, self.worker.stop())??)
     }
 }

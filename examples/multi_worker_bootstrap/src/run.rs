@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         true => None,
         false => Some(Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?),
     };
-    let service = options.common.service().max_workers(WORKERS as u32).connect()?;
+    let service = options.common.service().max_workers(WORKERS as u32).connect_blocking()?;
     info!("The service has CPUs {} for workers", service.cpus());
 
     thread::scope(|scope| {

@@ -44,7 +44,7 @@ fn a_signal_ends_it_in_order() -> Result<()> {
 }
 
 #[test]
-fn what_goes_wrong_is_said_and_counts() -> Result<()> {
+fn errors_are_printed_and_fail_the_sample() -> Result<()> {
     let cases: [(&[&str], &str); 3] = [
         (&["--once"], "serves no plugin"),
         (&["--once", "--device", "no_such_device"], "no_such_device"),

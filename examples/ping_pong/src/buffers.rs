@@ -16,13 +16,13 @@ pub(crate) struct Buffers {
 
 /// Memory for the plugin: the outgoing message, and two incoming messages in turn.
 struct Memory {
-    place: Place,
+    backing: Backing,
     /// Address of the first byte for the plugin.
     address: u64,
     handle: NonZeroU64,
 }
 
-enum Place {
+enum Backing {
     /// Shared with this kit's worker.
     Shared { memory: Mmap, _shared: MemoryShare },
     /// Exported by UCX, for a device of any worker.
@@ -119,7 +119,7 @@ impl Memory {
                 let address = memory.address();
                 let handle = NonZeroU64::new(handle).context(NO_HANDLE)?;
                 Ok(Some(Memory {
-                    place: Place::Shared { memory, _shared: shared },
+                    backing: Backing::Shared { memory, _shared: shared },
                     address,
                     handle,
                 }))
@@ -141,7 +141,7 @@ impl Memory {
         let address = memory.address();
         let handle = map(sandbox, worker, address, &exported)?;
         let handle = NonZeroU64::new(handle).context(NO_HANDLE)?;
-        Ok(Memory { place: Place::Exported(memory), address, handle })
+        Ok(Memory { backing: Backing::Exported(memory), address, handle })
     }
 
     fn part(&self, start: usize, len: usize) -> Registered {
@@ -149,17 +149,17 @@ impl Memory {
     }
 
     fn write(&self, from: &[u8]) -> Result<()> {
-        match &self.place {
-            Place::Shared { memory, .. } => memory.view().copy_from(0, from)?,
-            Place::Exported(memory) => memory.write(0, from),
+        match &self.backing {
+            Backing::Shared { memory, .. } => memory.view().copy_from(0, from)?,
+            Backing::Exported(memory) => memory.write(0, from),
         }
         Ok(())
     }
 
     fn read(&self, start: usize, to: &mut [u8]) -> Result<()> {
-        match &self.place {
-            Place::Shared { memory, .. } => memory.view().copy_to(start as u64, to)?,
-            Place::Exported(memory) => memory.read(start, to),
+        match &self.backing {
+            Backing::Shared { memory, .. } => memory.view().copy_to(start as u64, to)?,
+            Backing::Exported(memory) => memory.read(start, to),
         }
         Ok(())
     }

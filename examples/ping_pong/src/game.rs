@@ -94,8 +94,8 @@ impl Player<'_> {
     fn receive(&self, round: u32, tag: u64, context: u64) -> Result<Completion<TagReceived>> {
         let len = self.message.len() as u64;
         let mut task = self.sandbox.task_tag_recv(self.worker, len, tag, MASK).context(context);
-        if let Some(room) = self.buffers.incoming(round) {
-            task = task.memh_id(room.memory.get()).buffer(room.address);
+        if let Some(target) = self.buffers.incoming(round) {
+            task = task.memh_id(target.memory.get()).buffer(target.address);
         }
         task.submit().map_err(|error| self.advise(error))
     }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_expected_and_nothing_else_is() {
+    fn only_the_written_bytes_are_accepted() {
         for message in [Message::Pattern(5000), Message::Text(b"hello\0".to_vec())] {
             let mut bytes = vec![0; message.len()];
             message.write(1, 9, &mut bytes);

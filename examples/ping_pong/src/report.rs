@@ -48,8 +48,8 @@ impl Report {
     pub(crate) fn table(mut self, launcher: &str, bytes: usize, how: &str) -> String {
         self.trips.sort_unstable();
         let half = |percent: usize| {
-            let place = (self.trips.len() * percent).div_ceil(100).max(1) - 1;
-            let trip = self.trips.get(place).copied().unwrap_or_default();
+            let index = (self.trips.len() * percent).div_ceil(100).max(1) - 1;
+            let trip = self.trips.get(index).copied().unwrap_or_default();
             format!("{:>9.2}", trip.as_secs_f64() * 1e6 / 2.0)
         };
         // Fixed widths, so the tables of several runs fit together.

@@ -20,7 +20,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     let (rank, rounds, message) = (launch.rank(), options.iterations, Message::of(options));
     let partner = Partner::meet(launch.gather(), Rules { rounds, bytes: message.len() as u32 })?;
 
-    let service = options.common.service().max_workers(32).connect()?;
+    let service = options.common.service().max_workers(32).connect_blocking()?;
     // DOCA's sample requires CPUs 0 to 7; this program does not.
     info!("The service has CPUs {} for workers", service.cpus());
     let sandbox = service.plugin::<Sandbox>()?;
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
         _ => Some(player.play(rounds)?),
     };
     player.partner.part()?;
-    domain.stop()?;
+    domain.stop_blocking()?;
     block_on_for(LIMIT, worker.stop())??;
     if let Some(report) = report {
         print!("{}", report.table(launch.name(), len, how));

@@ -43,7 +43,7 @@ fn another_number_of_processes_than_two_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_process_that_was_started_without_mpirun_is_told_of_both_ways() -> Result<()> {
+fn a_process_that_was_started_without_mpirun_names_both_ways() -> Result<()> {
     let ended = Running::start(program(PROGRAM, &sandbox()?))?.end(LONG)?;
     ended.failed_saying("start it as `mpirun -np 2 ping_pong`, or with --rendezvous and --rank");
     Ok(())

@@ -10,17 +10,17 @@ use rustix::process::Signal;
 use support::{MIB, PROGRAM, has_table, sandbox};
 use urom_tests::c::{Source, prefix};
 use urom_tests::program::{Ended, LONG, Running, SOON, program};
-use urom_tests::{PluginDirectory, Uromd, free_place};
+use urom_tests::{PluginDirectory, Uromd, free_address};
 
-fn one(plugins: &PluginDirectory, place: &str, rank: &str, arguments: &[&str]) -> Result<Running> {
+fn one(plugins: &PluginDirectory, address: &str, rank: &str, options: &[&str]) -> Result<Running> {
     let mut command = program(PROGRAM, plugins);
-    command.args(["--rendezvous", place, "--rank", rank]).args(arguments);
+    command.args(["--rendezvous", address, "--rank", rank]).args(options);
     Running::start(command)
 }
 
 fn two(plugins: &PluginDirectory, server: &[&str], client: &[&str]) -> Result<[Running; 2]> {
-    let place = free_place()?;
-    Ok([one(plugins, &place, "0", server)?, one(plugins, &place, "1", client)?])
+    let address = free_address()?;
+    Ok([one(plugins, &address, "0", server)?, one(plugins, &address, "1", client)?])
 }
 
 fn end([server, client]: [Running; 2]) -> Result<[Ended; 2]> {
@@ -28,7 +28,7 @@ fn end([server, client]: [Running; 2]) -> Result<[Ended; 2]> {
 }
 
 #[test]
-fn a_text_of_the_greatest_length_goes_there_and_back_and_both_say_so() -> Result<()> {
+fn a_text_of_the_greatest_length_makes_a_round_trip_and_both_print_it() -> Result<()> {
     let text = "x".repeat(99);
     let arguments = ["-m", &text, "-l", "50"];
     let [server, client] = end(two(&sandbox()?, &arguments, &arguments)?)?;
@@ -71,7 +71,7 @@ fn messages_of_every_kind_arrive_on_embedded_services_and_on_a_common_uromd() ->
 
 /// DOCA's sample crashes on an invalid handle, so it must not receive any.
 #[test]
-fn a_plugin_that_is_not_the_kits_is_not_handed_memory_and_the_process_says_why() -> Result<()> {
+fn a_plugin_that_is_not_the_kits_gets_no_memory_and_the_process_prints_why() -> Result<()> {
     let own = Source::new("sandbox_plugin.c").ucx();
     for source in [own.clone(), own.define("SANDBOX_BELIEVES_ITS_HOSTS", "")] {
         let mut plugins = PluginDirectory::with(&[])?;
@@ -105,12 +105,12 @@ fn registered_memory_goes_by_emulated_handles_to_plugins_in_c_and_in_rust() -> R
         uromd.args(["-l", "40", "--plain-doca", "--emulate-exported-memory"]);
         let daemon = Uromd::start_command(uromd, plugins.path())?;
         for size in ["12", "4000", MIB] {
-            let place = free_place()?;
+            let address = free_address()?;
             let start = |rank: &str| {
                 let mut command = program(PROGRAM, &plugins);
                 command.env("LD_PRELOAD", &library);
                 let service = daemon.address();
-                command.args(["--rendezvous", &place, "--rank", rank, "--service", service]);
+                command.args(["--rendezvous", &address, "--rank", rank, "--service", service]);
                 command.args(["--registered", "--size", size, "-i", "20"]);
                 Running::start(command)
             };
@@ -131,7 +131,7 @@ fn one_process_may_send_from_registered_memory_and_the_other_inline() -> Result<
 }
 
 #[test]
-fn processes_that_were_told_different_things_do_not_play() -> Result<()> {
+fn processes_with_different_parameters_do_not_play() -> Result<()> {
     let plugins = sandbox()?;
     for (server, client) in [(["--size", "8"], ["--size", "9"]), (["-i", "1"], ["-i", "2"])] {
         for ended in end(two(&plugins, &server, &client)?)? {
@@ -151,7 +151,7 @@ fn processes_that_were_told_different_things_do_not_play() -> Result<()> {
 }
 
 #[test]
-fn what_does_not_fit_a_command_is_refused_with_the_way_out() -> Result<()> {
+fn a_message_too_long_for_a_command_is_refused_with_advice() -> Result<()> {
     let arguments = ["--size", "4001"];
     let [server, client] = end(two(&sandbox()?, &arguments, &arguments)?)?;
     client.failed_saying("4001 bytes are too many to travel in a command: give --registered");
@@ -161,7 +161,7 @@ fn what_does_not_fit_a_command_is_refused_with_the_way_out() -> Result<()> {
 }
 
 #[test]
-fn a_process_whose_partner_is_killed_in_a_long_run_soon_ends_and_says_why() -> Result<()> {
+fn a_process_whose_partner_is_killed_in_a_long_run_soon_ends_with_the_reason() -> Result<()> {
     let plugins = sandbox()?;
     let endless = ["-i", "10000000", "-l", "50"];
     for victim in [0, 1] {
@@ -192,9 +192,9 @@ fn both_processes_notice_that_their_uromd_is_killed() -> Result<()> {
 
 #[test]
 fn without_its_plugin_a_process_names_it_and_the_other_one_does_not_wait() -> Result<()> {
-    let (place, none, plugins) = (free_place()?, PluginDirectory::with(&[])?, sandbox()?);
-    let server = one(&none, &place, "0", &[])?;
-    let client = one(&plugins, &place, "1", &[])?;
+    let (address, none, plugins) = (free_address()?, PluginDirectory::with(&[])?, sandbox()?);
+    let server = one(&none, &address, "0", &[])?;
+    let client = one(&plugins, &address, "1", &[])?;
     server.end(LONG)?.failed_saying("worker_sandbox");
     client.end(LONG)?.failed_saying("participant 0");
     Ok(())

@@ -72,9 +72,9 @@ pub(crate) fn ask(side: &Side, other: &Other) -> Result<String> {
     done(rdma.write_imm(memory.slice(..LEN), remote.at(WRITTEN + LEN), IMMEDIATE))?;
     row("write with immediate, receive", LEN, ok());
 
-    let place = RECEIVED..RECEIVED + LEN;
-    done(rdma.read(remote.at(THEIRS), memory.slice(place.clone())))?;
-    let read = bytes(memory.view().slice(place)?)?;
+    let range = RECEIVED..RECEIVED + LEN;
+    done(rdma.read(remote.at(THEIRS), memory.slice(range.clone())))?;
+    let read = bytes(memory.view().slice(range)?)?;
     ensure!(read == pattern(THEIRS..THEIRS + LEN, 0), "the bytes that were read are wrong");
     row("read", LEN, ok());
 
@@ -101,9 +101,9 @@ pub(crate) fn answer(side: &Side, other: &Other) -> Result<()> {
     let list = inventory.take(memory, RECEIVED + LEN + 8..RECEIVED + LEN + 3008)?;
     list.chain(inventory.take(memory, RECEIVED + LEN + 5000..RECEIVED + LEN + 9000)?)?;
     // All receives precede the first send.
-    let place = memory.slice(RECEIVED..RECEIVED + LEN);
-    let [first, second] =
-        [place, memory.slice(RECEIVED + LEN..RECEIVED + LEN + 8)].map(|place| rdma.receive(place));
+    let long = memory.slice(RECEIVED..RECEIVED + LEN);
+    let short = memory.slice(RECEIVED + LEN..RECEIVED + LEN + 8);
+    let [first, second] = [long, short].map(|slice| rdma.receive(slice));
     let (third, fourth, fifth) = (rdma.receive(()), rdma.receive(list), rdma.receive(()));
     other.meet()?;
 
@@ -131,7 +131,7 @@ pub(crate) fn answer(side: &Side, other: &Other) -> Result<()> {
 }
 
 fn check(
-    receive: Operation<rdma_host::Received, Slice>,
+    receive: Operation<rdma_host::ReceiveDone, Slice>,
     expected: (Opcode, u64, Option<u32>),
     sent: &[u8],
 ) -> Result<()> {

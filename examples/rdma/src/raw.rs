@@ -41,9 +41,9 @@ impl Raw {
     pub(crate) fn serve(&self, other: &Other, operation: Operation, size: u64) -> Result<()> {
         let mut receives = VecDeque::new();
         let receive = || -> Result<_> {
-            let place =
+            let buffer =
                 self.memory.try_borrow_mut(0..size as usize).expect("the memory has so many bytes");
-            Ok(self.worker.tag_recv(TAG, u64::MAX, place))
+            Ok(self.worker.tag_recv(TAG, u64::MAX, buffer))
         };
         other.meet_while(|| {
             let began = Instant::now();
@@ -71,9 +71,9 @@ impl Raw {
             match operation {
                 Operation::Write => self.remote.put(0, part()).detach(),
                 Operation::Read => {
-                    let place = self.memory.try_borrow_mut(0..size as usize);
-                    let place = place.expect("the memory has so many bytes");
-                    self.remote.get(0, place).wait().0?;
+                    let buffer = self.memory.try_borrow_mut(0..size as usize);
+                    let buffer = buffer.expect("the memory has so many bytes");
+                    self.remote.get(0, buffer).wait().0?;
                 }
                 Operation::Send => self.endpoint.tag_send(TAG, part()).wait().0?,
             }

@@ -22,7 +22,7 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) fn start(options: &Options, other: &Other) -> Result<Side> {
-        let service = options.common.service().connect()?;
+        let service = options.common.service().connect_blocking()?;
         let plugin = service.plugin::<rdma_host::Protocol>()?;
         let worker = options.common.worker_log(service.worker().max_inflight(512).plugin(&plugin));
         let worker = block_on_for(LIMIT, worker.start())?.context("the worker did not start")?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use rustix::process::Signal;
 use urom_tests::program::{LONG, Running, program};
-use urom_tests::{PluginDirectory, Uromd, free_place};
+use urom_tests::{PluginDirectory, Uromd, free_address};
 
 const OPERATIONS: [&str; 9] = [
     "send, receive",
@@ -18,10 +18,10 @@ const OPERATIONS: [&str; 9] = [
 ];
 
 fn start(plugins: &PluginDirectory, arguments: &[&str]) -> Result<[Running; 2]> {
-    let place = free_place()?;
+    let address = free_address()?;
     let side = |rank| {
         let mut command = program(env!("CARGO_BIN_EXE_rdma"), plugins);
-        command.args(["--rendezvous", &place, "--rank", rank]).args(arguments);
+        command.args(["--rendezvous", &address, "--rank", rank]).args(arguments);
         Running::start(command)
     };
     Ok([side("0")?, side("1")?])

@@ -86,8 +86,8 @@ impl Initiator {
 
     pub(crate) fn request(&self, fence: bool, operation: Operation, data: Vec<u8>) {
         let request = Request { client: 0, fence, operation };
-        let mut room = Request::ROOM;
-        let header = request.header(&mut room);
+        let mut buffer = Request::BUFFER;
+        let header = request.header(&mut buffer);
         self.endpoint.am_send_with(AM_ID, header, data, AmFlags::REPLY).detach();
     }
 

@@ -23,7 +23,7 @@ pub(crate) const ADVICE: &str =
 const POINTER: u64 = 8;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let service = options.common.service().max_workers(2).connect()?;
+    let service = options.common.service().max_workers(2).connect_blocking()?;
     let rdmo = service.plugin::<Rdmo>()?;
     let engine = ProgressEngine::with_library(service.library())?;
     let worker = service.worker().engine(&engine).max_inflight(16).plugin(&rdmo);

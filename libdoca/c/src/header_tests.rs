@@ -34,7 +34,7 @@ macro_rules! prototypes {
 
 #[test]
 #[cfg_attr(not(target_arch = "x86_64"), ignore = "C's char and uint8_t are both Rust's u8")]
-fn the_functions_take_and_give_what_the_headers_say() {
+fn the_functions_match_the_headers() {
     let of_table = urom_abi::host_functions!(of_table);
     let others = functions![
         doca_error_get_name(_) -> _,

@@ -12,26 +12,26 @@ use urom_wire::control::{DEFAULT_PORT, Failure};
 
 #[cfg(not(feature = "embedded"))]
 pub(super) use self::environment::FILE_VARIABLE;
-pub(super) use self::environment::{Target, of_environment};
+pub(super) use self::environment::{ServiceTarget, of_environment};
 use self::file::FileAddress;
 pub(super) use self::refusal::is_of_this_process;
 use self::text::split;
 use crate::failure::failure;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct DaemonAddress {
     host: String,
     port: u16,
     /// For messages: `from line 3 of FILE, named by DOCA_UROM_SERVICE_FILE`.
     origin: String,
     /// For messages, the item to correct: `the file`.
     remedy: &'static str,
-    source: GivenBy,
+    source: AddressSource,
 }
 
 /// The source of an address, for advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GivenBy {
+enum AddressSource {
     /// The user: a call, an option or the service file.
     User,
     /// The daemon's address file.
@@ -40,14 +40,14 @@ enum GivenBy {
     Embedded,
 }
 
-impl Address {
+impl DaemonAddress {
     /// Parses `host:port`, `[v6]:port`, `host` or `@file` from a call.
-    pub(super) fn parse(text: &str, origin: Option<&str>) -> Result<Address, Failure> {
+    pub(super) fn parse(text: &str, origin: Option<&str>) -> Result<DaemonAddress, Failure> {
         let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
         if let Some(file) = text.strip_prefix('@') {
             let FileAddress { host, port, origin } = file::read(Path::new(file), &origin)?;
-            let source = GivenBy::Daemon;
-            return Ok(Address { host, port, origin, remedy: "the address file", source });
+            let source = AddressSource::Daemon;
+            return Ok(DaemonAddress { host, port, origin, remedy: "the address file", source });
         }
         let (host, port) = split(text).ok_or_else(|| {
             failure!(
@@ -56,16 +56,16 @@ impl Address {
             )
         })?;
         let port = port.unwrap_or(DEFAULT_PORT);
-        Ok(Address { host, port, origin, remedy: "the address", source: GivenBy::User })
+        Ok(DaemonAddress { host, port, origin, remedy: "the address", source: AddressSource::User })
     }
 
-    pub(super) fn embedded(address: SocketAddr) -> Address {
-        Address {
+    pub(super) fn embedded(address: SocketAddr) -> DaemonAddress {
+        DaemonAddress {
             host: address.ip().to_string(),
             port: address.port(),
             origin: "the embedded service of this process".to_owned(),
             remedy: "the plugins of UROM_PLUGIN_PATH",
-            source: GivenBy::Embedded,
+            source: AddressSource::Embedded,
         }
     }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_address_is_host_and_port() {
-        let address = |text| Address::parse(text, None).map(|address| address.shown());
+        let address = |text| DaemonAddress::parse(text, None).map(|address| address.shown());
         for (text, shown) in [
             ("localhost:5", "localhost:5"),
             ("10.0.0.2:18701", "10.0.0.2:18701"),

@@ -6,16 +6,16 @@ use std::ptr;
 use urom_abi::DocaError;
 use urom_abi::host::Buf;
 
-use crate::handle::{Opaque, Tag, borrow, object};
-use crate::map::descriptor::Descriptor;
+use crate::handle::{ObjectTag, Opaque, borrow, object};
+use crate::map::descriptor::BufDescriptor;
 use crate::memory::{FixedMemory, copy};
 
 /// Minimum readable size of a response: the fixed part of all known notifications.
 const READABLE: usize = 64;
 
 #[repr(C)]
-pub(super) struct Buffer {
-    tag: Tag,
+pub(super) struct TaskBuffer {
+    tag: ObjectTag,
     data: Cell<*mut u8>,
     len: Cell<usize>,
     /// The error of the last `set_data`. Submit returns it: hosts may ignore `set_data`'s result.
@@ -25,16 +25,16 @@ pub(super) struct Buffer {
     /// Bytes from the head to the end of the memory.
     space: Cell<usize>,
     /// Bytes before the head, reserved for the library's headers.
-    room: usize,
+    headroom: usize,
     memory: RefCell<FixedMemory>,
 }
 
-object!(Buffer, Buffer);
+object!(TaskBuffer, Buffer);
 
 pub(super) enum AnyBuf<'a> {
-    OfTask(&'a Buffer),
+    OfTask(&'a TaskBuffer),
     /// An element of an inventory or a pool.
-    OfMap(&'a Descriptor),
+    OfMap(&'a BufDescriptor),
 }
 
 impl Opaque for Buf {
@@ -51,19 +51,19 @@ impl Opaque for Buf {
     }
 }
 
-impl Buffer {
-    /// Allocates `room` (a multiple of 8) and `capacity` bytes. `None` if out of memory.
-    pub(super) fn new(room: usize, capacity: usize) -> Option<Buffer> {
-        debug_assert!(room.is_multiple_of(8));
-        let buffer = Buffer {
-            tag: Tag::of::<Buffer>(),
+impl TaskBuffer {
+    /// Allocates `headroom` (a multiple of 8) and `capacity` bytes. `None` if out of memory.
+    pub(super) fn new(headroom: usize, capacity: usize) -> Option<TaskBuffer> {
+        debug_assert!(headroom.is_multiple_of(8));
+        let buffer = TaskBuffer {
+            tag: ObjectTag::of::<TaskBuffer>(),
             data: Cell::new(ptr::null_mut()),
             len: Cell::new(0),
             refused: Cell::new(DocaError::SUCCESS),
             head: Cell::new(ptr::null_mut()),
             capacity: Cell::new(0),
             space: Cell::new(0),
-            room,
+            headroom,
             memory: RefCell::new(FixedMemory::none()),
         };
         buffer.renew(capacity).then_some(buffer)
@@ -72,14 +72,14 @@ impl Buffer {
     /// Reinitialises the buffer with this capacity. False if out of memory.
     #[must_use]
     pub(super) fn renew(&self, capacity: usize) -> bool {
-        let memory = FixedMemory::new(self.room + capacity);
+        let memory = FixedMemory::new(self.headroom + capacity);
         memory.map(|memory| self.move_to(memory, capacity)).is_some()
     }
 
     fn move_to(&self, memory: FixedMemory, capacity: usize) {
-        self.space.set(memory.len().saturating_sub(self.room));
+        self.space.set(memory.len().saturating_sub(self.headroom));
         // Headroom and capacity are one allocation.
-        self.head.set(memory.start().wrapping_add(self.room));
+        self.head.set(memory.start().wrapping_add(self.headroom));
         self.capacity.set(capacity);
         drop(self.memory.replace(memory));
         self.reset();
@@ -129,7 +129,7 @@ impl Buffer {
     #[cold]
     fn set_unusual_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
         let offset = data.addr().wrapping_sub(self.head.get().addr());
-        let Some(room) = self.capacity.get().checked_sub(offset) else {
+        let Some(available) = self.capacity.get().checked_sub(offset) else {
             self.refused.set(DocaError::INVALID_VALUE);
             log!(
                 warn,
@@ -138,10 +138,10 @@ impl Buffer {
             );
             return Err(DocaError::INVALID_VALUE);
         };
-        if len > room {
+        if len > available {
             log!(
                 warn,
-                "doca_buf_set_data: {len} bytes where the buffer has room for {room}: \
+                "doca_buf_set_data: {len} bytes where the buffer has {available} left: \
                  doca_urom_service_set_max_comm_msg_size and uromd's --max-msg-size set how long a message may be"
             );
             self.refused.set(DocaError::TOO_BIG);
@@ -163,24 +163,24 @@ impl Buffer {
     }
 
     #[inline]
-    pub(super) fn write_room<const LEN: usize>(&self, bytes: &[u8; LEN], before: usize) {
-        assert!(before + LEN <= self.room, "only a payload has room for a header");
-        let room = self.head.get().wrapping_sub(before + LEN);
+    pub(super) fn write_headroom<const LEN: usize>(&self, bytes: &[u8; LEN], before: usize) {
+        assert!(before + LEN <= self.headroom, "only a payload has headroom for a header");
+        let target = self.head.get().wrapping_sub(before + LEN);
         // SAFETY: the memory has these bytes before the head, and only the library uses them.
-        unsafe { room.copy_from_nonoverlapping(bytes.as_ptr(), LEN) };
+        unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), LEN) };
     }
 
     /// Returns the last `ahead` bytes of headroom and the data as one range, for data at the head.
     #[inline]
     pub(super) fn whole(&self, ahead: usize) -> (*const u8, usize) {
-        debug_assert!(self.is_at_head() && ahead <= self.room);
+        debug_assert!(self.is_at_head() && ahead <= self.headroom);
         (self.head.get().wrapping_sub(ahead), ahead + self.len.get())
     }
 
-    /// Runs `f` with the range of [`whole`](Buffer::whole).
+    /// Runs `f` with the range of [`whole`](TaskBuffer::whole).
     ///
     /// # Safety
-    /// As [`with_data`](Buffer::with_data).
+    /// As [`with_data`](TaskBuffer::with_data).
     #[inline]
     pub(super) unsafe fn with_whole<R>(&self, ahead: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         let (start, len) = self.whole(ahead);
@@ -219,7 +219,7 @@ impl Buffer {
 
     #[cold]
     fn grow(&self, len: usize) -> bool {
-        self.renew((self.room + len.max(READABLE)).next_power_of_two())
+        self.renew((self.headroom + len.max(READABLE)).next_power_of_two())
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn data_stays_within_the_buffer() {
-        let buffer = Buffer::new(8, 100).unwrap();
+        let buffer = TaskBuffer::new(8, 100).unwrap();
         let head = buffer.data();
         for (offset, len) in [(0, 0), (0, 100), (100, 0), (40, 60)] {
             assert_eq!(buffer.set_data(head.wrapping_add(offset), len), Ok(()), "{offset} {len}");
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_response_is_its_payload_and_the_fields_that_a_short_one_lacks_are_zero() {
-        let buffer = Buffer::new(0, 0).unwrap();
+        let buffer = TaskBuffer::new(0, 0).unwrap();
         for len in [0, 64, 3, 5000, 8, 63] {
             assert!(buffer.fill(&[8; READABLE]) && buffer.fill(&[7; 5000][..len]));
             assert_eq!((buffer.len(), buffer.data().addr() % 8), (len, 0));

@@ -18,22 +18,22 @@ impl<T: Clone> Channels<T> {
 
     /// Allocates a number for a new connection. `None` if all 65536 are in use.
     pub(super) fn open(&mut self, make: impl FnOnce(u16) -> T) -> Option<T> {
-        let place = match u16::try_from(self.all.len()) {
+        let index = match u16::try_from(self.all.len()) {
             Ok(fresh) => {
                 self.all.push(None);
                 fresh
             }
             Err(_) => self.resting.pop_front()?,
         };
-        let connection = make(place ^ self.mask);
-        self.all[usize::from(place)] = Some(connection.clone());
+        let connection = make(index ^ self.mask);
+        self.all[usize::from(index)] = Some(connection.clone());
         Some(connection)
     }
 
     pub(super) fn close(&mut self, number: u16) {
-        let place = number ^ self.mask;
-        if self.all.get_mut(usize::from(place)).and_then(Option::take).is_some() {
-            self.resting.push_back(place);
+        let index = number ^ self.mask;
+        if self.all.get_mut(usize::from(index)).and_then(Option::take).is_some() {
+            self.resting.push_back(index);
         }
     }
 
@@ -56,10 +56,10 @@ mod tests {
         for mask in [0, 0x4711, u16::MAX] {
             let mut channels = Channels::new(mask);
             for round in 0..2 {
-                for place in 0..=u16::MAX {
-                    assert_eq!(channels.open(|number| number), Some(place ^ mask), "round {round}");
-                    channels.close(place ^ mask);
-                    assert_eq!(channels.get(place ^ mask), None);
+                for index in 0..=u16::MAX {
+                    assert_eq!(channels.open(|number| number), Some(index ^ mask), "round {round}");
+                    channels.close(index ^ mask);
+                    assert_eq!(channels.get(index ^ mask), None);
                 }
             }
         }
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn all_numbers_can_be_taken_and_no_more() {
         let mut channels = Channels::new(0x00ff);
-        for place in 0..=u16::MAX {
-            assert_eq!(channels.open(|number| number), Some(place ^ 0x00ff));
+        for index in 0..=u16::MAX {
+            assert_eq!(channels.open(|number| number), Some(index ^ 0x00ff));
         }
         assert_eq!(channels.open(|number| number), None);
         channels.close(7);

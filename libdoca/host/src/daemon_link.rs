@@ -19,8 +19,8 @@ use urom_wire::key::Key;
 use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::StreamError;
 
-use crate::address::Address;
-use crate::event::{Event, Mailbox};
+use crate::address::DaemonAddress;
+use crate::event::{EngineEvent, Mailbox};
 use crate::failure::{failure, stream_code};
 use crate::stream::DaemonStream;
 
@@ -30,19 +30,19 @@ const STARTING: Duration = Duration::from_secs(2);
 /// The first retry delay. It doubles after each refusal.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-pub(super) struct Request {
+pub(super) struct DaemonRequest {
     /// Builds the message with the request's number.
-    ask: Box<dyn FnOnce(u64) -> HostToDaemon + Send>,
+    build: Box<dyn FnOnce(u64) -> HostToDaemon + Send>,
     /// Receives the answer. Dropped if the daemon is lost.
-    hear: Box<dyn FnOnce(Result<DaemonToHost, Failure>) + Send>,
+    on_answer: Box<dyn FnOnce(Result<DaemonToHost, Failure>) + Send>,
 }
 
-impl Request {
+impl DaemonRequest {
     pub(super) fn new(
-        ask: impl FnOnce(u64) -> HostToDaemon + Send + 'static,
-        hear: impl FnOnce(Result<DaemonToHost, Failure>) + Send + 'static,
-    ) -> Request {
-        Request { ask: Box::new(ask), hear: Box::new(hear) }
+        build: impl FnOnce(u64) -> HostToDaemon + Send + 'static,
+        on_answer: impl FnOnce(Result<DaemonToHost, Failure>) + Send + 'static,
+    ) -> DaemonRequest {
+        DaemonRequest { build: Box::new(build), on_answer: Box::new(on_answer) }
     }
 }
 
@@ -68,7 +68,7 @@ impl Welcome {
 }
 
 pub(super) struct Daemon {
-    pub(super) address: Address,
+    pub(super) address: DaemonAddress,
     pub(super) key: Option<Key>,
     pub(super) peer_timeout: PeerTimeout,
 }
@@ -78,7 +78,7 @@ pub(super) async fn serve(
     to: Daemon,
     run: u64,
     mailbox: Arc<Mailbox>,
-    requests: mpsc::UnboundedReceiver<Request>,
+    requests: mpsc::UnboundedReceiver<DaemonRequest>,
     welcomed: SyncSender<Result<Welcome, Failure>>,
 ) {
     let within = to.peer_timeout.at_least(CONNECT_DEADLINE);
@@ -97,7 +97,7 @@ pub(super) async fn serve(
         return;
     }
     let end = answer(stream, requests, daemon).await;
-    mailbox.post((run, Event::Ended(end)));
+    mailbox.post((run, EngineEvent::Ended(end)));
 }
 
 async fn connect(
@@ -137,7 +137,7 @@ async fn connect(
 }
 
 pub(super) async fn welcome(
-    address: &Address,
+    address: &DaemonAddress,
     mut stream: DaemonStream,
 ) -> Result<(DaemonStream, Welcome), Failure> {
     let daemon = stream.peer;
@@ -166,7 +166,7 @@ pub(super) async fn welcome(
 /// Relays requests and answers. `None` if the context closed its end.
 pub(super) async fn answer(
     mut stream: DaemonStream,
-    mut requests: mpsc::UnboundedReceiver<Request>,
+    mut requests: mpsc::UnboundedReceiver<DaemonRequest>,
     daemon: SocketAddr,
 ) -> Option<Failure> {
     let mut waiting = HashMap::new();
@@ -174,20 +174,20 @@ pub(super) async fn answer(
     loop {
         tokio::select! {
             request = requests.recv() => {
-                let Some(Request { ask, hear }) = request else {
+                let Some(DaemonRequest { build, on_answer }) = request else {
                     stream.close().await;
                     return None;
                 };
                 last_request += 1;
-                waiting.insert(last_request, hear);
-                stream.send(ask(last_request)).await;
+                waiting.insert(last_request, on_answer);
+                stream.send(build(last_request)).await;
             }
             message = stream.next() => match message {
                 Ok(DaemonToHost::Refused(failure)) => return Some(failure),
                 Ok(message) => {
                     let number = message.request();
-                    if let Some(hear) = number.and_then(|number| waiting.remove(&number)) {
-                        hear(match message {
+                    if let Some(on_answer) = number.and_then(|number| waiting.remove(&number)) {
+                        on_answer(match message {
                             DaemonToHost::Failed { failure, .. } => Err(failure),
                             message => Ok(message),
                         });
@@ -219,7 +219,7 @@ mod tests {
 
     fn at(address: SocketAddr) -> Daemon {
         Daemon {
-            address: Address::embedded(address),
+            address: DaemonAddress::embedded(address),
             key: None,
             peer_timeout: PeerTimeout::default(),
         }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_nobody_begins_to_listen_it_is_said_within_two_seconds() {
+    async fn a_refused_connection_is_reported_within_two_seconds() {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let begin = Instant::now();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_daemon_says_in_the_place_of_a_welcome_is_named_and_not_shown() {
+    async fn a_message_instead_of_a_welcome_is_named_and_not_shown() {
         let somewhere = ([127, 0, 0, 1], 5000).into();
         let failure = || Failure::new(DocaError::FULL, "hidden ".repeat(1000));
         let words = [
@@ -288,7 +288,7 @@ mod tests {
             let (ours, mut theirs) = duplex(1 << 20);
             send(&mut theirs, &word).await.unwrap();
             let stream = DaemonStream::carry(ours, somewhere, PeerTimeout::default());
-            let Err(failure) = welcome(&Address::embedded(somewhere), stream).await else {
+            let Err(failure) = welcome(&DaemonAddress::embedded(somewhere), stream).await else {
                 panic!("{name}")
             };
             assert_eq!(failure.code(), DocaError::IO_FAILED);

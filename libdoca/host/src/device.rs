@@ -12,7 +12,7 @@ use urom_abi::host::{Dev, DevInfo, IBDEV_NAME_SIZE, IFACE_NAME_SIZE};
 use urom_os::fork::PerProcess;
 
 use crate::failure::refuse_if;
-use crate::handle::{Tag, as_c, object};
+use crate::handle::{ObjectTag, as_c, object};
 use crate::service_file::long_pci;
 
 /// The variable that adds fake devices: `NAME` or `NAME@PCI`, separated by commas.
@@ -30,7 +30,7 @@ const LONGEST_INTERFACE: usize = IFACE_NAME_SIZE - 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct DeviceInfo {
-    tag: Tag,
+    tag: ObjectTag,
     pub(super) name: String,
     /// In the form `dddd:bb:dd.f`.
     pub(super) pci_address: Option<String>,
@@ -42,7 +42,7 @@ object!(DeviceInfo, DeviceInfo, DevInfo);
 
 impl DeviceInfo {
     fn new(name: String, pci_address: Option<String>, interface: Option<String>) -> DeviceInfo {
-        DeviceInfo { tag: Tag::of::<DeviceInfo>(), name, pci_address, interface }
+        DeviceInfo { tag: ObjectTag::of::<DeviceInfo>(), name, pci_address, interface }
     }
 
     pub(super) fn shown_pci_address(&self) -> &str {
@@ -181,28 +181,28 @@ fn pci_address(link: &Path) -> Option<String> {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Device {
-    tag: Tag,
+    tag: ObjectTag,
     pub(super) info: DeviceInfo,
 }
 
 object!(Device, Device);
 
-struct Open {
+struct OpenDevice {
     device: Arc<Device>,
     times: usize,
 }
 
-impl Open {
+impl OpenDevice {
     fn is(&self, pointer: *const Dev) -> bool {
         ptr::addr_eq(Arc::as_ptr(&self.device), pointer)
     }
 }
 
-static OPEN: PerProcess<Mutex<Vec<Open>>> = PerProcess::new(Mutex::default);
+static OPEN: PerProcess<Mutex<Vec<OpenDevice>>> = PerProcess::new(Mutex::default);
 
 /// Returns the code for an unknown device: `BAD_STATE` for a device from before a fork.
 fn unknown(pointer: *const Dev) -> DocaError {
-    let has = |all: &Vec<Open>| all.iter().any(|open| open.is(pointer));
+    let has = |all: &Vec<OpenDevice>| all.iter().any(|open| open.is(pointer));
     if OPEN.held_before(has) { DocaError::BAD_STATE } else { DocaError::INVALID_VALUE }
 }
 
@@ -213,9 +213,9 @@ impl Device {
             known.times += 1;
             return as_c(&*known.device);
         }
-        let device = Arc::new(Device { tag: Tag::of::<Device>(), info: info.clone() });
+        let device = Arc::new(Device { tag: ObjectTag::of::<Device>(), info: info.clone() });
         let pointer = as_c(&*device);
-        open.push(Open { device, times: 1 });
+        open.push(OpenDevice { device, times: 1 });
         pointer
     }
 

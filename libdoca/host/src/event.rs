@@ -6,8 +6,8 @@ use urom_wire::ring::Ring;
 
 /// An event of one run of a context (from a start to the next idle).
 #[derive(Debug)]
-pub(super) enum Event {
-    Attached(Box<Attached>),
+pub(super) enum EngineEvent {
+    Attached(Box<AttachedWorker>),
     /// The worker's handshake over UCX timed out.
     Overdue,
     /// The control stream ended, at the host's request or with this failure.
@@ -20,10 +20,10 @@ pub(super) enum Event {
     },
 }
 
-pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, Event)>;
+pub(super) type Mailbox = urom_wire::mailbox::Mailbox<(u64, EngineEvent)>;
 
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct AttachedWorker {
     pub(super) id: u64,
     /// If the worker refused the ring, frames take UCX.
     pub(super) ring: Option<Ring>,

@@ -158,8 +158,8 @@ pub(super) async fn exchange(
         Err(failure) => Err(failure),
     };
     yield_now().await;
-    let heard = verdicts(oob, "verdicts", delivered.as_ref().map(|()| 0)).await;
-    delivered.and(heard.map(drop))
+    let received = verdicts(oob, "verdicts", delivered.as_ref().map(|()| 0)).await;
+    delivered.and(received.map(drop))
 }
 
 /// Gathers the lengths or failures of all participants. Fails if any participant failed.
@@ -182,7 +182,7 @@ async fn verdicts(
 fn not_sent(number: usize) -> Failure {
     failure!(
         IO_FAILED,
-        "what the domain's all-gather put at the place of participant {number} is not what it \
+        "what the domain's all-gather put at the position of participant {number} is not what it \
          sent: use the same release in all processes, an oob_index of its own in each, and \
          n_oob_indexes of all"
     )
@@ -207,7 +207,7 @@ fn checked(sizes: Vec<u64>) -> Result<Vec<usize>, Failure> {
     fail_if!(
         longest.saturating_mul(count) > MAX_PADDED,
         TOO_BIG,
-        "one participant of the domain brings {longest} bytes, and room for as many from all \
+        "one participant of the domain brings {longest} bytes, and space for as many from all \
              {count} is over {MAX_PADDED}: spread the buffers over the processes, or add fewer"
     );
     Ok(sizes.into_iter().map(|size| size as usize).collect())

@@ -1,6 +1,6 @@
-//! Conversions between C pointers and this library's objects. Each object begins with a [`Tag`].
-//! NULL and other kinds give `INVALID_VALUE`; an object from before a fork gives `BAD_STATE`: its
-//! connections and threads are the parent's.
+//! Conversions between C pointers and this library's objects. Each object begins with an
+//! [`ObjectTag`]. NULL and other kinds give `INVALID_VALUE`; an object from before a fork gives
+//! `BAD_STATE`: its connections and threads are the parent's.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -12,7 +12,7 @@ use urom_os::fork::{Inherited, Maker};
 /// The kinds of objects. Unrelated memory rarely starts with the first value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum ObjectKind {
+pub(super) enum HandleKind {
     Buffer = 0x5552_4f01,
     Command,
     Context,
@@ -34,11 +34,11 @@ pub(super) enum ObjectKind {
 /// The first word of an object: its kind and the process that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub(super) struct Tag(u64);
+pub(super) struct ObjectTag(u64);
 
-impl Tag {
-    pub(super) fn of<T: Object>() -> Tag {
-        Tag(u64::from(Maker::here().bits()) << 32 | u64::from(T::KIND as u32))
+impl ObjectTag {
+    pub(super) fn of<T: Object>() -> ObjectTag {
+        ObjectTag(u64::from(Maker::here().bits()) << 32 | u64::from(T::KIND as u32))
     }
 
     fn maker(self) -> Maker {
@@ -48,16 +48,16 @@ impl Tag {
     /// # Safety
     /// `pointer` is NULL, or points to at least 8 readable bytes.
     #[inline]
-    unsafe fn at<C>(pointer: *const C) -> Option<Tag> {
+    unsafe fn at<C>(pointer: *const C) -> Option<ObjectTag> {
         // SAFETY: the caller's promise.
-        (!pointer.is_null()).then(|| unsafe { pointer.cast::<Tag>().read_unaligned() })
+        (!pointer.is_null()).then(|| unsafe { pointer.cast::<ObjectTag>().read_unaligned() })
     }
 }
 
 /// # Safety
-/// The type is `repr(C)`, its first field is `Tag::of::<Self>()`, and its kind is unique.
+/// The type is `repr(C)`, its first field is `ObjectTag::of::<Self>()`, and its kind is unique.
 pub(super) unsafe trait Object {
-    const KIND: ObjectKind;
+    const KIND: HandleKind;
 }
 
 /// A C type whose pointers denote objects of this library or texts.
@@ -82,9 +82,9 @@ impl Opaque for c_char {
 /// Implements [`Object`] for a type and [`Opaque`] for its C type.
 macro_rules! object {
     ($type:ty, $kind:ident $(, $opaque:ty)?) => {
-        // SAFETY: the type is `repr(C)` with its tag first, and `ObjectKind` has one kind per type.
+        // SAFETY: the type is `repr(C)` with its tag first, and `HandleKind` has one kind per type.
         unsafe impl $crate::handle::Object for $type {
-            const KIND: $crate::handle::ObjectKind = $crate::handle::ObjectKind::$kind;
+            const KIND: $crate::handle::HandleKind = $crate::handle::HandleKind::$kind;
         }
         $(
             impl $crate::handle::Opaque for $opaque {
@@ -121,7 +121,7 @@ pub(super) fn publish<T: Object, C>(object: Rc<T>) -> *mut C {
 #[inline]
 pub(super) unsafe fn borrow<'a, T: Object, C>(pointer: *const C) -> Result<&'a T, DocaError> {
     // SAFETY: all objects of this library begin with a tag.
-    let tag = unsafe { Tag::at(pointer) };
+    let tag = unsafe { ObjectTag::at(pointer) };
     let tag = tag.filter(|tag| tag.0 as u32 == T::KIND as u32).ok_or(DocaError::INVALID_VALUE)?;
     tag.maker().check()?;
     // SAFETY: `Object` demands that an object with this kind is a `T`.
@@ -170,11 +170,11 @@ pub(super) unsafe fn destroy<T: Object, C>(
 /// Writes a text about an object, or an explanation if it is from before a fork.
 ///
 /// # Safety
-/// As [`borrow`] for the object, and [`put_text`] for the place.
+/// As [`borrow`] for the object, and [`put_text`] for the buffer.
 pub(super) unsafe fn put_text_of<C: Opaque>(
     pointer: *const C,
     text: impl FnOnce(C::Found<'_>) -> Option<String>,
-    place: *mut c_char,
+    buffer: *mut c_char,
     capacity: usize,
 ) -> usize {
     // SAFETY: the caller's promise.
@@ -182,41 +182,41 @@ pub(super) unsafe fn put_text_of<C: Opaque>(
         Ok(found) => text(found),
         Err(_) => {
             // SAFETY: the caller's promise.
-            let tag = unsafe { Tag::at(pointer) };
+            let tag = unsafe { ObjectTag::at(pointer) };
             let inherited = tag.and_then(|tag| tag.maker().check().err());
             inherited.map(|why| format!("{why}: {}", Inherited::HINT))
         }
     };
     // SAFETY: the caller's promise.
-    text.map_or(0, |text| unsafe { put_text(&text, place, capacity) })
+    text.map_or(0, |text| unsafe { put_text(&text, buffer, capacity) })
 }
 
 ///
 /// # Safety
-/// `place` is NULL or writable.
+/// `target` is NULL or writable.
 #[inline]
-pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), DocaError> {
-    present(place)?;
+pub(super) unsafe fn put<T>(target: *mut T, value: T) -> Result<(), DocaError> {
+    present(target)?;
     // SAFETY: not NULL, and writable by the caller's promise.
-    unsafe { place.write(value) };
+    unsafe { target.write(value) };
     Ok(())
 }
 
 /// Returns `INVALID_VALUE` for NULL. Called before creating an object that would leak.
 #[inline]
-pub(super) fn present<T>(place: *const T) -> Result<(), DocaError> {
-    if place.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }
+pub(super) fn present<T>(pointer: *const T) -> Result<(), DocaError> {
+    if pointer.is_null() { Err(DocaError::INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Writes as much of a text as fits, without a NUL. Returns the full length.
 ///
 /// # Safety
-/// `place` is NULL or has `capacity` bytes, and the text is not in it.
-unsafe fn put_text(text: &str, place: *mut c_char, capacity: usize) -> usize {
-    if !place.is_null() {
+/// `buffer` is NULL or has `capacity` bytes, and the text is not in it.
+unsafe fn put_text(text: &str, buffer: *mut c_char, capacity: usize) -> usize {
+    if !buffer.is_null() {
         let len = text.len().min(capacity);
         // SAFETY: the caller's promise.
-        unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len) };
+        unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), len) };
     }
     text.len()
 }
@@ -226,12 +226,12 @@ mod tests {
     use super::*;
 
     #[repr(C)]
-    struct Sample(Tag);
+    struct Sample(ObjectTag);
     object!(Sample, Pool);
 
     #[test]
     fn an_object_is_found_by_its_kind_and_freed_with_its_last_reference() {
-        let object = Rc::new(Sample(Tag::of::<Sample>()));
+        let object = Rc::new(Sample(ObjectTag::of::<Sample>()));
         let weak = Rc::downgrade(&object);
         let pointer: *mut u8 = publish(object);
         // SAFETY: a published object.

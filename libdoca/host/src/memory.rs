@@ -48,10 +48,10 @@ impl FixedMemory {
 
 /// Copies bytes; short copies (nearly all commands and notifications) are inlined.
 #[inline]
-pub(super) fn copy(bytes: &[u8], place: &mut [u8]) {
-    let len = bytes.len().min(place.len());
-    // SAFETY: both have `len` bytes, and `place` is borrowed exclusively.
-    unsafe { urom_abi::copy(bytes.as_ptr(), place.as_mut_ptr(), len) };
+pub(super) fn copy(bytes: &[u8], target: &mut [u8]) {
+    let len = bytes.len().min(target.len());
+    // SAFETY: both have `len` bytes, and `target` is borrowed exclusively.
+    unsafe { urom_abi::copy(bytes.as_ptr(), target.as_mut_ptr(), len) };
 }
 
 #[cfg(test)]
@@ -72,9 +72,9 @@ mod tests {
     fn a_copy_of_any_length_is_whole_and_no_more() {
         let bytes: Vec<u8> = (1..=100).collect();
         for len in 0..=bytes.len() {
-            let mut place = [0; 101];
-            copy(&bytes[..len], &mut place[..len]);
-            assert_eq!((&place[..len], place[len]), (&bytes[..len], 0), "{len}");
+            let mut target = [0; 101];
+            copy(&bytes[..len], &mut target[..len]);
+            assert_eq!((&target[..len], target[len]), (&bytes[..len], 0), "{len}");
         }
     }
 }

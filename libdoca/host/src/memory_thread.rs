@@ -16,12 +16,12 @@ use urom_os::signals;
 use urom_wire::control::Failure;
 use urom_wire::mailbox::Mailbox;
 
-use self::answers::Answers;
+use self::answers::MemoryServer;
 use crate::failure::failure;
 
 /// Memory that a worker may access. Valid until `forget`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Served {
+pub(super) struct ServedMemory {
     pub(super) token: u128,
     pub(super) share: u64,
     pub(super) address: u64,
@@ -29,28 +29,28 @@ pub(super) struct Served {
     pub(super) access: u32,
 }
 
-pub(super) type Then = Box<dyn FnOnce() + Send>;
+pub(super) type DoneCallback = Box<dyn FnOnce() + Send>;
 
-enum Job {
-    Run(Box<dyn FnOnce(&mut Answers) + Send>),
+enum MemoryJob {
+    Run(Box<dyn FnOnce(&mut MemoryServer) + Send>),
     /// A worker's wait condition may be met.
     Look,
     End,
 }
 
-struct LookBell(Weak<Mailbox<Job>>);
+struct LookBell(Weak<Mailbox<MemoryJob>>);
 
 impl Wake for LookBell {
     fn wake(self: Arc<Self>) {
         if let Some(mailbox) = self.0.upgrade() {
-            mailbox.post(Job::Look);
+            mailbox.post(MemoryJob::Look);
         }
     }
 }
 
 /// A thread with a UCX worker. It ends with the last handle.
 pub(super) struct MemoryThread {
-    mailbox: Arc<Mailbox<Job>>,
+    mailbox: Arc<Mailbox<MemoryJob>>,
     /// The address of its UCX worker, or the failure.
     opening: watch::Receiver<Option<Result<Vec<u8>, String>>>,
     thread: Option<JoinHandle<()>>,
@@ -63,8 +63,8 @@ impl MemoryThread {
         MemoryThread::shared_at(&SHARED)
     }
 
-    fn shared_at(place: &Mutex<Weak<MemoryThread>>) -> Result<Arc<MemoryThread>, Failure> {
-        let mut shared = place.lock().unwrap_or_else(PoisonError::into_inner);
+    fn shared_at(slot: &Mutex<Weak<MemoryThread>>) -> Result<Arc<MemoryThread>, Failure> {
+        let mut shared = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = shared.upgrade()
             && !thread.mailbox.is_closed()
         {
@@ -80,12 +80,12 @@ impl MemoryThread {
         let (orders, (opened, opening)) = (Arc::clone(&mailbox), watch::channel(None));
         let run = move || {
             // Before the answers, so that UCX is closed before waiting threads are notified.
-            let orders = Reader(orders);
+            let orders = JobReader(orders);
             let bell = Arc::new(LookBell(Arc::downgrade(&orders.0)));
-            match Answers::new(bell.into()) {
-                Ok((answers, address)) => {
+            match MemoryServer::new(bell.into()) {
+                Ok((server, address)) => {
                     opened.send_replace(Some(Ok(address)));
-                    serve(answers, &orders.0);
+                    serve(server, &orders.0);
                 }
                 Err(error) => drop(opened.send_replace(Some(Err(error.to_string())))),
             }
@@ -109,35 +109,35 @@ impl MemoryThread {
         }
     }
 
-    fn run(&self, order: impl FnOnce(&mut Answers) + Send + 'static) {
-        self.mailbox.post(Job::Run(Box::new(order)));
+    fn run(&self, order: impl FnOnce(&mut MemoryServer) + Send + 'static) {
+        self.mailbox.post(MemoryJob::Run(Box::new(order)));
     }
 
-    pub(super) fn serve(&self, served: Served) {
-        self.run(move |answers| answers.serve(served));
+    pub(super) fn serve(&self, served: ServedMemory) {
+        self.run(move |server| server.serve(served));
     }
 
-    pub(super) fn connect(&self, token: u128, address: Vec<u8>, then: Then) {
-        self.run(move |answers| {
-            answers.connect(token, &address);
+    pub(super) fn connect(&self, token: u128, address: Vec<u8>, then: DoneCallback) {
+        self.run(move |server| {
+            server.connect(token, &address);
             then();
         });
     }
 
     /// Forgets a share. Runs `then` once its memory is unused, or drops it after UCX's end.
-    pub(super) fn forget(&self, token: u128, share: u64, then: Option<Then>) {
-        self.run(move |answers| answers.forget(token, share, then));
+    pub(super) fn forget(&self, token: u128, share: u64, then: Option<DoneCallback>) {
+        self.run(move |server| server.forget(token, share, then));
     }
 
     /// Forgets a stream and notifies `done` once its memory is unused.
     pub(super) fn leave(&self, token: u128, done: oneshot::Sender<()>) {
-        self.run(move |answers| answers.leave(token, done));
+        self.run(move |server| server.leave(token, done));
     }
 }
 
 impl Drop for MemoryThread {
     fn drop(&mut self) {
-        self.mailbox.post(Job::End);
+        self.mailbox.post(MemoryJob::End);
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()
         {
@@ -148,9 +148,9 @@ impl Drop for MemoryThread {
 }
 
 /// The thread's end of the mailbox. Its drop drops all pending orders, so waiting threads wake.
-struct Reader(Arc<Mailbox<Job>>);
+struct JobReader(Arc<Mailbox<MemoryJob>>);
 
-impl Drop for Reader {
+impl Drop for JobReader {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -160,28 +160,28 @@ fn broken(why: impl std::fmt::Display) -> Failure {
     failure!(INITIALIZATION, "memory cannot be shared over a network: {why}")
 }
 
-fn serve(answers: Answers, mailbox: &Mailbox<Job>) {
+fn serve(server: MemoryServer, mailbox: &Mailbox<MemoryJob>) {
     // In this order: after a panic, UCX closes before the remaining orders are dropped.
     let mut orders;
-    let mut answers = answers;
+    let mut server = server;
     loop {
         orders = mailbox.take().into_iter();
         for order in orders.by_ref() {
             match order {
-                Job::Run(run) => run(&mut answers),
-                Job::Look => {}
-                Job::End => return answers.flush(),
+                MemoryJob::Run(run) => run(&mut server),
+                MemoryJob::Look => {}
+                MemoryJob::End => return server.flush(),
             }
         }
-        if answers.turn(|| mailbox.has_post()) || mailbox.has_post() {
+        if server.turn(|| mailbox.has_post()) || mailbox.has_post() {
             continue;
         }
-        match answers.arm() {
+        match server.arm() {
             Ok(Some(ucx)) => {
                 let watch = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
                 let mut watched: Vec<PollFd<'_>> = ucx.into_iter().map(watch).collect();
                 watched.push(PollFd::new(mailbox.wake(), PollFlags::IN));
-                let longest = answers.pause().and_then(|pause| Timespec::try_from(pause).ok());
+                let longest = server.pause().and_then(|pause| Timespec::try_from(pause).ok());
                 // An interrupted sleep only ends early.
                 let _ = poll(&mut watched, longest.as_ref());
             }

@@ -34,11 +34,11 @@ use self::ready::ReadyQueue;
 use self::rings::Rings;
 use crate::channels::Channels;
 use crate::event::Mailbox;
-use crate::handle::{Tag, object};
+use crate::handle::{ObjectTag, object};
 use crate::pe::ctx::Context;
-use crate::pe::graph::instance::Instance;
+use crate::pe::graph::instance::GraphInstance;
 use crate::pe::local::LocalTask;
-use crate::pe::run::Run;
+use crate::pe::run::WorkerRun;
 use crate::pe::run::task::CmdTaskRef;
 use crate::pe::sleep::{HostBell, Nap};
 use urom_log::LineBudget;
@@ -56,7 +56,7 @@ const DESCRIPTORS: usize = 8;
 /// A progress engine, used by one thread at a time. Only its mailbox is shared.
 #[repr(C)]
 pub(super) struct Pe {
-    tag: Tag,
+    tag: ObjectTag,
     me: Weak<Pe>,
     pub(super) mailbox: Arc<Mailbox>,
     bell: HostBell,
@@ -66,20 +66,20 @@ pub(super) struct Pe {
     ucx: OnceCell<Worker>,
     ready: ReadyQueue,
     /// Runs with frames to send, pending sends, or a broken endpoint.
-    to_tend: RefCell<Vec<Rc<Run>>>,
+    to_tend: RefCell<Vec<Rc<WorkerRun>>>,
     /// Starting domains, which must be polled.
     exchanging: RefCell<Vec<Rc<Context>>>,
     waiting: RefCell<Vec<Rc<LocalTask>>>,
     /// Called by counter changes while the host sleeps.
     waker: OnceCell<Waker>,
     /// Tasks submitted by graph instances, each with its instance and node.
-    nodes: RefCell<BTreeMap<*mut Task, (Rc<Instance>, usize)>>,
+    nodes: RefCell<BTreeMap<*mut Task, (Rc<GraphInstance>, usize)>>,
     graphs: Cell<usize>,
     /// Whether one of the first three lists may have an entry, or an event other than a command is
     /// ready. If false, progress handles only commands.
     chores: Cell<bool>,
     contexts: RefCell<Vec<Weak<Context>>>,
-    channels: RefCell<Channels<Rc<Run>>>,
+    channels: RefCell<Channels<Rc<WorkerRun>>>,
     busy: Cell<bool>,
     /// Whether the last answer's connection has further commands in flight.
     owed: Cell<bool>,
@@ -112,7 +112,7 @@ impl Pe {
             epoll::add(&epoll, source, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         }
         Ok(Rc::new_cyclic(|me| Pe {
-            tag: Tag::of::<Pe>(),
+            tag: ObjectTag::of::<Pe>(),
             me: Weak::clone(me),
             mailbox,
             bell,
@@ -142,7 +142,10 @@ impl Pe {
     }
 
     /// Allocates a channel number for a run. `None` if all are in use.
-    pub(super) fn open_channel(&self, make: impl FnOnce(u16) -> Rc<Run>) -> Option<Rc<Run>> {
+    pub(super) fn open_channel(
+        &self,
+        make: impl FnOnce(u16) -> Rc<WorkerRun>,
+    ) -> Option<Rc<WorkerRun>> {
         self.channels.borrow_mut().open(make)
     }
 
@@ -174,7 +177,7 @@ impl Pe {
         self.exchanging.borrow_mut().push(ctx);
     }
 
-    pub(super) fn tend(&self, run: Rc<Run>) {
+    pub(super) fn tend(&self, run: Rc<WorkerRun>) {
         self.bell.ring();
         self.chores.set(true);
         self.to_tend.borrow_mut().push(run);
@@ -341,13 +344,13 @@ impl Pe {
                 Some(1)
             }
             Other::State(ctx, next) => {
-                let told = ctx.state_changed.get().is_some();
+                let has_callback = ctx.state_changed.get().is_some();
                 // Hosts with tasks in flight take a 1 as a completion, so other losses must not
                 // count.
                 let aside = next == CtxState::STOPPING || (ctx.lost.get() && self.in_flight() != 0);
                 match ctx.arrive(self, next) {
                     true if !aside => Some(1),
-                    true if told => Some(0),
+                    true if has_callback => Some(0),
                     _ => None,
                 }
             }
@@ -360,9 +363,9 @@ impl Pe {
         if let Some(run) = task.run() {
             // A cancelled command counts at its late answer.
             if task.end.get().cancelled == 0 {
-                run.flight.completed();
+                run.tasks.completed();
             }
-            self.owed.set(run.flight.count() != 0);
+            self.owed.set(run.tasks.count() != 0);
             ctx_data = run.ctx.user_data.get();
         }
         self.hand_back(&task.head, task.as_c(), task.callback.get(), ctx_data);

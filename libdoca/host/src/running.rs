@@ -7,18 +7,18 @@ use urom_wire::key::Key;
 use urom_wire::peer_timeout::PeerTimeout;
 
 use crate::control_thread::ControlThread;
-use crate::daemon_link::{Request, Welcome};
+use crate::daemon_link::{DaemonRequest, Welcome};
 use crate::embedded::Embedded;
 
 /// A service context, shared with each configured and not yet destroyed worker context.
 #[derive(Default)]
 pub(super) struct SharedService {
     running: Mutex<Option<Arc<RunningService>>>,
-    places: Arc<()>,
+    slots: Arc<()>,
 }
 
 pub(super) struct RunningService {
-    pub(super) requests: mpsc::UnboundedSender<Request>,
+    pub(super) requests: mpsc::UnboundedSender<DaemonRequest>,
     pub(super) welcome: Welcome,
     pub(super) max_message: usize,
     pub(super) max_workers: Option<u32>,
@@ -30,15 +30,15 @@ pub(super) struct RunningService {
 }
 
 /// A non-idle worker context. It counts against the limit and keeps the service running.
-pub(super) struct WorkerPlace {
-    place: Option<Arc<()>>,
+pub(super) struct WorkerSlot {
+    slot: Option<Arc<()>>,
     // The control thread and embedded service must outlive the worker.
     _running: Arc<RunningService>,
 }
 
-impl WorkerPlace {
-    pub(super) fn leave(&mut self) {
-        self.place = None;
+impl WorkerSlot {
+    pub(super) fn release(&mut self) {
+        self.slot = None;
     }
 }
 
@@ -58,14 +58,14 @@ impl SharedService {
     }
 
     pub(super) fn active(&self) -> usize {
-        Arc::strong_count(&self.places) - 1
+        Arc::strong_count(&self.slots) - 1
     }
 
-    /// Reserves a worker's place. `None` at the limit.
-    pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<WorkerPlace> {
+    /// Reserves a worker's slot. `None` at the limit.
+    pub(super) fn enter(&self, running: Arc<RunningService>) -> Option<WorkerSlot> {
         let _one_at_a_time = self.lock();
         let limit = running.max_workers.map_or(usize::MAX, |limit| limit as usize);
         (self.active() < limit)
-            .then(|| WorkerPlace { place: Some(Arc::clone(&self.places)), _running: running })
+            .then(|| WorkerSlot { slot: Some(Arc::clone(&self.slots)), _running: running })
     }
 }

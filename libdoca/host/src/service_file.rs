@@ -20,18 +20,18 @@ pub(super) struct ServiceLine {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Local {
+pub(super) struct LocalMachine {
     pub(super) name: String,
     pub(super) addresses: Vec<IpAddr>,
 }
 
-impl Local {
+impl LocalMachine {
     /// Returns the host name and all interface addresses; empty if the system does not report them.
-    pub(super) fn of_this_machine() -> Local {
+    pub(super) fn of_this_machine() -> LocalMachine {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
         let addresses = interfaces.iter().map(if_addrs::Interface::ip).collect();
-        Local { name, addresses }
+        LocalMachine { name, addresses }
     }
 
     fn is_called(&self, host: &str) -> bool {
@@ -42,7 +42,7 @@ impl Local {
     }
 }
 
-impl fmt::Display for Local {
+impl fmt::Display for LocalMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}", self.name)?;
         let addresses: Vec<String> = self
@@ -73,7 +73,7 @@ fn same_host(a: &str, b: &str) -> bool {
 
 impl ServiceLine {
     /// Returns whether the line is for this machine and, if given, this device.
-    pub(super) fn matches(&self, local: &Local, pci_address: Option<&str>) -> bool {
+    pub(super) fn matches(&self, local: &LocalMachine, pci_address: Option<&str>) -> bool {
         local.is_called(&self.app_host)
             && pci_address.is_none_or(|wanted| long_pci(wanted).as_ref() == Some(&self.pci_address))
     }
@@ -162,8 +162,8 @@ fn is_net_device(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn local() -> Local {
-        Local {
+    fn local() -> LocalMachine {
+        LocalMachine {
             name: "node7.cluster.example".to_owned(),
             addresses: vec!["10.0.0.7".parse().unwrap()],
         }

@@ -1,11 +1,11 @@
-//! Sharing memory with a worker: the path of each share, and its callbacks. The host sends a
-//! memory's descriptor to the worker's socket. Without a descriptor, this process connects there, and
-//! the kernel may let the worker copy. As a fallback, the memory thread serves the worker over UCX.
+//! Sharing memory with a worker: the path and the callbacks of each share. The host sends a
+//! memory's descriptor to the worker's socket. Without a descriptor, this process connects there,
+//! and the kernel may let the worker copy. As a fallback, the memory thread serves it over UCX.
 
+mod callback;
 mod ready;
 #[cfg(test)]
 mod tests;
-mod told;
 mod use_guard;
 
 use std::collections::{HashMap, VecDeque};
@@ -16,10 +16,12 @@ use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinSet;
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
-use urom_wire::control::{Failure, HostToWorker, MemoryAnswer, MemoryPlace, MemoryWord, SharedBy};
+use urom_wire::control::{
+    Failure, HostToWorker, MemoryAnswer, MemoryLocation, MemoryWord, SharedBy,
+};
 
-use self::ready::{Made, Offer, Reason, make_ready};
-pub(super) use self::told::{Late, Told};
+pub(super) use self::callback::{LateCallbacks, ShareCallback};
+use self::ready::{Offer, PreparedOffer, Reason, make_ready};
 use self::use_guard::UseGuard;
 use crate::memory_thread::MemoryThread;
 use crate::socket::WorkerSocket;
@@ -28,7 +30,7 @@ use crate::stream::WorkerStream;
 /// Maximum concurrent offers, below the limit of the worker's socket.
 const AT_ONCE: usize = 32;
 
-pub(super) struct Offered {
+pub(super) struct ShareRequest {
     pub(super) memory: u64,
     pub(super) address: u64,
     pub(super) len: u64,
@@ -37,7 +39,7 @@ pub(super) struct Offered {
     pub(super) fd: Option<(OwnedFd, u64)>,
     /// The first path to try.
     pub(super) path: MemoryPath,
-    pub(super) told: Told,
+    pub(super) callback: ShareCallback,
 }
 
 pub(super) struct Sharing {
@@ -50,10 +52,10 @@ pub(super) struct Sharing {
     use_guard: Arc<OnceCell<UseGuard>>,
     last: u64,
     /// Shares that are not offered yet.
-    waiting: VecDeque<(u64, Offered)>,
-    ready: JoinSet<Made>,
+    waiting: VecDeque<(u64, ShareRequest)>,
+    ready: JoinSet<PreparedOffer>,
     /// By number, from the host's call to the end.
-    shares: HashMap<u64, Share>,
+    shares: HashMap<u64, ShareState>,
     /// The share of each memory, until its end is requested.
     known: HashMap<u64, u64>,
     /// Whether the kernel may copy this process's memory for the worker.
@@ -62,13 +64,13 @@ pub(super) struct Sharing {
     thread: Option<Arc<MemoryThread>>,
 }
 
-struct Share {
+struct ShareState {
     memory: u64,
     is_offered: bool,
     /// From the offer to the worker's answer: the callback and the path's reason.
-    asked: Option<(Told, Reason)>,
+    asked: Option<(ShareCallback, Reason)>,
     /// The command count after which the share ends, and the callback.
-    ending: Option<(u64, Told)>,
+    ending: Option<(u64, ShareCallback)>,
 }
 
 impl Sharing {
@@ -90,15 +92,15 @@ impl Sharing {
         }
     }
 
-    pub(super) fn share(&mut self, offered: Offered) {
+    pub(super) fn share(&mut self, offered: ShareRequest) {
         let memory = offered.memory;
         if self.known.contains_key(&memory) {
             let text = "this memory is shared with this worker already";
-            return offered.told.tell(&Err(Failure::new(DocaError::ALREADY_EXIST, text)));
+            return offered.callback.complete(&Err(Failure::new(DocaError::ALREADY_EXIST, text)));
         }
         self.last += 1;
         self.known.insert(memory, self.last);
-        let share = Share { memory, is_offered: false, asked: None, ending: None };
+        let share = ShareState { memory, is_offered: false, asked: None, ending: None };
         self.shares.insert(self.last, share);
         self.waiting.push_back((self.last, offered));
         self.begin();
@@ -124,14 +126,14 @@ impl Sharing {
         stream: &WorkerStream,
         memory: u64,
         after: u64,
-        told: Told,
+        callback: ShareCallback,
     ) {
         let Some(share) = self.known.remove(&memory) else {
             let text = "this memory is not shared with this worker";
-            return told.tell(&Err(Failure::new(DocaError::NOT_FOUND, text)));
+            return callback.complete(&Err(Failure::new(DocaError::NOT_FOUND, text)));
         };
         let Some(entry) = self.shares.get_mut(&share) else { return };
-        entry.ending = Some((after, told));
+        entry.ending = Some((after, callback));
         if entry.is_offered {
             stream.send(HostToWorker::Memory(MemoryWord::End { memory, share, after })).await;
         }
@@ -144,16 +146,16 @@ impl Sharing {
         };
         let mut words = Vec::new();
         // The panic was already reported, and the dropped callback notified the host.
-        if let Ok(Made { share, told, offer }) = made
+        if let Ok(PreparedOffer { share, callback, offer }) = made
             && let Some(entry) = self.shares.get_mut(&share)
         {
             match offer {
                 Ok(Offer { offer, reason, thread }) => {
                     self.thread = thread.or(self.thread.take());
-                    self.is_copied |= matches!(offer.place, MemoryPlace::Process);
-                    self.is_mapped |= matches!(offer.place, MemoryPlace::Handed { .. });
+                    self.is_copied |= matches!(offer.location, MemoryLocation::Process);
+                    self.is_mapped |= matches!(offer.location, MemoryLocation::Handed { .. });
                     entry.is_offered = true;
-                    entry.asked = Some((told, reason));
+                    entry.asked = Some((callback, reason));
                     let memory = offer.memory;
                     words.push(MemoryWord::Share(offer));
                     if let Some((after, _)) = entry.ending {
@@ -162,7 +164,7 @@ impl Sharing {
                 }
                 Err(failure) => {
                     self.drop_share(share);
-                    told.tell(&Err(failure));
+                    callback.complete(&Err(failure));
                 }
             }
         }
@@ -170,11 +172,11 @@ impl Sharing {
         words
     }
 
-    pub(super) fn hear(&mut self, answer: MemoryAnswer) {
+    pub(super) fn on_answer(&mut self, answer: MemoryAnswer) {
         match answer {
             MemoryAnswer::Shared { share, result } => {
                 let Some(entry) = self.shares.get_mut(&share) else { return };
-                let Some((told, reason)) = entry.asked.take() else { return };
+                let Some((callback, reason)) = entry.asked.take() else { return };
                 let is_ending = entry.ending.is_some();
                 if let Ok(by) = &result {
                     self.note_path(MemoryPath(by.path), reason);
@@ -185,10 +187,10 @@ impl Sharing {
                     (Ok(SharedBy { path, ucx_address }), Some(thread))
                         if !ucx_address.is_empty() =>
                     {
-                        let tell = move || told.tell(&Ok(MemoryPath(path)));
-                        thread.connect(self.token, ucx_address, Box::new(tell));
+                        let complete = move || callback.complete(&Ok(MemoryPath(path)));
+                        thread.connect(self.token, ucx_address, Box::new(complete));
                     }
-                    (Ok(by), _) => told.tell(&Ok(MemoryPath(by.path))),
+                    (Ok(by), _) => callback.complete(&Ok(MemoryPath(by.path))),
                     (Err(failure), thread) => {
                         if let Some(thread) = thread {
                             thread.forget(self.token, share, None);
@@ -197,7 +199,7 @@ impl Sharing {
                         if !is_ending {
                             self.drop_share(share);
                         }
-                        told.tell(&Err(failure));
+                        callback.complete(&Err(failure));
                     }
                 }
             }
@@ -238,12 +240,12 @@ impl Sharing {
     /// Removes a share that the worker refused or ended. Runs the end callback when this process no
     /// longer uses the memory for the worker.
     fn drop_share(&mut self, share: u64) {
-        let Some(Share { memory, ending, .. }) = self.shares.remove(&share) else { return };
-        let Some((_, told)) = ending else {
+        let Some(ShareState { memory, ending, .. }) = self.shares.remove(&share) else { return };
+        let Some((_, callback)) = ending else {
             self.known.remove(&memory);
             return;
         };
-        let ended = told.ended();
+        let ended = callback.ended();
         if let Some(thread) = &self.thread {
             // A thread that ends closes UCX and then drops this.
             thread.forget(self.token, share, Some(Box::new(move || drop(ended))));
@@ -252,10 +254,10 @@ impl Sharing {
 
     /// Ends all shares of a lost or left worker. Returns when only the worker's mappings use the
     /// memory; `late` runs its callbacks after their end.
-    pub(super) async fn end(mut self, late: Arc<Late>) {
+    pub(super) async fn end(mut self, late: Arc<LateCallbacks>) {
         self.ready.abort_all();
         while let Some(made) = self.ready.join_next().await {
-            if let Ok(Made { offer: Ok(Offer { thread, .. }), .. }) = made {
+            if let Ok(PreparedOffer { offer: Ok(Offer { thread, .. }), .. }) = made {
                 self.thread = thread.or(self.thread.take());
             }
         }
@@ -266,7 +268,7 @@ impl Sharing {
             let _ = over.await;
         }
         let ending = self.shares.into_values().filter_map(|share| share.ending);
-        ending.for_each(|(_, told)| late.keep(told));
+        ending.for_each(|(_, callback)| late.keep(callback));
         match Arc::into_inner(self.use_guard).and_then(OnceCell::into_inner) {
             Some(mut use_guard) => {
                 let copies_end = !self.is_copied || use_guard.copies_end().await;

@@ -23,10 +23,10 @@ use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::StreamError;
 
 use crate::address::is_of_this_process;
-use crate::daemon_link::Request;
-use crate::event::{Attached, Event, Mailbox};
+use crate::daemon_link::DaemonRequest;
+use crate::event::{AttachedWorker, EngineEvent, Mailbox};
 use crate::failure::{fail_if, failure, stream_code};
-use crate::sharing::{Late, Offered, Sharing, Told};
+use crate::sharing::{LateCallbacks, ShareCallback, ShareRequest, Sharing};
 use crate::socket::WorkerSocket;
 use crate::stream::WorkerStream;
 
@@ -41,8 +41,8 @@ pub(super) struct Visit {
     pub(super) bell: EventFd,
     pub(super) key: Option<Key>,
     pub(super) peer_timeout: PeerTimeout,
-    pub(super) health: Arc<Health>,
-    pub(super) late: Arc<Late>,
+    pub(super) health: Arc<HealthReport>,
+    pub(super) late: Arc<LateCallbacks>,
     pub(super) daemon: SocketAddr,
     pub(super) plugins: Vec<PluginEntry>,
 }
@@ -50,7 +50,7 @@ pub(super) struct Visit {
 /// Starts a worker by the daemon, attaches, and monitors it until it is lost or `orders` closes.
 pub(super) async fn serve(
     visit: Visit,
-    requests: mpsc::UnboundedSender<Request>,
+    requests: mpsc::UnboundedSender<DaemonRequest>,
     run: u64,
     mailbox: Arc<Mailbox>,
     mut orders: mpsc::UnboundedReceiver<WorkerOrder>,
@@ -62,7 +62,7 @@ pub(super) async fn serve(
         entered = &mut entering => entered,
         () = async { while orders.recv().await.is_some() {} } => {
             late.end();
-            mailbox.post((run, Event::Ended(None)));
+            mailbox.post((run, EngineEvent::Ended(None)));
             // Attaches and leaves at once: otherwise the worker would wait for this host.
             if let Ok((stream, ..)) = entering.await {
                 stream.close().await;
@@ -77,18 +77,18 @@ pub(super) async fn serve(
         }
         Ok((mut stream, attached, token, socket)) => {
             let who = format!("worker {} at {}", WorkerId(attached.id), stream.peer);
-            mailbox.post((run, Event::Attached(Box::new(attached))));
+            mailbox.post((run, EngineEvent::Attached(Box::new(attached))));
             let mut sharing = Sharing::new(&who, token, socket);
             let watched =
-                Watched { who: &who, run, mailbox: &mailbox, peer_timeout, health: &health };
+                WatchedWorker { who: &who, run, mailbox: &mailbox, peer_timeout, health: &health };
             let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
             if end.is_none() {
                 sharing.leave(&stream).await;
             }
             orders.close();
             while let Ok(order) = orders.try_recv() {
-                if let WorkerOrder::Unshare { told, .. } = order {
-                    late.keep(told);
+                if let WorkerOrder::Unshare { callback, .. } = order {
+                    late.keep(callback);
                 }
             }
             sharing.end(Arc::clone(&late)).await;
@@ -98,13 +98,13 @@ pub(super) async fn serve(
             end
         }
     };
-    mailbox.post((run, Event::Ended(end)));
+    mailbox.post((run, EngineEvent::Ended(end)));
 }
 
 async fn enter(
     visit: Visit,
-    requests: mpsc::UnboundedSender<Request>,
-) -> Result<(WorkerStream, Attached, u128, WorkerSocket), Failure> {
+    requests: mpsc::UnboundedSender<DaemonRequest>,
+) -> Result<(WorkerStream, AttachedWorker, u128, WorkerSocket), Failure> {
     let gone = || {
         failure!(
             CONNECTION_RESET,
@@ -116,8 +116,8 @@ async fn enter(
     let (answer, answered) = oneshot::channel();
     let ask = |request| HostToDaemon::Start { request, worker: visit.worker };
     // A cancelled start finishes in the background.
-    let hear = |said| drop(answer.send(said));
-    requests.send(Request::new(ask, hear)).map_err(|_| gone())?;
+    let on_answer = |reply| drop(answer.send(reply));
+    requests.send(DaemonRequest::new(ask, on_answer)).map_err(|_| gone())?;
     drop(requests);
     let started = answered.await.map_err(|_| gone())??;
     let DaemonToHost::Started { id, mut address, token, .. } = started else {
@@ -192,7 +192,7 @@ pub(super) async fn admission(
     address: SocketAddr,
     max_message: u64,
     tag: VerificationTag,
-) -> Result<(Attached, HandoverAddress), Failure> {
+) -> Result<(AttachedWorker, HandoverAddress), Failure> {
     match stream.next().await {
         Ok(WorkerToHost::Attached {
             socket,
@@ -203,7 +203,10 @@ pub(super) async fn admission(
         }) => {
             let max_message = theirs.min(max_message) as usize;
             let ring = None;
-            Ok((Attached { id, ring, ucx_address, channel, max_message, plugins, tag }, socket))
+            Ok((
+                AttachedWorker { id, ring, ucx_address, channel, max_message, plugins, tag },
+                socket,
+            ))
         }
         Ok(WorkerToHost::Refused(failure)) => Err(with_own_variables(failure)),
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),
@@ -248,15 +251,15 @@ fn no_way(id: u64, address: SocketAddr, code: DocaError, why: &str) -> Failure {
     failure
 }
 
-pub(super) struct Watched<'a> {
+pub(super) struct WatchedWorker<'a> {
     pub(super) who: &'a str,
     pub(super) run: u64,
     pub(super) mailbox: &'a Mailbox,
     pub(super) peer_timeout: PeerTimeout,
-    pub(super) health: &'a Health,
+    pub(super) health: &'a HealthReport,
 }
 
-impl Watched<'_> {
+impl WatchedWorker<'_> {
     /// Executes orders until the worker is lost, or until all senders are dropped (`None`).
     pub(super) async fn watch(
         self,
@@ -264,7 +267,7 @@ impl Watched<'_> {
         orders: &mut mpsc::UnboundedReceiver<WorkerOrder>,
         sharing: &mut Sharing,
     ) -> Option<Failure> {
-        let Watched { who, run, mailbox, peer_timeout, health } = self;
+        let WatchedWorker { who, run, mailbox, peer_timeout, health } = self;
         let (mut starting, mut ending) = (HashMap::new(), HashMap::new());
         let mut overdue = Box::pin(peer_timeout.at_least(HANDSHAKE_TIMEOUT).run_out());
         let mut waiting = true;
@@ -272,7 +275,7 @@ impl Watched<'_> {
             tokio::select! {
                 () = &mut overdue, if waiting => {
                     waiting = false;
-                    mailbox.post((run, Event::Overdue));
+                    mailbox.post((run, EngineEvent::Overdue));
                 }
                 order = orders.recv() => match order? {
                     WorkerOrder::Start { domain, table, answer } => {
@@ -288,8 +291,8 @@ impl Watched<'_> {
                     }
                     WorkerOrder::Reach(reach) => stream.send(HostToWorker::Reach(reach)).await,
                     WorkerOrder::Share(offered) => sharing.share(offered),
-                    WorkerOrder::Unshare { memory, after, told } => {
-                        sharing.unshare(stream, memory, after, told).await;
+                    WorkerOrder::Unshare { memory, after, callback } => {
+                        sharing.unshare(stream, memory, after, callback).await;
                     }
                 },
                 words = sharing.next_offer() => for word in words {
@@ -297,8 +300,8 @@ impl Watched<'_> {
                 },
                 message = stream.next() => match message {
                     Ok(WorkerToHost::Refused(failure)) => break with_own_variables(failure),
-                    Ok(WorkerToHost::Health(hung)) => health.hear(hung),
-                    Ok(WorkerToHost::Memory(answer)) => sharing.hear(answer),
+                    Ok(WorkerToHost::Health(hung)) => health.record(hung),
+                    Ok(WorkerToHost::Memory(answer)) => sharing.on_answer(answer),
                     Ok(WorkerToHost::DomainStarted { domain, result }) => {
                         // A stopped domain no longer waits for it.
                         starting.remove(&domain).map(|answer| answer.send(result));
@@ -322,13 +325,13 @@ impl Watched<'_> {
 /// Sends a domain's table in pieces, at the worker's pace. Stops when the domain is over, because
 /// another table may follow.
 async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: impl Fn() -> bool) {
-    let say = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
-    say(DomainWord::Start { len: table.len() as u64 }).await;
+    let send = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
+    send(DomainWord::Start { len: table.len() as u64 }).await;
     for piece in table.chunks(PIECE) {
         if is_over() {
-            return say(DomainWord::End).await;
+            return send(DomainWord::End).await;
         }
-        say(DomainWord::Piece(piece.to_vec())).await;
+        send(DomainWord::Piece(piece.to_vec())).await;
     }
 }
 
@@ -345,30 +348,30 @@ pub(super) enum WorkerOrder {
         done: std_mpsc::Sender<()>,
     },
     Reach(Reach),
-    Share(Offered),
+    Share(ShareRequest),
     Unshare {
         /// Number of commands submitted before.
         after: u64,
         memory: u64,
-        told: Told,
+        callback: ShareCallback,
     },
 }
 
 /// The last report of a worker's hung plugins and its time, written by the stream's task. A worker
 /// without a report is healthy.
 #[derive(Debug, Default)]
-pub(super) struct Health(Mutex<Option<(HungCall, Instant)>>);
+pub(super) struct HealthReport(Mutex<Option<(HungCall, Instant)>>);
 
-impl Health {
-    pub(super) fn hear(&self, hung: Option<HungCall>) {
+impl HealthReport {
+    pub(super) fn record(&self, hung: Option<HungCall>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
             hung.map(|hung| (hung, Instant::now()));
     }
 
     /// Returns the hung call with its duration until now.
     pub(super) fn hung(&self) -> Option<HungCall> {
-        let (mut hung, heard) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let since = u32::try_from(heard.elapsed().as_secs()).unwrap_or(u32::MAX);
+        let (mut hung, reported) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let since = u32::try_from(reported.elapsed().as_secs()).unwrap_or(u32::MAX);
         hung.seconds = hung.seconds.saturating_add(since);
         Some(hung)
     }

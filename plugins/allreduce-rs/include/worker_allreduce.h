@@ -53,7 +53,7 @@ enum worker_allreduce_command_type {
 enum worker_allreduce_notification_type {
 	/** The member has joined. */
 	WORKER_ALLREDUCE_NOTIFICATION_JOINED = 0,
-	/** The result is in its place. */
+	/** The result is in its buffer. */
 	WORKER_ALLREDUCE_NOTIFICATION_REDUCED = 1,
 };
 
@@ -124,7 +124,7 @@ struct worker_allreduce_command_join {
 	uint32_t size;
 	/** The member's input. */
 	struct worker_allreduce_memory_range send;
-	/** The place of the result. The plugin may write there. */
+	/** The buffer of the result. The plugin may write there. */
 	struct worker_allreduce_memory_range recv;
 };
 WORKER_ALLREDUCE_ASSERT(sizeof(struct worker_allreduce_command_join) == 64);
@@ -154,7 +154,7 @@ struct worker_allreduce_command_reduce {
 	uint32_t operation;
 	/** The offset of the elements in both buffers, in bytes. */
 	uint64_t offset;
-	/** Whether the input is in the place of the result. */
+	/** Whether the input is in the buffer of the result. */
 	bool in_place;
 };
 WORKER_ALLREDUCE_ASSERT(sizeof(struct worker_allreduce_command_reduce) == 40);

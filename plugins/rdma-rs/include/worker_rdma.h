@@ -139,7 +139,7 @@ enum worker_rdma_command_type {
 	 */
 	WORKER_RDMA_COMMAND_WRITE_IMM = 11,
 	/**
-	 * Reads from the other end's memory (`doca_rdma_task_read`): as many bytes as the places have.
+	 * Reads from the other end's memory (`doca_rdma_task_read`): as many bytes as the ranges have.
 	 *
 	 * Payloads, in this order:
 	 *  1. `places`: `places_len` elements of `struct worker_rdma_memory_range`;
@@ -196,15 +196,15 @@ enum worker_rdma_notification_type {
 	WORKER_RDMA_NOTIFICATION_STATE_IS = 6,
 	/** A message has arrived. */
 	WORKER_RDMA_NOTIFICATION_RECEIVED = 7,
-	/** The message is in the places of the other end's receive. */
+	/** The message is in the ranges of the other end's receive. */
 	WORKER_RDMA_NOTIFICATION_SENT = 8,
 	/** The bytes are in the other end's memory. */
 	WORKER_RDMA_NOTIFICATION_WRITTEN = 9,
-	/** The bytes are in the local places. */
+	/** The bytes are in the local ranges. */
 	WORKER_RDMA_NOTIFICATION_READ_DONE = 10,
-	/** The comparison was made. The local place has the eight bytes from before, too. */
+	/** The comparison was made. The local range has the eight bytes from before, too. */
 	WORKER_RDMA_NOTIFICATION_SWAPPED = 11,
-	/** The addition was made. The local place has the eight bytes from before, too. */
+	/** The addition was made. The local range has the eight bytes from before, too. */
 	WORKER_RDMA_NOTIFICATION_ADDED = 12,
 };
 
@@ -593,7 +593,7 @@ struct worker_rdma_notification_received {
 	uint32_t opcode;
 	/** The immediate value, big-endian, if the operation has one. */
 	uint8_t immediate[4];
-	/** Number of bytes in the places of the receive. The bytes of a write are elsewhere. */
+	/** Number of bytes in the ranges of the receive. The bytes of a write are elsewhere. */
 	uint64_t len;
 };
 WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_received) == 16);

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_counts() {
+    fn an_allocation_is_counted() {
         assert_eq!(allocations_of(|| ()), 0);
         assert_eq!(allocations_of(|| drop(std::hint::black_box(vec![1; 10]))), 1);
     }

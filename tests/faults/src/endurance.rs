@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_after_the_warm_up_is_not_flat() {
+    fn growth_after_the_warm_up_is_not_flat() {
         let steady = [vec![100; WARM_UP], vec![100 + TOLERANCE; 90]].concat();
         assert!(watched(steady.clone()).is_flat().is_ok());
         let grown = [steady, vec![101 + TOLERANCE]].concat();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_in_the_warm_up_does_not_count() {
+    fn growth_in_the_warm_up_does_not_count() {
         assert_eq!(watched([vec![1; WARM_UP - 1], vec![1 << 20; 91]].concat()).growth(), 0);
     }
 }

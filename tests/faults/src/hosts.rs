@@ -52,7 +52,7 @@ const FULL: u32 = 256 * 1024;
 /// Least expected memory for answers beyond the ring's capacity, in KiB.
 const KEPT: u64 = 4 * 1024;
 
-const ROOM: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
+const RECEIVE_BUFFER: (&str, &str) = ("UCX_TCP_RCVBUF", "64K");
 
 /// `--max-unread` in [`hoard`], in bytes. The answers take about 11 MiB.
 const UNREAD: u64 = 2 << 20;
@@ -88,8 +88,7 @@ pub(crate) fn run(extent: &Extent) -> Result<Outcome> {
     }
     let grew = hoard().context("two hosts that read nothing")?;
     let mut figures = times.figures();
-    let note =
-        "times a host that sent without reading could send no more, and was not thrown out before";
+    let note = "times a host that sent without reading could send no more, and was still connected";
     figures.push(Figure::new("hosts/hung", "", hung.into(), note));
     let note = "KiB that a worker was larger for two hosts which may each leave 2048 KiB unread";
     figures.push(Figure::new("hosts/unread", "KiB", grew as f64, note));
@@ -114,10 +113,10 @@ fn hoard() -> Result<u64> {
     };
     let mut rude = [start()?, start()?];
     for host in &mut rude {
-        let why = host.thrown_out(BUDGET)?.unwrap_or_default();
+        let why = host.disconnected(BUDGET)?.unwrap_or_default();
         ensure!(
             why.contains("has not read 2 MiB") && why.contains("--max-unread"),
-            "it was thrown out: {why}"
+            "it was disconnected: {why}"
         );
     }
     scene.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;
@@ -233,11 +232,11 @@ impl Scene {
         let begin = Instant::now();
         self.good.pass_within(END, WORKER, A_FEW).context("the other host is kept waiting")?;
         if let Some(texts) = verdict(manner) {
-            let why = rude.thrown_out(BUDGET)?;
+            let why = rude.disconnected(BUDGET)?;
             // A host that cannot send is harmless.
             let harmless = why.is_none() && manner == Manner::SendsWithoutReading;
             let named = why.as_ref().is_some_and(|why| texts.iter().any(|text| why.contains(text)));
-            ensure!(harmless || named, "not thrown out, or for another reason: {why:?}");
+            ensure!(harmless || named, "not disconnected, or for another reason: {why:?}");
             self.hung += u32::from(harmless);
         }
         let took = begin.elapsed();
@@ -251,7 +250,7 @@ impl Scene {
             }
             Transports::All => {
                 let kept = peak(self.worker)?.saturating_sub(resident[0]);
-                ensure!(kept >= KEPT, "the worker keeps {kept} KiB: the ring had room");
+                ensure!(kept >= KEPT, "the worker keeps {kept} KiB: the ring had space");
             }
         }
         if verdict(manner).is_none() {
@@ -286,7 +285,7 @@ impl Rude {
     fn start(address: &str, manner: Manner, transports: Transports, log: File) -> Result<Rude> {
         let mut rude = Rude(Program::start(&[], transports, log, |command| {
             command.arg("rude").arg(address).arg(WORKER.to_string()).arg(name(manner));
-            command.env(ROOM.0, ROOM.1)
+            command.env(RECEIVE_BUFFER.0, RECEIVE_BUFFER.1)
         })?);
         match rude.hear(TIMEOUT)? {
             Outcry::Begins => Ok(rude),
@@ -299,9 +298,9 @@ impl Rude {
         heard.with_context(|| format!("the rude host reports nothing within {limit:?}"))
     }
 
-    fn thrown_out(&mut self, limit: Duration) -> Result<Option<String>> {
+    fn disconnected(&mut self, limit: Duration) -> Result<Option<String>> {
         match self.hear(limit)? {
-            Outcry::ThrownOut(why) => Ok(Some(why)),
+            Outcry::Disconnected(why) => Ok(Some(why)),
             Outcry::Hung => Ok(None),
             Outcry::Begins => bail!("it begins twice"),
         }

@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_must_never_be_is_not_taken_for_what_is_not_there_yet() {
+    fn a_permanent_error_is_not_taken_for_a_result_that_is_not_ready() {
         assert_eq!(in_time(Ok(1)).unwrap(), Some(1));
         assert_eq!(in_time::<u8>(Err(NotYet("no answer".to_owned()).into())).unwrap(), None);
         assert!(in_time::<u8>(Err(anyhow!("host a: a task ended twice"))).is_err());

@@ -18,13 +18,13 @@ macro_rules! short {
 }
 
 short! {
-    whatever_dies_or_stops_the_rest_learns_why_and_goes_on: "chaos";
+    after_a_death_or_a_stop_the_others_receive_the_reason_and_continue: "chaos";
     a_link_that_is_cut_is_noticed_and_one_that_is_slow_is_not_taken_for_it: "network";
-    a_throng_is_let_in_and_nobody_at_work_notices: "throng";
+    a_throng_is_admitted_without_effect_on_connected_hosts: "throng";
     nothing_stalls_the_daemon: "stalls";
     however_many_hosts_died_the_next_needs_no_more_memory: "turnover";
     many_workers_plugins_and_hosts_are_served_at_a_time: "scale";
     however_many_commands_there_were_the_next_needs_no_more_memory: "endurance";
     a_plugin_that_misbehaves_is_the_trouble_of_its_worker_alone: "plugins";
-    a_host_that_floods_or_reads_nothing_keeps_nobody_else_waiting: "hosts";
+    a_host_that_floods_or_reads_nothing_does_not_delay_other_hosts: "hosts";
 }

@@ -27,7 +27,7 @@ fn every_size_and_offset_is_that_of_the_description() {
 }
 
 #[test]
-fn payloads_are_told_in_comments() {
+fn payloads_are_described_in_comments() {
     let header = c_header(ucc::Protocol::DESCRIPTION);
     for payload in [
         "1. `coll_args`: 1 element of `struct libucc_doca_urom_plugin_coll_args`;",

@@ -12,7 +12,7 @@ const BUILD: Build = Build { kit: "0.1.0", panic: Panic::Unwind };
 
 /// Limit of description bytes that one process reads: read descriptions are never freed and are
 /// twenty times as large, and a fuzzer finds many. Further descriptions are only checked.
-const ROOM: usize = 1 << 22;
+const MAX_BYTES: usize = 1 << 22;
 
 /// Reads the body of a description's section, with a generated header: a fuzzer need not find the
 /// length. A readable description can be rewritten byte by byte and has a C header; the others are
@@ -24,7 +24,7 @@ pub fn read(body: &[u8]) {
     if let Err(error) = section::check(&bytes) {
         assert!(!error.to_string().is_empty());
         assert_eq!(section::read(&bytes), Err(error));
-    } else if TAKEN.fetch_add(bytes.len(), Ordering::Relaxed) < ROOM {
+    } else if TAKEN.fetch_add(bytes.len(), Ordering::Relaxed) < MAX_BYTES {
         let description = section::read(&bytes).expect("it was checked");
         let again = section::bytes(description.protocol, &description.build, true);
         assert_eq!(*again, *bytes);

@@ -11,8 +11,8 @@ pub fn message(input: &[u8]) {
     let (header, data) = (exact(header), exact(data));
     let count = match Request::read(&header) {
         Ok(request) => {
-            let mut room = Request::ROOM;
-            let written = request.header(&mut room);
+            let mut buffer = Request::BUFFER;
+            let written = request.header(&mut buffer);
             let mut read = header[..written.len()].to_vec();
             read[12] &= 1;
             read[13..16].fill(0);

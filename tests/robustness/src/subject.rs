@@ -42,15 +42,15 @@ pub fn written(
     encode: impl Fn(&mut [u8]) -> Result<usize, EncodeError>,
 ) -> Vec<u8> {
     let len = len.expect("a message in memory has a length");
-    for room in [0, len / 2, len.saturating_sub(1)] {
-        let mut short = vec![0xee; room];
+    for capacity in [0, len / 2, len.saturating_sub(1)] {
+        let mut short = vec![0xee; capacity];
         match encode(&mut short) {
-            Err(EncodeError::TooBig { need, room: found, .. }) => {
-                assert_eq!((need, found), (len, room))
+            Err(EncodeError::TooBig { need, capacity: found, .. }) => {
+                assert_eq!((need, found), (len, capacity))
             }
-            other => panic!("{len} bytes into {room}: {other:?}"),
+            other => panic!("{len} bytes into {capacity}: {other:?}"),
         }
-        assert_eq!(short, vec![0xee; room], "something was written though not all fits");
+        assert_eq!(short, vec![0xee; capacity], "something was written though not all fits");
     }
     let mut out = vec![0xee; len];
     assert_eq!(encode(&mut out), Ok(len));
@@ -71,7 +71,7 @@ fn answered<R: Answered>(bytes: &[u8], echo: u64) -> Again {
 }
 
 fn refused<P: Protocol>(bytes: &[u8]) -> Vec<u8> {
-    P::refusal(bytes).as_ref().map(NotificationDesc::payload).expect("the C heap has room").to_vec()
+    P::refusal(bytes).as_ref().map(NotificationDesc::payload).expect("the C heap suffices").to_vec()
 }
 
 /// Passes every message of every protocol to a macro.
@@ -107,7 +107,7 @@ macro_rules! every_message {
             RDMA = rdma_protocol {
                 Create, Destroy, Start, Stop, Export, Connect<'_>, Query, Receive<'_>, Send<'_>,
                 SendImm<'_>, Write<'_>, WriteImm<'_>, Read<'_>, CompareSwap, FetchAdd;
-                Created, Destroyed, Started, Stopped, Exported, Connected, StateIs, Received, Sent,
+                Created, Destroyed, Started, Stopped, Exported, Connected, StateIs, ReceiveDone, Sent,
                 Written, ReadDone, Swapped, Added
             }
         }

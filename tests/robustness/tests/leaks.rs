@@ -41,7 +41,7 @@ fn no_input_of_the_corpus_leaves_anything_on_the_heap() {
     // SAFETY: both descriptors are open.
     assert_eq!(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&nothing), 2) }, 2);
     let run = || inputs.iter().for_each(|input| robustness::targets::worker_cmd(input));
-    let forget = || mem::forget(CommandDesc::new(0, 0, 0, &[]).expect("the C heap has room"));
+    let forget = || mem::forget(CommandDesc::new(0, 0, 0, &[]).expect("the C heap suffices"));
     let (all, least) = (usual_growth(run), 40 * ROUNDS as i64);
     assert!(all < least, "{all} bytes were not given back");
     if std::env::var_os("UROM_SANITIZED").is_none() {

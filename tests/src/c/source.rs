@@ -102,7 +102,7 @@ impl Source {
         if let Some(file) = made.get(&key) {
             return Ok(file.clone());
         }
-        let file = key.place()?;
+        let file = key.path()?;
         // Renamed after it is complete, because another test process may make or run the same file.
         let partial = file.with_extension(format!("partial-{}", std::process::id()));
         let result = compile(&self.file, &partial, &key.flags);
@@ -118,7 +118,7 @@ impl Source {
 
 impl Key {
     /// Path of the result: `target/debug/c/HASH/NAME`, which debuggers find later.
-    fn place(&self) -> Result<PathBuf> {
+    fn path(&self) -> Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         let directory = profile_directory()?.join("c").join(format!("{:016x}", hasher.finish()));

@@ -70,7 +70,7 @@ fn a_query_is_freed_as_any_task_and_the_cpus_are_those_of_the_variable() -> Resu
 }
 
 #[test]
-fn cpus_that_nobody_can_read_fail_the_start_and_are_named() -> Result<()> {
+fn unreadable_cpus_fail_the_start_and_are_named() -> Result<()> {
     let service = surroundings()?;
     let program = Source::new("group_query.c").program()?;
     for cpus in ["x", "7-0", "1024"] {

@@ -118,7 +118,7 @@ fn a_host_in_rust_is_answered_by_processes_of_the_emulator() -> Result<()> {
     let emulated = Emulated::new()?;
     let service = emulated.service()?;
     let uromd = service.uromd().context("it is a daemon")?;
-    let connection = urom_host::Service::builder().address(uromd.address()).connect()?;
+    let connection = urom_host::Service::builder().address(uromd.address()).connect_blocking()?;
     let graph = connection.plugin::<graph_protocol::Protocol>()?;
     let sandbox = connection.plugin::<sandbox_protocol::Protocol>()?;
     let worker = connection.worker().plugin(&graph).plugin(&sandbox).start().wait()?;
@@ -146,7 +146,7 @@ fn a_host_in_rust_is_answered_by_processes_of_the_emulator() -> Result<()> {
     let receive = sandbox.task_tag_recv(&worker, 4000, 7, u64::MAX).submit()?;
     sandbox.task_tag_send(&worker, 3, 7).data(&[5; 4000][..]).submit()?.wait()?;
     assert_eq!(receive.wait()?.data, Payload::from(&[5; 4000]).into());
-    domain.stop()?;
+    domain.stop_blocking()?;
     Ok(worker.stop().wait()?)
 }
 
@@ -156,7 +156,7 @@ fn a_host_s_memory_is_mapped_and_sent_to_processes_of_the_emulator() -> Result<(
     let emulated = Emulated::new()?;
     let service = emulated.service()?;
     let uromd = service.uromd().context("it is a daemon")?;
-    let connection = urom_host::Service::builder().address(uromd.address()).connect()?;
+    let connection = urom_host::Service::builder().address(uromd.address()).connect_blocking()?;
     let plugin = connection.plugin::<memory_protocol::Protocol>()?;
     let worker = connection.worker().plugin(&plugin).start().wait()?;
     let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;

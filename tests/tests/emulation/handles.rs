@@ -16,7 +16,7 @@ fn passes(test: &str) -> Result<String> {
 }
 
 #[test]
-fn what_others_export_is_at_the_same_address_until_it_is_unmapped() -> Result<()> {
+fn exported_memory_of_others_is_at_the_same_address_until_it_is_unmapped() -> Result<()> {
     let log = passes("import")?;
     assert_eq!(count(&log, EMULATED), 5, "each process logs it once: {log}");
     assert_eq!(log.lines().count(), 5, "{log}");
@@ -45,7 +45,7 @@ fn bytes_that_are_no_handle_are_unreachable() -> Result<()> {
 }
 
 #[test]
-fn handles_that_nobody_exported_are_unreachable() -> Result<()> {
+fn handles_that_were_not_exported_are_unreachable() -> Result<()> {
     let log = passes("forged")?;
     for why in ["the cookie is not the arena", "the descriptor is another file", "cannot be opened"]
     {

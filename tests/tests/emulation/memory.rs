@@ -33,7 +33,7 @@ passes! {
     calloc_gives_zeros: "zero";
     threads_have_blocks_of_their_own: "threads";
     freed_memory_is_given_back: "given-back";
-    an_arena_without_room_leaves_it_to_the_c_library: "exhausted";
+    an_exhausted_arena_leaves_the_request_to_the_c_library: "exhausted";
     the_descriptor_is_sealed_closed_on_exec_and_out_of_the_way: "descriptor";
     a_program_that_closes_all_descriptors_keeps_its_memory: "closed";
     a_forked_child_has_a_copy: "fork";

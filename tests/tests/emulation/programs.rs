@@ -98,7 +98,7 @@ fn two_ranks_sum_embedded() -> Result<()> {
 }
 
 #[test]
-fn a_worker_emulates_only_when_its_daemon_was_told_to() -> Result<()> {
+fn a_worker_emulates_only_with_the_option_of_its_daemon() -> Result<()> {
     let app = preloaded(&Source::new("rdmo_app.c").ucx(), &[])?;
     let output = app.run(&Service::daemon(plugins()?)?)?;
     assert!(!output.status.success());
@@ -108,7 +108,7 @@ fn a_worker_emulates_only_when_its_daemon_was_told_to() -> Result<()> {
 }
 
 #[test]
-fn a_daemon_without_the_library_says_where_to_get_it() -> Result<()> {
+fn a_daemon_without_the_library_names_its_source() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let uromd = directory.path().join("uromd");
     copy_program(&prefix()?.uromd(), &uromd)?;

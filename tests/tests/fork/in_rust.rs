@@ -73,6 +73,6 @@ fn a_daemon_connects_after_it_became_one() -> Result<()> {
 }
 
 #[test]
-fn children_with_programs_of_their_own_harm_nobody() -> Result<()> {
+fn children_with_programs_of_their_own_are_harmless() -> Result<()> {
     everywhere("programs")
 }

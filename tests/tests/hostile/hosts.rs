@@ -33,7 +33,7 @@ fn exported() -> Result<BTreeSet<String>> {
 }
 
 #[test]
-fn every_function_says_what_is_wrong_with_a_call() -> Result<()> {
+fn every_function_reports_the_error_of_a_call() -> Result<()> {
     everywhere("every_function.c", |host, service| host.run(service))
 }
 

@@ -44,10 +44,10 @@ fn everywhere(trouble: &Source, arguments: &[&str]) -> Result<()> {
 }
 
 macro_rules! trouble {
-    ($($test:ident: $place:ident, [$($define:literal)?], [$($argument:literal),+];)*) => {$(
+    ($($test:ident: $service:ident, [$($define:literal)?], [$($argument:literal),+];)*) => {$(
         #[test]
         fn $test() -> Result<()> {
-            $place(&plugin(&[$($define)?]), &[$($argument),+])
+            $service(&plugin(&[$($define)?]), &[$($argument),+])
         }
     )*};
 }
@@ -67,14 +67,14 @@ trouble! {
         everywhere, ["ADDR_HUGE"], ["no-start", "returned an address of"];
     an_address_that_grows_between_two_calls_is_cut: everywhere, ["ADDR_GROWS"], ["never"];
     commands_without_an_answer_end_when_the_worker_is_stopped: everywhere, [], ["never"];
-    second_and_forged_answers_reach_nobody: everywhere, [], ["forged"];
+    second_and_forged_answers_are_discarded: everywhere, [], ["forged"];
     commands_behind_one_that_failed_are_not_lost: everywhere, [], ["undrained"];
     answers_that_cannot_be_packed_or_sent_become_errors: everywhere, [], ["unpackable"];
     look_ups_from_a_plugins_threads_find_all_or_nothing: everywhere, [], ["seek"];
 }
 
 #[test]
-fn a_plugin_that_blocks_its_worker_makes_nobody_give_up() -> Result<()> {
+fn a_plugin_that_blocks_its_worker_ends_no_connection() -> Result<()> {
     let service = Service::daemon(plugins(&plugin(&[]))?)?;
     Host::new(Source::new("trouble_host.c").program()?).arg("slow").run(&service)?.success()?;
     Ok(())

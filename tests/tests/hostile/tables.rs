@@ -16,7 +16,7 @@ fn loopback(
     let mut plugins = PluginDirectory::with(&[])?;
     plugins.add(&source.plugin("worker_graph")?)?;
     let daemon = Uromd::start_with(plugins.variable(), |command| command.args(arguments))?;
-    let service = Service::builder().address(daemon.address()).connect()?;
+    let service = Service::builder().address(daemon.address()).connect_blocking()?;
     let graph = service.plugin::<Protocol>()?;
     let worker = service.worker().plugin(&graph).start().wait()?;
     let once = || -> Result<_> {

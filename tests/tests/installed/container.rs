@@ -190,12 +190,12 @@ fn value<'a>(variables: &'a [(String, String)], wanted: &str) -> Result<&'a str>
 fn the_pod_is_like_that_of_nvidias_service() -> Result<()> {
     let pod = pod()?;
     let variables = variables(&pod)?;
-    for (place, start) in FACTS {
-        let found = match place.rsplit_once("/env/") {
+    for (path, start) in FACTS {
+        let found = match path.rsplit_once("/env/") {
             Some((_, name)) => value(&variables, name)?,
-            None => pod[place].as_str().context(place)?,
+            None => pod[path].as_str().context(path)?,
         };
-        ensure!(found.starts_with(start), "{place}: {found}");
+        ensure!(found.starts_with(start), "{path}: {found}");
     }
     // The image's entry point reads SERVICE_ARGS.
     let container = &pod["spec"]["containers"][0];

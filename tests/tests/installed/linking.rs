@@ -83,7 +83,7 @@ fn a_program_that_calls_ucx_is_given_it_by_pkg_config() -> Result<()> {
 }
 
 #[test]
-fn what_does_not_compile_says_where() -> Result<()> {
+fn a_compile_error_names_the_line() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("mistaken.c");
     std::fs::write(

@@ -20,9 +20,10 @@ shared_module('worker_quiet', 'quiet_plugin.c', name_prefix: '', dependencies: d
 ";
 
 #[test]
-fn what_meson_builds_needs_docas_names_and_works_after_the_prefix_moved() -> Result<()> {
+fn programs_built_with_meson_need_docas_names_and_work_after_the_prefix_moved() -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let (first, second) = (directory.path().join("first"), directory.path().join("second place"));
+    let (first, second) =
+        (directory.path().join("first"), directory.path().join("second directory"));
     run(Command::new("cp").arg("-a").arg(prefix()?.root()).arg(&first))?;
     let sources = directory.path().join("program");
     fs::create_dir(&sources)?;

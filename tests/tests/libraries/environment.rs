@@ -71,7 +71,7 @@ fn without_a_service_file_it_runs_on_the_embedded_service() -> Result<()> {
 }
 
 #[test]
-fn a_connection_that_fails_without_a_reason_is_told_with_what_can_be_known() -> Result<()> {
+fn the_error_of_a_connection_without_a_reason_contains_the_available_facts() -> Result<()> {
     let mut program = Program::new()?;
     let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     program.served_on(&port.to_string())?;
@@ -86,7 +86,7 @@ fn a_connection_that_fails_without_a_reason_is_told_with_what_can_be_known() -> 
 }
 
 #[test]
-fn a_device_that_is_not_there_is_told_with_those_that_are() -> Result<()> {
+fn the_error_of_a_missing_device_lists_the_available_devices() -> Result<()> {
     let mut program = Program::new()?;
     program.command.env("UROM_DEVICE", "mlx5_7");
     program.fails(&["no mlx5_0 among", "mlx5_7"])

@@ -33,8 +33,7 @@ fn a_file_is_loaded_once_whatever_it_is_called() -> Result<()> {
 }
 
 #[test]
-fn a_library_whose_contexts_the_libdoca_common_of_the_process_does_not_know_is_refused()
--> Result<()> {
+fn a_library_with_contexts_of_another_libdoca_common_is_refused() -> Result<()> {
     let first = load(doca_library()?)?;
     // Its contexts are its own, but their functions come from the first library.
     let mut code = String::from(
@@ -56,7 +55,7 @@ fn a_library_whose_contexts_the_libdoca_common_of_the_process_does_not_know_is_r
     }
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let engine = ProgressEngine::with_library(first)?;
-    Service::builder().load_plugins_from(plugins.variable()).engine(&engine).connect()?;
+    Service::builder().plugin_paths([plugins.variable()]).engine(&engine).connect_blocking()?;
     Ok(())
 }
 
@@ -150,7 +149,7 @@ fn a_file_that_is_not_there_is_not_found() -> Result<()> {
 }
 
 #[test]
-fn what_is_no_library_is_refused_in_the_loader_s_words() -> Result<()> {
+fn a_file_that_is_not_a_library_is_refused_with_the_loader_s_message() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let pipe = directory.path().join("pipe.so");
     urom_tests::run(Command::new("mkfifo").arg(&pipe))?;
@@ -176,7 +175,7 @@ fn what_is_no_library_is_refused_in_the_loader_s_words() -> Result<()> {
 }
 
 #[test]
-fn a_library_for_another_machine_is_told_from_one_that_is_not_there() -> Result<()> {
+fn a_library_for_another_machine_is_distinguished_from_a_missing_library() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let (file, mut bytes) = (directory.path().join("libdoca_urom.so"), fs::read(doca_library()?)?);
     let (machine, name) = match std::env::consts::ARCH {
@@ -209,7 +208,7 @@ fn errors_of_connect_name_the_file_and_its_release() -> Result<()> {
     let through = format!("through {} (DOCA 2.8.0082)", shim.path().display());
     let library = load(shim.path())?;
     let builder = Service::builder().library(library);
-    let error = builder.connect().map(drop).expect_err("no function works");
+    let error = builder.connect_blocking().map(drop).expect_err("no function works");
     assert_eq!(error.code(), DocaError::DRIVER);
     assert!(error.to_string().contains(&through), "{error}");
     assert_eq!(devices_of(library).expect_err("no function works").code(), DocaError::DRIVER);
@@ -221,26 +220,30 @@ fn a_service_is_of_its_engine_s_library() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_graph"])?;
     let library = load(doca_library()?)?;
     let engine = ProgressEngine::with_library(library)?;
-    let builder = || Service::builder().load_plugins_from(plugins.variable());
-    assert_eq!(builder().engine(&engine).connect()?.library(), library);
-    assert_eq!(builder().library(library).engine(&engine).connect()?.library(), library);
+    let builder = || Service::builder().plugin_paths([plugins.variable()]);
+    assert_eq!(builder().engine(&engine).connect_blocking()?.library(), library);
+    assert_eq!(builder().library(library).engine(&engine).connect_blocking()?.library(), library);
     let builtin = ProgressEngine::with_library(Library::builtin())?;
-    let error =
-        builder().library(library).engine(&builtin).connect().map(drop).expect_err("two libraries");
+    let error = builder()
+        .library(library)
+        .engine(&builtin)
+        .connect_blocking()
+        .map(drop)
+        .expect_err("two libraries");
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert!(error.to_string().contains("another library"), "{error}");
     Ok(())
 }
 
 #[test]
-fn what_only_this_project_s_library_can_is_refused_by_others_with_the_way_out() -> Result<()> {
+fn functions_of_this_project_s_library_are_refused_by_others_with_the_remedy() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let plain = load(plain_doca_library(directory.path())?)?;
     for builder in [
         Service::builder().library(plain).address("127.0.0.1:1"),
-        Service::builder().library(plain).load_plugins_from(Path::new("/nonexistent")),
+        Service::builder().library(plain).plugin_paths([Path::new("/nonexistent")]),
     ] {
-        let error = builder.connect().map(drop).expect_err("it lacks a function for that");
+        let error = builder.connect_blocking().map(drop).expect_err("it lacks a function for that");
         assert_eq!(error.code(), DocaError::NOT_SUPPORTED);
         assert!(error.to_string().contains("DOCA_UROM_SERVICE_FILE"), "{error}");
     }

@@ -29,7 +29,7 @@ fn a_release_before_2_7_is_refused_with_what_was_found() -> Result<()> {
 }
 
 #[test]
-fn a_release_from_2_7_on_is_taken_and_one_that_is_not_known_with_a_warning() -> Result<()> {
+fn a_release_from_2_7_on_is_accepted_and_an_unknown_release_with_a_warning() -> Result<()> {
     let log = tempfile::NamedTempFile::new()?;
     let warnings = || std::fs::read_to_string(log.path());
     let subscriber = tracing_subscriber::fmt().with_max_level(Level::WARN).with_ansi(false);

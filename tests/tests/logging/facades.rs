@@ -69,18 +69,22 @@ fn lines_of_each_crate_reach_the_log_of_uromd_up_to_its_level() -> Result<()> {
 }
 
 #[test]
-fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Result<()> {
+fn a_line_names_the_worker_the_plugin_its_part_and_the_location_in_its_code() -> Result<()> {
     let lines = logged("50", |service| say(service, 7))?;
     let line = |text: &str| lines.iter().find(|line| line.text.starts_with(text)).unwrap();
     for text in ["info by log 7", "info by tracing 7", "fields by log", "fields by tracing"] {
-        let Line { name, place, function, .. } = line(text);
+        let Line { name, location, function, .. } = line(text);
         let source =
             if text.starts_with("fields") { "worker_talkative another::part" } else { PLUGIN };
         assert_eq!((name.as_str(), function.as_str()), ("worker 7", source), "{text}");
-        assert!(place.starts_with("lib.rs:"), "{place}");
+        assert!(location.starts_with("lib.rs:"), "{location}");
     }
     let failure = line("Fail of ");
-    assert_eq!(failure.place, place_of("Err(DocaError::NOT_FOUND)?"), "where the handler failed");
+    assert_eq!(
+        failure.location,
+        location_of("Err(DocaError::NOT_FOUND)?"),
+        "where the handler failed"
+    );
     let text = &failure.text;
     assert!(
         text.contains("from host 127.0.0.1:") && text.contains("DOCA_ERROR_NOT_FOUND"),
@@ -89,14 +93,14 @@ fn a_line_names_the_worker_the_plugin_its_part_and_the_place_in_its_code() -> Re
     Ok(())
 }
 
-fn place_of(text: &str) -> String {
+fn location_of(text: &str) -> String {
     let code = include_str!("../../plugins/talkative/src/lib.rs");
     let line = code.lines().position(|line| line.contains(text)).map_or(0, |at| at + 1);
     format!("lib.rs:{line}")
 }
 
 fn embedded(plugins: &PluginDirectory) -> Result<Service> {
-    Ok(Service::builder().embedded().load_plugins_from(plugins.variable()).connect()?)
+    Ok(Service::builder().embedded().plugin_paths([plugins.variable()]).connect_blocking()?)
 }
 
 /// Run by the next test in another process: workers of one process share the plugin's library.

@@ -8,7 +8,7 @@ pub(crate) struct Line {
     pub(crate) id: u32,
     pub(crate) name: String,
     pub(crate) level: String,
-    pub(crate) place: String,
+    pub(crate) location: String,
     pub(crate) function: String,
     pub(crate) text: String,
 }
@@ -23,14 +23,14 @@ impl Line {
         };
         let mut field =
             || next().map(str::to_owned).with_context(|| format!("not a log line: {line:?}"));
-        let (time, id, name, level, place, function) =
+        let (time, id, name, level, location, function) =
             (field()?, field()?, field()?, field()?, field()?, field()?);
         let text = rest.strip_prefix(' ').with_context(|| format!("no text: {line:?}"))?.to_owned();
         let digits: Vec<_> = time.split(':').map(str::len).collect();
         let is_time =
             time.chars().all(|c| c.is_ascii_digit() || c == ':') && digits == [2, 2, 2, 6];
         ensure!(is_time, "not a time: {line:?}");
-        Ok(Line { id: id.parse()?, name, level, place, function, text })
+        Ok(Line { id: id.parse()?, name, level, location, function, text })
     }
 
     pub(crate) fn all(text: &str) -> Result<Vec<Line>> {

@@ -25,7 +25,7 @@ pub(crate) fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> 
     let uromd = Uromd::start_with(plugins.variable(), |command| {
         command.args(["-l", level]).env("LD_LIBRARY_PATH", library_path).stderr(stderr)
     })?;
-    work(&Service::builder().address(uromd.address()).connect()?)?;
+    work(&Service::builder().address(uromd.address()).connect_blocking()?)?;
     assert!(uromd.stop()?.success());
     let mut text = String::new();
     log.as_file_mut().read_to_string(&mut text)?;
@@ -35,12 +35,12 @@ pub(crate) fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> 
 
 /// Lines of one source, `worker 7` or `uromd`, from a file.
 fn of<'a>(lines: &'a [Line], name: &str, file: &str) -> Vec<(&'a str, &'a str)> {
-    let place = format!("{file}:");
+    let location = format!("{file}:");
     said(lines)
         .into_iter()
         .zip(lines)
         .filter_map(|(said, line)| {
-            (line.name == name && line.place.starts_with(&place)).then_some(said)
+            (line.name == name && line.location.starts_with(&location)).then_some(said)
         })
         .collect()
 }

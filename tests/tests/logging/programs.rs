@@ -48,7 +48,7 @@ fn a_line_names_its_thread_file_and_function() -> Result<()> {
     for output in run(&["standard", "50", "20"])? {
         let line = &Line::all(&output.stdout)?[0];
         assert_eq!((line.name.as_str(), line.function.as_str()), ("DOCA", "one_of_each"));
-        assert!(line.place.starts_with("log_host.c:") && line.id > 0, "{line:?}");
+        assert!(line.location.starts_with("log_host.c:") && line.id > 0, "{line:?}");
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ fn each_backend_has_limits_of_its_own() -> Result<()> {
 }
 
 #[test]
-fn what_the_library_says_goes_to_sdk_backends_at_their_level() -> Result<()> {
+fn the_library_logs_to_sdk_backends_at_their_level() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("sdk");
     for output in run(&["sdk", &file.to_string_lossy()])? {
@@ -169,7 +169,7 @@ fn what_the_library_says_goes_to_sdk_backends_at_their_level() -> Result<()> {
         for line in [&in_file[0], &in_file[1], &on_stderr[0]] {
             assert_eq!((line.name.as_str(), line.level.as_str()), ("DOCA", "WRN"));
             assert!(
-                line.place.starts_with("device.rs:") && line.text.contains("bad device"),
+                line.location.starts_with("device.rs:") && line.text.contains("bad device"),
                 "{line:?}"
             );
         }

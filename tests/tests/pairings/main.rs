@@ -75,15 +75,15 @@ fn check(protocol: Protocol, host: Make, service: &Service) -> Result<()> {
     Ok(())
 }
 
-/// Tests of pairings: `name: host, plugin, place;`.
+/// Tests of pairings: `name: host, plugin, service;`.
 macro_rules! pairings {
-    ($protocol:ident: $($name:ident: $host:ident, $plugin:ident, $place:ident;)*) => {
+    ($protocol:ident: $($name:ident: $host:ident, $plugin:ident, $service:ident;)*) => {
         $(
             #[test]
             fn $name() -> anyhow::Result<()> {
                 use crate::{Make, Protocol, Service, check, plugins};
                 let plugins = plugins(&[(Protocol::$protocol, Make::$plugin)])?;
-                check(Protocol::$protocol, Make::$host, &Service::$place(plugins)?)
+                check(Protocol::$protocol, Make::$host, &Service::$service(plugins)?)
             }
         )*
     };

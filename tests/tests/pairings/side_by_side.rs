@@ -25,7 +25,7 @@ fn check(graph: Make, sandbox: Make) -> Result<()> {
     let daemon =
         Service::daemon(plugins(&[(Protocol::Graph, graph), (Protocol::Sandbox, sandbox)])?)?;
     let address = daemon.uromd().context("a daemon")?.address();
-    let service = Connection::builder().address(address).connect()?;
+    let service = Connection::builder().address(address).connect_blocking()?;
     let graph = service.plugin::<graph_protocol::Protocol>()?;
     let sandbox = service.plugin::<sandbox_protocol::Protocol>()?;
     let worker =
@@ -55,6 +55,6 @@ fn check(graph: Make, sandbox: Make) -> Result<()> {
             ensure!(block_on_for(LIMIT, bad)?.status == DocaError::INVALID_VALUE, "round {round}");
         }
     }
-    domain.stop()?;
+    domain.stop_blocking()?;
     Ok(block_on_for(LIMIT, worker.stop())??)
 }

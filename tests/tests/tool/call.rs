@@ -11,7 +11,7 @@ use crate::common::{rust, says};
 fn the_worker_of_another_host_is_called_by_the_name_that_logs_give_it() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_faulty"])?;
     let daemon = Uromd::start(plugins.path())?;
-    let service = Service::builder().address(daemon.address()).connect()?;
+    let service = Service::builder().address(daemon.address()).connect_blocking()?;
     let faulty = service.plugin::<faulty_protocol::Protocol>()?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     assert_eq!(WorkerId(worker.id()).to_string(), "auto-1");

@@ -49,14 +49,14 @@ fn assert_has(text: &str, parts: &[&str]) {
 fn patch(file: &Path, from: &[u8], to: &[u8]) -> Result<()> {
     assert_eq!(from.len(), to.len(), "a file whose parts move is another file");
     let mut bytes = fs::read(file)?;
-    let places: Vec<_> = bytes
+    let offsets: Vec<_> = bytes
         .windows(from.len())
         .enumerate()
         .filter(|(_, part)| *part == from)
         .map(|(at, _)| at)
         .collect();
-    ensure!(!places.is_empty(), "{} does not have these bytes", file.display());
-    for at in places {
+    ensure!(!offsets.is_empty(), "{} does not have these bytes", file.display());
+    for at in offsets {
         bytes[at..at + to.len()].copy_from_slice(to);
     }
     Ok(fs::write(file, bytes)?)
@@ -74,7 +74,7 @@ fn for_the_other_machine(file: &Path) -> Result<&'static str> {
 }
 
 #[test]
-fn a_file_for_another_machine_is_refused_where_one_is_asked_for_and_never_loaded() -> Result<()> {
+fn a_file_for_another_machine_than_requested_is_refused_and_never_loaded() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = copy_of("worker_graph", directory.path(), "worker_graph.so")?;
     let ours = std::env::consts::ARCH;
@@ -133,7 +133,7 @@ fn a_newer_glibc_than_an_image_has_is_an_error_for_this_image() -> Result<()> {
 }
 
 #[test]
-fn libraries_that_an_image_may_lack_are_told() -> Result<()> {
+fn libraries_that_an_image_may_lack_are_reported() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = bluefield_plugin(directory.path())?;
     let report = check(&file, &["--image", "ubuntu-22.04"])?;

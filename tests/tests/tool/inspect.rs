@@ -33,7 +33,7 @@ fn agrees(shown: &Value, of: &Messages) -> Result<()> {
 }
 
 #[test]
-fn json_says_what_the_definition_says() -> Result<()> {
+fn the_json_agrees_with_the_definition() -> Result<()> {
     for (name, protocol) in PLUGINS {
         for words in [&["--format", "json"][..], &["--json"]] {
             let shown = says([&["inspect", &rust(name)?], words].concat())?;

@@ -96,7 +96,7 @@ fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
         assert_eq!(running.line()?, "serving worker_graph, version 1");
         assert_eq!(running.line()?, "serving worker_sandbox, version 1");
         assert_eq!(running.line()?, "Ctrl-C ends it");
-        let service = Service::builder().address(&*running.address).connect()?;
+        let service = Service::builder().address(&*running.address).connect_blocking()?;
         let graph = service.plugin::<graph_protocol::Protocol>()?;
         let worker = service.worker().plugin(&graph).start().wait()?;
         let answer = graph.task_loopback(&worker, 42).submit()?.wait()?;
@@ -111,7 +111,7 @@ fn a_directory_is_served_to_hosts_until_a_signal() -> Result<()> {
 fn its_workers_are_shown_as_parts_of_the_tool() -> Result<()> {
     let plugins = PluginDirectory::with(&["worker_faulty"])?;
     let running = Running::start(tool(["run"])?.arg(plugins.path()))?;
-    let service = Service::builder().address(&*running.address).connect()?;
+    let service = Service::builder().address(&*running.address).connect_blocking()?;
     let faulty = service.plugin::<faulty_protocol::Protocol>()?;
     let worker = service.worker().plugin(&faulty).start().wait()?;
     let pid = faulty.task_pid(&worker).submit()?.wait()?.pid;

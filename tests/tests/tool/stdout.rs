@@ -24,7 +24,7 @@ fn uromd_prints_its_address_first_and_nothing_else() -> Result<()> {
     let address =
         line.trim_end().strip_prefix("uromd: listening on ").with_context(|| line.clone())?;
 
-    let service = Service::builder().address(address).connect()?;
+    let service = Service::builder().address(address).connect_blocking()?;
     let faulty = service.plugin::<faulty_protocol::Protocol>()?;
     block_on(async {
         let worker = service.worker().plugin(&faulty).start().await?;

@@ -13,25 +13,28 @@ use crate::common::says;
 const IN_RUST: [&str; 5] =
     ["worker_faulty", "worker_graph", "worker_memory", "worker_sandbox", "worker_unruly"];
 
-struct Place {
+struct Setup {
     transcript: Transcript,
     _services: [Uromd; 3],
     _plugins: [PluginDirectory; 2],
 }
 
-impl Place {
-    fn new() -> Result<Place> {
+impl Setup {
+    fn new() -> Result<Setup> {
         let mut transcript = Transcript::new()?;
-        let place = transcript.path().to_owned();
+        let directory = transcript.path().to_owned();
         for plugin in IN_RUST {
-            symlink(built(&format!("lib{plugin}.so"))?, place.join(plugin).with_extension("so"))?;
+            symlink(
+                built(&format!("lib{plugin}.so"))?,
+                directory.join(plugin).with_extension("so"),
+            )?;
         }
         let in_rust = PluginDirectory::with(&IN_RUST)?;
         let mut in_c = PluginDirectory::with(&[])?;
         in_c.add(&Source::new("graph_plugin.c").plugin("worker_graph")?)?;
         in_c.add(&Source::new("sandbox_plugin.c").ucx().plugin("worker_sandbox")?)?;
-        symlink(in_c.path(), place.join("c"))?;
-        let key = place.join("key");
+        symlink(in_c.path(), directory.join("c"))?;
+        let key = directory.join("key");
         fs::write(&key, [1; 32])?;
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
         let libraries = prefix()?.library_path();
@@ -46,7 +49,7 @@ impl Place {
         let flags = prefix()?.pkg_config(&["--cflags", "--libs"], &["doca-common"])?.join(" ");
         transcript.set("PLUGIN", format!("-DDOCA_ALLOW_EXPERIMENTAL_API= -shared -fPIC {flags}"));
         transcript.set("LD_LIBRARY_PATH", libraries);
-        Ok(Place { transcript, _services: services, _plugins: [in_rust, in_c] })
+        Ok(Setup { transcript, _services: services, _plugins: [in_rust, in_c] })
     }
 }
 
@@ -54,7 +57,7 @@ macro_rules! transcripts {
     ($($name:ident)*) => {$(
         #[test]
         fn $name() -> Result<()> {
-            Place::new()?.transcript.check(concat!("tool/transcripts/", stringify!($name), ".md"))
+            Setup::new()?.transcript.check(concat!("tool/transcripts/", stringify!($name), ".md"))
         }
     )*};
 }
@@ -83,7 +86,7 @@ fn fresh() -> Result<()> {
 /// Skips the parts after `|` and `>`.
 #[test]
 fn the_examples_of_the_help_work() -> Result<()> {
-    let Place { transcript, .. } = &Place::new()?;
+    let Setup { transcript, .. } = &Setup::new()?;
     let target = transcript.path().join("target");
     fs::create_dir_all(target.join("release/urom"))?;
     symlink(profile_directory()?, target.join("debug"))?;

@@ -23,7 +23,7 @@ fn reason(faulty: &Faulty<Host>, worker: &Worker, key: u64) -> Result<u64> {
     Ok(faulty.task_reason(worker, key).submit()?.wait()?.data)
 }
 
-pub(crate) fn a_command_learns_that_nobody_waits_for_it_and_why(provider: &Provider) -> Result<()> {
+pub(crate) fn a_cancelled_command_is_informed_of_the_reason(provider: &Provider) -> Result<()> {
     let (_service, faulty, worker) = provider.faulty()?;
     let late = faulty.task_outlast_host(&worker, 1).timeout(SHORT).submit()?.wait();
     assert_eq!(late.unwrap_err().code(), DocaError::TIME_OUT);
@@ -42,7 +42,7 @@ pub(crate) fn a_command_learns_that_nobody_waits_for_it_and_why(provider: &Provi
     until("the commands were not answered", || Ok(worker.cancelled() == 0))
 }
 
-pub(crate) fn commands_of_a_host_that_leaves_end_and_then_the_plugin_learns_of_it(
+pub(crate) fn commands_of_a_host_that_leaves_end_before_the_plugin_is_informed(
     provider: &Provider,
 ) -> Result<()> {
     let (_service, staying, worker) = provider.faulty()?;
@@ -66,8 +66,8 @@ pub(crate) fn commands_of_a_host_that_leaves_end_and_then_the_plugin_learns_of_i
     Ok(())
 }
 
-pub(crate) fn a_context_says_what_its_worker_knows(provider: &Provider) -> Result<()> {
-    let service = provider.builder().max_message_size(3000).connect()?;
+pub(crate) fn a_context_returns_the_data_of_its_worker(provider: &Provider) -> Result<()> {
+    let service = provider.builder().max_message_size(3000).connect_blocking()?;
     let faulty = faulty(&service)?;
     let worker = service.worker().plugin(&faulty).group(7).start().wait()?;
     let ask = |limit: Option<Duration>| -> Result<_> {

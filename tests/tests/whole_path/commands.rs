@@ -58,7 +58,7 @@ pub(crate) fn a_handler_keeps_its_own_code_and_a_panic_is_one_error(
     Ok(())
 }
 
-pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody(
+pub(crate) fn a_handler_that_sleeps_wakes_in_time_and_delays_no_other_command(
     provider: &Provider,
 ) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;

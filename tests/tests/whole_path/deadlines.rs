@@ -53,7 +53,7 @@ fn answer_late(
     Ok(())
 }
 
-pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
+pub(crate) fn a_deadline_ends_a_future_and_its_answer_is_discarded(
     provider: &Provider,
 ) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
@@ -74,7 +74,9 @@ pub(crate) fn a_deadline_ends_a_future_and_its_answer_goes_to_nobody(
     Ok(())
 }
 
-pub(crate) fn a_callback_is_told_once_that_its_deadline_passed(provider: &Provider) -> Result<()> {
+pub(crate) fn a_callback_is_called_once_when_its_deadline_passes(
+    provider: &Provider,
+) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
     let notes = Notes::default();
     for value in 0..3 {
@@ -102,7 +104,7 @@ pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     answer_late(&service, &faulty, &worker, 3, 2)
 }
 
-pub(crate) fn a_worker_s_deadline_is_that_of_tasks_which_say_nothing(
+pub(crate) fn a_worker_s_deadline_applies_to_tasks_without_their_own(
     provider: &Provider,
 ) -> Result<()> {
     let service = provider.connect()?;
@@ -157,7 +159,7 @@ pub(crate) fn answers_around_their_deadline_are_right_or_late_but_never_another_
     Ok(())
 }
 
-pub(crate) fn a_deadline_of_zero_gives_a_task_up_at_the_first_look(
+pub(crate) fn a_deadline_of_zero_cancels_a_task_at_the_first_check(
     provider: &Provider,
 ) -> Result<()> {
     let (service, faulty, worker) = provider.faulty()?;
@@ -227,7 +229,7 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
         assert!(has_timed_out(slow.wait()));
     }
     let last = client.task_await(&worker, 1, 3).submit()?;
-    let error = client.task_echo(&worker, 1).submit().err().context("there was room")?;
+    let error = client.task_echo(&worker, 1).submit().err().context("there was a free task")?;
     assert_eq!(error.code(), DocaError::NO_MEMORY);
     let text = error.to_string();
     assert!(
@@ -238,9 +240,9 @@ pub(crate) fn late_tasks_that_use_a_worker_up_are_named(provider: &Provider) -> 
     let error = worker.task(&client, &[]).submit().unwrap_err();
     assert!(error.to_string().contains("4 of them for cancelled commands"), "{error}");
     // Another host makes the handlers answer, which frees the tasks.
-    let stranger = provider.connect()?;
-    let theirs = faulty(&stranger)?;
-    let same = stranger.worker().id(worker.id()).plugin(&theirs).start().wait()?;
+    let other_host = provider.connect()?;
+    let theirs = faulty(&other_host)?;
+    let same = other_host.worker().id(worker.id()).plugin(&theirs).start().wait()?;
     theirs.task_tell(&same, 1).submit()?.wait()?;
     progress_until(&service, || worker.cancelled() == 0)?;
     assert_eq!(client.task_echo(&worker, 5).submit()?.wait()?.data, 5);

@@ -56,5 +56,5 @@ pub(crate) fn a_worker_that_dies_fails_the_start_of_its_domain_and_of_the_next(
     // All participants of a failed start get the reason.
     let error = block_on_for(LIMIT, other)?.err().context("the other participant failed")?;
     assert!(error.to_string().contains("participant 0 of the domain failed"), "{error}");
-    running.into_iter().try_for_each(|domain| Ok(domain.stop()?))
+    running.into_iter().try_for_each(|domain| Ok(domain.stop_blocking()?))
 }

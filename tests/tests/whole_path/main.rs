@@ -13,7 +13,7 @@ mod host_process;
 mod memory;
 mod memory_lost;
 mod memory_model;
-mod memory_places;
+mod memory_sharing;
 mod paths;
 mod provider;
 mod rdma;
@@ -64,9 +64,9 @@ macro_rules! on_two_providers {
 
 on_every_provider! {
     beyond_doca::{
-        a_command_learns_that_nobody_waits_for_it_and_why,
-        commands_of_a_host_that_leaves_end_and_then_the_plugin_learns_of_it,
-        a_context_says_what_its_worker_knows,
+        a_cancelled_command_is_informed_of_the_reason,
+        commands_of_a_host_that_leaves_end_before_the_plugin_is_informed,
+        a_context_returns_the_data_of_its_worker,
         a_failure_s_reason_reaches_the_host,
         answers_of_pending_and_of_ready_commands_are_right_whatever_their_order,
     }
@@ -74,7 +74,7 @@ on_every_provider! {
         a_loopback_returns_what_was_sent,
         sixty_four_in_flight_complete_in_order,
         a_handler_keeps_its_own_code_and_a_panic_is_one_error,
-        a_handler_that_sleeps_wakes_in_time_and_holds_up_nobody,
+        a_handler_that_sleeps_wakes_in_time_and_delays_no_other_command,
     }
     workers::{
         a_stopped_worker_s_id_can_be_used_again,
@@ -86,12 +86,12 @@ on_every_provider! {
         a_wait_for_other_participants_does_not_spin,
     }
     deadlines::{
-        a_deadline_ends_a_future_and_its_answer_goes_to_nobody,
-        a_callback_is_told_once_that_its_deadline_passed,
+        a_deadline_ends_a_future_and_its_answer_is_discarded,
+        a_callback_is_called_once_when_its_deadline_passes,
         a_raw_task_has_a_deadline_too,
-        a_worker_s_deadline_is_that_of_tasks_which_say_nothing,
+        a_worker_s_deadline_applies_to_tasks_without_their_own,
         answers_around_their_deadline_are_right_or_late_but_never_another_s,
-        a_deadline_of_zero_gives_a_task_up_at_the_first_look,
+        a_deadline_of_zero_cancels_a_task_at_the_first_check,
         a_cancelled_future_is_skipped_and_one_that_is_complete_is_not,
         a_callback_may_cancel_a_future_and_another_callback,
         late_tasks_that_use_a_worker_up_are_named,
@@ -99,14 +99,14 @@ on_every_provider! {
     messages::{
         a_message_waits_for_its_receive,
         a_receive_waits_for_its_message,
-        a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_of_it,
-        masks_choose_among_messages_and_senders_tags_are_told,
+        a_receive_past_its_deadline_takes_no_message_if_its_plugin_is_informed,
+        masks_choose_among_messages_and_senders_tags_are_reported,
         many_messages_both_ways_at_once,
         a_receive_that_is_pending_ends_with_its_worker,
         a_new_worker_is_found_under_the_id_of_one_that_is_gone,
-        what_was_sent_arrives_though_its_worker_stops,
-        the_answer_to_a_receive_may_have_more_room_than_a_message,
-        room_that_no_answer_has_is_too_big_and_takes_no_message,
+        a_sent_message_arrives_though_its_worker_stops,
+        the_answer_to_a_receive_may_have_more_capacity_than_a_message,
+        a_capacity_that_no_answer_has_is_too_big_and_takes_no_message,
     }
     registered::{
         a_message_is_received_into_the_plugin_s_memory_and_sent_from_there,
@@ -114,11 +114,11 @@ on_every_provider! {
         bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline,
         registrations_end_with_their_host,
         a_handle_is_good_for_its_host_and_its_bytes_alone,
-        what_cannot_be_registered_is_refused,
+        an_invalid_registration_is_refused,
         a_host_cannot_register_without_end,
     }
     hostile::{
-        bad_commands_among_good_ones_harm_nobody,
+        bad_commands_among_good_ones_are_harmless,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
     }
     rdmo::{
@@ -141,16 +141,16 @@ on_two_providers! {
         atomic_operations_see_each_other_on_each_path,
         memory_that_is_mapped_is_used_in_place,
         megabytes_are_copied_from_one_memory_to_another,
-        what_is_not_allowed_is_refused_on_each_path,
+        a_forbidden_access_is_refused_on_each_path,
         memory_ends_with_its_share_and_the_last_command_that_uses_it,
         commands_that_were_submitted_before_the_end_of_a_share_find_it,
         a_cancelled_share_leaves_nothing,
         memory_of_one_connection_is_not_another_s,
         memory_outlives_its_owner_s_handles,
-        what_is_not_mapped_ends_with_its_connection,
+        memory_that_is_not_mapped_ends_with_its_connection,
         memory_shared_again_is_not_freed_while_an_earlier_share_is_used,
         a_worker_that_was_left_writes_to_no_memory_of_this_process,
-        what_a_host_that_left_had_shared_is_gone_but_for_what_is_mapped,
+        shared_memory_of_a_host_that_left_is_gone_unless_it_is_mapped,
     }
     memory_lost::{
         a_thousand_shares_leave_no_descriptors_and_mappings,
@@ -164,10 +164,10 @@ on_two_providers! {
         parts_of_the_host_s_memory_are_sent_and_received_alone,
         bytes_of_the_host_are_one_receive_s_or_any_number_of_sends,
         memory_that_may_not_be_written_is_sent_but_not_received_into,
-        memory_for_whose_copy_there_is_no_room_harms_nobody,
+        memory_that_is_too_large_to_copy_is_harmless,
         a_cancelled_receive_gives_the_host_s_memory_back,
         memory_of_a_host_that_leaves_during_a_receive_is_its_own_again,
-        a_send_from_memory_of_a_host_that_leaves_harms_nobody,
+        a_send_from_memory_of_a_host_that_leaves_is_harmless,
     }
     rdma::{
         every_operation_moves_its_bytes,
@@ -176,7 +176,7 @@ on_two_providers! {
         a_failure_brings_both_ends_to_error_and_a_restart_helps,
         memory_is_its_owners_again_after_its_release,
         operations_keep_their_order_while_new_memory_is_shared,
-        callbacks_are_told_of_results_and_may_begin_more,
+        callbacks_receive_results_and_may_begin_more,
         an_instance_waits_for_new_memory_of_its_own_alone,
         a_host_that_leaves_is_a_failure_of_the_other_end,
     }
@@ -193,8 +193,8 @@ on_two_providers! {
         workers_wait_for_each_other,
         many_commands_wait_for_one_counter,
         a_counter_that_plugins_may_only_read_is_loaded_and_waited_for,
-        what_is_no_counter_is_refused,
-        a_wait_that_nobody_waits_for_holds_its_memory_for_a_second_at_most,
+        a_range_that_is_not_a_counter_is_refused,
+        an_abandoned_wait_holds_its_memory_for_a_second_at_most,
         a_wait_ends_with_its_host,
     }
 }
@@ -227,7 +227,7 @@ on_processes! {
         deadlines_fire_while_the_worker_is_stopped,
     }
     host_memory::{
-        a_host_that_is_killed_in_the_middle_of_messages_harms_nobody,
+        a_host_that_is_killed_in_the_middle_of_messages_is_harmless,
     }
     cancelled::{
         a_query_is_cancelled_while_the_daemon_is_stopped,
@@ -248,7 +248,7 @@ on_processes! {
         a_worker_that_is_killed_is_restarted_with_nothing_in_flight,
         a_worker_that_another_host_has_started_again_is_joined,
         a_worker_that_is_stopped_is_restarted_with_its_environment,
-        a_restart_without_a_service_says_so,
+        a_restart_without_a_service_names_the_cause,
     }
 }
 
@@ -261,16 +261,16 @@ on_two_providers! {
     messages::{
         a_message_waits_for_its_receive,
         a_receive_waits_for_its_message,
-        masks_choose_among_messages_and_senders_tags_are_told,
+        masks_choose_among_messages_and_senders_tags_are_reported,
         many_messages_both_ways_at_once,
         a_receive_that_is_pending_ends_with_its_worker,
-        room_that_no_answer_has_is_too_big_and_takes_no_message,
+        a_capacity_that_no_answer_has_is_too_big_and_takes_no_message,
     }
     registered::{
         a_message_is_received_into_the_plugin_s_memory_and_sent_from_there,
     }
     hostile::{
-        bad_commands_among_good_ones_harm_nobody,
+        bad_commands_among_good_ones_are_harmless,
         answers_have_the_bytes_of_c_and_zeros_for_the_rest,
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn megabytes_are_copied_from_one_memory_to_another(at: Reached) -> Re
     Ok(())
 }
 
-pub(crate) fn what_is_not_allowed_is_refused_on_each_path(at: Reached) -> Result<()> {
+pub(crate) fn a_forbidden_access_is_refused_on_each_path(at: Reached) -> Result<()> {
     for path in PATHS {
         let read_only = Access::LOCAL_READ_WRITE | Access::PCI_READ_ONLY;
         let (memory, shared) = at.share(4096, read_only, path)?;
@@ -170,7 +170,7 @@ pub(crate) fn memory_ends_with_its_share_and_the_last_command_that_uses_it(
     for path in PATHS {
         let (mut memory, shared) = at.share(4096, BOTH, path)?;
         let range = shared.range();
-        assert!(memory.bytes().is_err(), "it is shared");
+        assert!(memory.try_exclusive_bytes().is_err(), "it is shared");
         at.plugin.task_keep(&at.worker, range, 5).submit()?.wait()?;
         let mut ending = shared.unshare();
         // Commands may overtake this request.
@@ -186,7 +186,7 @@ pub(crate) fn memory_ends_with_its_share_and_the_last_command_that_uses_it(
         ensure!(!is_ready(&mut ending), "a command uses it: {path:?}");
         at.plugin.task_release(&at.worker, 5).submit()?.wait()?;
         ending.wait()?;
-        assert_eq!(memory.bytes()?[0], 77);
+        assert_eq!(memory.try_exclusive_bytes()?[0], 77);
         // Shared again, memory keeps its number.
         let again = memory.share_from(&at.worker, path).wait()?;
         assert_eq!(at.read(again.range(), 0, 1)?, [77]);
@@ -204,17 +204,17 @@ pub(crate) fn commands_that_were_submitted_before_the_end_of_a_share_find_it(
             let (mut memory, shared) = at.share(4096, BOTH, path)?;
             let (range, byte) = (shared.range(), [round; 8]);
             let write =
-                |place| at.plugin.task_write(&at.worker, range, place * 8, &byte[..]).submit();
+                |index| at.plugin.task_write(&at.worker, range, index * 8, &byte[..]).submit();
             let writes = (0_u64..5).map(write).collect::<urom_host::Result<Vec<_>>>()?;
             if round % 2 == 0 {
                 shared.unshare().wait()?;
             } else {
                 drop(shared);
-                while memory.bytes().is_err() {
+                while memory.try_exclusive_bytes().is_err() {
                     at.service.progress();
                 }
             }
-            assert!(memory.bytes()?[..40] == [round; 40], "{path:?}: all have come");
+            assert!(memory.try_exclusive_bytes()?[..40] == [round; 40], "{path:?}: all have come");
             for write in writes {
                 write.wait()?;
             }
@@ -234,7 +234,7 @@ pub(crate) fn a_cancelled_share_leaves_nothing(at: Reached) -> Result<()> {
         let range = memory.range();
         drop(memory.share_from(&at.worker, path));
         // Commands may overtake these requests: waits for the worker's confirmation.
-        while memory.bytes().is_err() {
+        while memory.try_exclusive_bytes().is_err() {
             at.service.progress();
         }
         assert_eq!(code(at.read(range, 0, 8)), DocaError::NOT_FOUND, "{path:?}");
@@ -250,7 +250,7 @@ pub(crate) fn memory_of_one_connection_is_not_another_s(at: Reached) -> Result<(
     Ok(())
 }
 
-pub(crate) fn what_is_not_mapped_ends_with_its_connection(at: Reached) -> Result<()> {
+pub(crate) fn memory_that_is_not_mapped_ends_with_its_connection(at: Reached) -> Result<()> {
     let staying = at.service.worker().id(at.worker.id()).plugin(&at.plugin).start().wait()?;
     let mut memories = Vec::new();
     for (key, path) in (0..).zip(PATHS) {
@@ -275,11 +275,14 @@ pub(crate) fn what_is_not_mapped_ends_with_its_connection(at: Reached) -> Result
     for (key, (memory, shared)) in memories.iter_mut().enumerate() {
         let mut ending = shared.take().expect("it is shared").unshare();
         if key == 0 {
-            ensure!(!is_ready(&mut ending) && memory.bytes().is_err(), "the plugin keeps it");
+            ensure!(
+                !is_ready(&mut ending) && memory.try_exclusive_bytes().is_err(),
+                "the plugin keeps it"
+            );
             plugin.task_release(&staying, 0).submit()?.wait()?;
         }
         ending.wait()?;
-        assert_eq!(u64::from(memory.bytes()?[0]), key as u64 + 70);
+        assert_eq!(u64::from(memory.try_exclusive_bytes()?[0]), key as u64 + 70);
     }
     Ok(())
 }
@@ -314,7 +317,7 @@ pub(crate) fn memory_shared_again_is_not_freed_while_an_earlier_share_is_used(
             memory.view().set(0, round)?;
             assert_eq!(at.read(again.range(), 0, 8)?, u64::to_le_bytes(round));
             again.unshare().wait()?;
-            ensure!(!is_ready(&mut earlier) && memory.bytes().is_err(), "{path:?}");
+            ensure!(!is_ready(&mut earlier) && memory.try_exclusive_bytes().is_err(), "{path:?}");
             let kept = at.plugin.task_read_kept(&at.worker, 6, 0).submit()?.wait()?;
             assert_eq!(kept.value, round, "{path:?}");
         }
@@ -325,7 +328,7 @@ pub(crate) fn memory_shared_again_is_not_freed_while_an_earlier_share_is_used(
         at.plugin.task_release(&at.worker, 6).submit()?.wait()?;
         earlier.wait()?;
         drop(again);
-        while memory.bytes().is_err() {
+        while memory.try_exclusive_bytes().is_err() {
             at.service.progress();
         }
     }
@@ -346,7 +349,7 @@ pub(crate) fn a_worker_that_was_left_writes_to_no_memory_of_this_process(
         assert_eq!(at.read(range, 0, 1)?, [0]);
         at.worker.stop().wait()?;
         drop(shared);
-        let bytes = memory.bytes()?;
+        let bytes = memory.try_exclusive_bytes()?;
         bytes.fill(round);
         for _ in 0..3 {
             // Time for the worker to run several rounds.
@@ -357,7 +360,7 @@ pub(crate) fn a_worker_that_was_left_writes_to_no_memory_of_this_process(
     Ok(())
 }
 
-pub(crate) fn what_a_host_that_left_had_shared_is_gone_but_for_what_is_mapped(
+pub(crate) fn shared_memory_of_a_host_that_left_is_gone_unless_it_is_mapped(
     provider: &Provider,
 ) -> Result<()> {
     let stays = Reached::given(provider)?;

@@ -155,15 +155,18 @@ pub(crate) fn memory_is_kept_while_a_worker_that_was_dropped_is_stopped(
         drop((worker, shared, churn));
         // Over the network, this program's own library writes.
         if path != MemoryPath::NETWORK {
-            assert!(memory.bytes().is_err(), "the worker may be in the middle of a write");
+            assert!(
+                memory.try_exclusive_bytes().is_err(),
+                "the worker may be in the middle of a write"
+            );
         }
         kill_process(process, Signal::CONT)?;
         let start = Instant::now();
-        while memory.bytes().is_err() {
+        while memory.try_exclusive_bytes().is_err() {
             service.progress();
             ensure!(start.elapsed() < LIMIT, "the memory is kept");
         }
-        let bytes = memory.bytes()?;
+        let bytes = memory.try_exclusive_bytes()?;
         bytes.fill(7);
         // Over the network, this program's library releases the memory; the worker may notice
         // later.

@@ -137,7 +137,7 @@ impl Modelled {
     }
 
     /// A slice, an offset and a length; one in eight exceeds the slice.
-    fn place(&self, random: &mut Rng, most: u64) -> (MemoryRange, u64, u64) {
+    fn random_part(&self, random: &mut Rng, most: u64) -> (MemoryRange, u64, u64) {
         let start = random.u64(..=self.len());
         let range = self.range(start, random.u64(..=self.len() - start));
         let offset = random.u64(..=range.len);
@@ -157,7 +157,7 @@ impl Modelled {
     }
 
     fn read(&mut self, at: &Reached, random: &mut Rng) -> Result<()> {
-        let (range, offset, len) = self.place(random, MOST);
+        let (range, offset, len) = self.random_part(random, MOST);
         let refusals = self.refusals(range, offset + len, false);
         match at.read(range, offset, len) {
             Ok(read) => {
@@ -170,7 +170,7 @@ impl Modelled {
     }
 
     fn write(&mut self, at: &Reached, random: &mut Rng) -> Result<()> {
-        let (range, offset, len) = self.place(random, MOST);
+        let (range, offset, len) = self.random_part(random, MOST);
         let data: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(len as usize).collect();
         let refusals = self.refusals(range, offset + len, true);
         match at.write(range, offset, &data) {
@@ -186,7 +186,7 @@ impl Modelled {
     }
 
     fn atomic(&mut self, at: &Reached, random: &mut Rng) -> Result<()> {
-        let (range, mut offset, _) = self.place(random, 8);
+        let (range, mut offset, _) = self.random_part(random, 8);
         if random.u8(..8) > 0 {
             offset = offset.saturating_sub((range.offset + offset) % 8);
         }

@@ -87,36 +87,36 @@ impl Provider {
         let builder = Service::builder().library(library);
         match &self.daemon {
             Some(daemon) => builder.address(daemon.address()),
-            None => builder.load_plugins_from(self.plugins.variable()),
+            None => builder.plugin_paths([self.plugins.variable()]),
         }
     }
 
     /// Starts processes of an example; each connects separately to this service.
     pub(crate) fn participants(&self, example: &str, count: u32) -> Result<Participants> {
         let library = self.library().unwrap_or(Path::new("builtin"));
-        Participants::start_with(example, &self.place(), count, |command| {
+        Participants::start_with(example, &self.target(), count, |command| {
             command.env("UROM_DOCA_LIBRARY", library)
         })
     }
 
     /// Starts an example with an additional variable, and waits for its first line.
     pub(crate) fn process(&self, example: &str, variable: (&str, &str)) -> Result<Participants> {
-        Participants::start_with(example, &self.place(), 1, |command| {
+        Participants::start_with(example, &self.target(), 1, |command| {
             command.env(variable.0, variable.1)
         })
     }
 
-    fn place(&self) -> OsString {
-        let (mut place, rest) = match &self.daemon {
+    fn target(&self) -> OsString {
+        let (mut target, rest) = match &self.daemon {
             Some(daemon) => (OsString::from("address:"), daemon.address().into()),
             None => (OsString::from("embedded:"), self.plugins.variable()),
         };
-        place.push(rest);
-        place
+        target.push(rest);
+        target
     }
 
     pub(crate) fn connect(&self) -> Result<Service> {
-        Ok(self.builder().connect()?)
+        Ok(self.builder().connect_blocking()?)
     }
 
     pub(crate) fn graph(&self) -> Result<(Service, Graph<Host>, Worker)> {

@@ -106,8 +106,8 @@ pub(crate) fn every_operation_moves_its_bytes(at: RdmaPair) -> Result<()> {
             one.read(remote.at(8), back.slice(..)).wait()?;
             assert!(bytes(back.view()) == pattern(len, 1), "{len} bytes");
 
-            let place = make(vec![0; len], LOCAL);
-            let receive = two.receive(place.slice(..));
+            let destination = make(vec![0; len], LOCAL);
+            let receive = two.receive(destination.slice(..));
             let send = one.send_imm(here.slice(..), 0x0102_0304);
             let (sent, received) =
                 block_on(async { futures_util::future::join(send, receive).await });
@@ -115,7 +115,7 @@ pub(crate) fn every_operation_moves_its_bytes(at: RdmaPair) -> Result<()> {
             let message = received?;
             assert_eq!((message.opcode, message.len), (Opcode::SendImm, len as u64));
             assert_eq!(message.immediate, Some(0x0102_0304));
-            assert!(bytes(place.view()) == pattern(len, 1), "{len} bytes");
+            assert!(bytes(destination.view()) == pattern(len, 1), "{len} bytes");
 
             let word = make(vec![0; 8], LOCAL);
             let before = u64::from_le_bytes(pattern(len, 1)[..8].try_into()?);
@@ -148,9 +148,9 @@ pub(crate) fn buffers_are_gathered_scattered_and_given_back(at: RdmaPair) -> Res
     let (here, there) = (MAKES[0](pattern(100, 3), LOCAL), MAKES[0](vec![0; 100], LOCAL));
     let source = inventory.take_data(&here, 10..20)?;
     source.chain(inventory.take_data(&here, 50..80)?)?;
-    let place = inventory.take(&there, ..30)?;
-    place.chain(inventory.take(&there, 60..)?)?;
-    let receive = at.two.rdma.receive(place);
+    let destination = inventory.take(&there, ..30)?;
+    destination.chain(inventory.take(&there, 60..)?)?;
+    let receive = at.two.rdma.receive(destination);
     let send = at.one.rdma.send(&source);
     let (sent, received) = block_on(async { futures_util::future::join(send, receive).await });
     sent?;
@@ -197,9 +197,9 @@ pub(crate) fn memory_is_its_owners_again_after_its_release(at: RdmaPair) -> Resu
     let (mut here, there) = (MAKES[0](vec![1; 64], LOCAL), MAKES[0](vec![0; 64], ALL));
     let remote = at.remote(&there)?;
     at.one.rdma.write(here.slice(..), remote.at(0)).wait()?;
-    assert_eq!(here.bytes().map(drop).unwrap_err().code(), DocaError::IN_USE);
+    assert_eq!(here.try_exclusive_bytes().map(drop).unwrap_err().code(), DocaError::IN_USE);
     block_on(at.one.rdma.release(&here))?;
-    here.bytes()?.fill(2);
+    here.try_exclusive_bytes()?.fill(2);
     at.one.rdma.write(here.slice(..), remote.at(0)).wait()?;
     assert_eq!(bytes(there.view()), [2; 64]);
     Ok(())
@@ -224,7 +224,7 @@ pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: RdmaPai
     Ok(())
 }
 
-pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: RdmaPair) -> Result<()> {
+pub(crate) fn callbacks_receive_results_and_may_begin_more(at: RdmaPair) -> Result<()> {
     let (here, there) = (MAKES[0](pattern(64, 7), LOCAL), MAKES[0](vec![0; 128], ALL));
     let remote = at.remote(&there)?;
     let told: Rc<RefCell<Vec<DocaError>>> = Rc::default();
@@ -233,13 +233,13 @@ pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: RdmaPair) -> 
         let code = result.err().map_or(DocaError::SUCCESS, |error| error.code());
         note.borrow_mut().push(code);
     };
-    at.one.rdma.write(here.slice(..), remote.at(0)).then(tell.clone());
+    at.one.rdma.write(here.slice(..), remote.at(0)).on_complete(tell.clone());
     assert_eq!(told.take(), [DocaError::BAD_STATE]);
     block_on(at.one.rdma.register(&here))?;
     let (again, part) = (at.one.rdma.clone(), here.slice(..));
-    at.one.rdma.write(here.slice(..), remote.at(0)).then(move |first| {
+    at.one.rdma.write(here.slice(..), remote.at(0)).on_complete(move |first| {
         tell(first);
-        again.write(part, remote.at(64)).then(tell);
+        again.write(part, remote.at(64)).on_complete(tell);
     });
     while told.borrow().len() < 2 {
         at.one.worker.engine().progress();
@@ -251,9 +251,9 @@ pub(crate) fn callbacks_are_told_of_results_and_may_begin_more(at: RdmaPair) -> 
 
 pub(crate) fn a_host_that_leaves_is_a_failure_of_the_other_end(at: RdmaPair) -> Result<()> {
     let RdmaPair { one, two } = at;
-    let place = MAKES[0](vec![0; 64], LOCAL);
-    block_on(two.rdma.register(&place))?;
-    let receive = two.rdma.receive(place.slice(..));
+    let destination = MAKES[0](vec![0; 64], LOCAL);
+    block_on(two.rdma.register(&destination))?;
+    let receive = two.rdma.receive(destination.slice(..));
     // Commands keep their order, so the receive begins before the other end leaves.
     block_on(two.rdma.state())?;
     let End { rdma, worker, _service } = one;

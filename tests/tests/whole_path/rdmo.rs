@@ -103,7 +103,7 @@ impl Initiator {
 
     fn request(&self, operation: Operation, data: &[u8]) {
         let request = Request { client: self.client, fence: true, operation };
-        self.send(request.header(&mut Request::ROOM.clone()), data);
+        self.send(request.header(&mut Request::BUFFER.clone()), data);
     }
 
     fn send(&self, header: &[u8], data: &[u8]) {
@@ -162,8 +162,8 @@ pub(crate) fn an_initiator_appends_scatters_and_flushes(owner: Owner) -> Result<
         owner.point_to(8);
         initiator.append(owner.at(0), rkey, &[round; 8]);
         initiator.append(owner.at(0), rkey, b"behind");
-        let places = [1001, 2002, 3003].map(|at| owner.at(at));
-        initiator.scatter(rkey, &places, &[round, 0x33, 0x33])?;
+        let addresses = [1001, 2002, 3003].map(|at| owner.at(at));
+        initiator.scatter(rkey, &addresses, &[round, 0x33, 0x33])?;
         initiator.flush(Some(&owner.ucx))?;
         assert_eq!(owner.bytes(8, 14), [&[round; 8][..], b"behind"].concat());
         assert_eq!(owner.bytes(0, 8), owner.at(8 + 14).to_le_bytes());
@@ -221,8 +221,8 @@ pub(crate) fn shared_memory_is_appended_to_and_scattered_into_on_each_path(
             region.append(&initiator, &[round; 8]);
             region.append(&initiator, b"behind");
             region.append(&initiator, &[1; REGION]);
-            let places = [1001, 2002, 3003].map(|at| region.memory.address() + at);
-            initiator.scatter(region.rkey, &places, &[round, 0x33])?;
+            let addresses = [1001, 2002, 3003].map(|at| region.memory.address() + at);
+            initiator.scatter(region.rkey, &addresses, &[round, 0x33])?;
             initiator.flush(None)?;
             assert_eq!(region.bytes(8, 14)?, [&[round; 8][..], b"behind"].concat(), "{path:?}");
             assert_eq!(region.pointed()?, 8 + 14);

@@ -64,7 +64,7 @@ pub(crate) fn a_worker_that_is_stopped_is_restarted_with_its_environment(
     Ok(())
 }
 
-pub(crate) fn a_restart_without_a_service_says_so(provider: &Provider) -> Result<()> {
+pub(crate) fn a_restart_without_a_service_names_the_cause(provider: &Provider) -> Result<()> {
     let daemon = provider.pid().context("a daemon")?;
     let (_service, faulty, worker) = provider.faulty()?;
     let lost = faulty.task_await(&worker, 1, 1).submit()?;

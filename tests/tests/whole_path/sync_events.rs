@@ -69,7 +69,7 @@ pub(crate) fn a_counter_is_the_same_on_both_sides(at: Reached) -> Result<()> {
         at.count(event.range(), 1, u64::MAX)?;
         assert_eq!(event.get(), u64::MAX, "{path:?}");
         assert_eq!(at.count(event.range(), 2, 3)?, u64::MAX, "{path:?}");
-        assert_eq!((event.add(1)?, event.get()), (2, 3), "{path:?}");
+        assert_eq!((event.fetch_add(1)?, event.get()), (2, 3), "{path:?}");
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ pub(crate) fn a_plugin_waits_for_its_host(at: Reached) -> Result<()> {
         assert_eq!(value(at.until(range, 1, 0)?)?, 0, "it is met already: {path:?}");
         let changes: [fn(&SyncEvent, u64) -> Result<()>; 3] = [
             |event, value| Ok(event.set(value)?),
-            |event, value| Ok(event.add(value - event.get()).map(drop)?),
+            |event, value| Ok(event.fetch_add(value - event.get()).map(drop)?),
             store,
         ];
         for change in changes {
@@ -135,7 +135,7 @@ pub(crate) fn a_handler_reports_its_progress_while_its_command_runs(at: Reached)
         let steps = at.plugin.task_steps(&at.worker, done.range(), go.range(), STEPS).submit()?;
         for number in 0..STEPS {
             assert_eq!(done.get(), number, "it waits to go on: {path:?}");
-            go.add(1)?;
+            go.fetch_add(1)?;
             match number % 2 {
                 0 => block_on_for(LIMIT, done.wait_until_greater(number))??,
                 _ => done.wait_until_greater_blocking(number, LIMIT)?,
@@ -180,7 +180,7 @@ pub(crate) fn workers_wait_for_each_other(at: Reached) -> Result<()> {
             let first = at.plugin.task_steps(&at.worker, ping.range(), pong.range(), 10);
             let second = at.plugin.task_steps(&other, pong.range(), ping.range(), 9);
             let (first, second) = (first.submit()?, second.submit()?);
-            pong.add(1)?;
+            pong.fetch_add(1)?;
             assert_eq!((value(first)?, value(second)?), (10, 10), "{path:?}");
         }
     }
@@ -193,7 +193,7 @@ pub(crate) fn many_commands_wait_for_one_counter(at: Reached) -> Result<()> {
         let waiting = |_| at.until(event.range(), 0, 0);
         let waiting = (0..60).map(waiting).collect::<urom_host::Result<Vec<_>>>()?;
         at.begun()?;
-        event.add(1)?;
+        event.fetch_add(1)?;
         for waiting in waiting {
             assert_eq!(value(waiting)?, 1, "{path:?}");
         }
@@ -217,7 +217,7 @@ pub(crate) fn a_counter_that_plugins_may_only_read_is_loaded_and_waited_for(
         assert_eq!(at.count(event.range(), 0, 0)?, 4);
         let waiting = at.until(event.range(), 0, 4)?;
         at.begun()?;
-        event.add(1)?;
+        event.fetch_add(1)?;
         assert_eq!(value(waiting)?, 5, "{path:?}");
         for kind in [1, 2] {
             let refused = at.count(event.range(), kind, 1);
@@ -228,7 +228,7 @@ pub(crate) fn a_counter_that_plugins_may_only_read_is_loaded_and_waited_for(
     Ok(())
 }
 
-pub(crate) fn what_is_no_counter_is_refused(at: Reached) -> Result<()> {
+pub(crate) fn a_range_that_is_not_a_counter_is_refused(at: Reached) -> Result<()> {
     for path in PATHS {
         let (memory, shared) = at.share(64, BOTH, path)?;
         let range = shared.range();
@@ -260,9 +260,7 @@ pub(crate) fn what_is_no_counter_is_refused(at: Reached) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn a_wait_that_nobody_waits_for_holds_its_memory_for_a_second_at_most(
-    at: Reached,
-) -> Result<()> {
+pub(crate) fn an_abandoned_wait_holds_its_memory_for_a_second_at_most(at: Reached) -> Result<()> {
     for path in PATHS {
         let Counter { event, shared } = at.counter(path)?;
         let waiting = at.until(event.range(), 0, 0)?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use urom_host::gather::InProcess;
-use urom_host::{Buffer, DocaError};
+use urom_host::{DocaError, DomainBuffer};
 
 use crate::deadlines::process;
 use crate::provider::{Provider, faulty, graph, variable};
@@ -45,11 +45,11 @@ pub(crate) fn a_second_context_has_the_same_worker_and_a_domain_of_its_own(
     let mut domains = Vec::new();
     for at in [0, 1] {
         let address = 0x1000 * (at as u64 + 1);
-        let buffer = Buffer { address, length: 4096, ..Buffer::default() };
+        let buffer = DomainBuffer { address, length: 4096, ..DomainBuffer::default() };
         let domain = services[at].domain().worker(0, &workers[at]).buffer(buffer);
         domains.push(domain.gather(InProcess::alone()).start().wait()?);
     }
-    domains.into_iter().try_for_each(|domain| domain.stop())?;
+    domains.into_iter().try_for_each(|domain| domain.stop_blocking())?;
     let refused = start(1, "other").err().context("it has another environment")?;
     assert_eq!(refused.code(), DocaError::ALREADY_EXIST);
     assert!(refused.to_string().contains("`UROM_TEST_B`"), "{refused}");
@@ -73,9 +73,9 @@ pub(crate) fn cpus_reach_the_worker(provider: &Provider) -> Result<()> {
 
 pub(crate) fn a_worker_is_shown_as_what_it_is(provider: &Provider) -> Result<()> {
     let (_service, faulty, worker) = provider.faulty()?;
-    let place = format!("/proc/{}", process(&faulty, &worker)?.as_raw_nonzero());
-    let command_line = std::fs::read(format!("{place}/cmdline"))?;
+    let directory = format!("/proc/{}", process(&faulty, &worker)?.as_raw_nonzero());
+    let command_line = std::fs::read(format!("{directory}/cmdline"))?;
     assert!(command_line.starts_with(b"uromd\0worker\0--id\0auto-1\0"), "{command_line:?}");
-    assert_eq!(std::fs::read_to_string(format!("{place}/comm"))?, "uromd-worker\n");
+    assert_eq!(std::fs::read_to_string(format!("{directory}/comm"))?, "uromd-worker\n");
     Ok(())
 }

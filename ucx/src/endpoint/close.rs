@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ucx_sys as sys;
 
 use super::EndpointState;
-use crate::held::Held;
+use crate::held_buffer::HeldBuffer;
 use crate::inner::WorkerState;
 use crate::request::Request;
 use crate::slot::Completion;
@@ -61,5 +61,5 @@ fn begin(raw: sys::ucp_ep_h, shared: Rc<EndpointState>, worker: &Worker, mode: C
         mem::forget(Rc::clone(&shared));
     }
     let immediate = Completion::new(Status::OK);
-    Request::<_, ()>::started(worker, returned, immediate, Held::new(shared)).detach();
+    Request::<_, ()>::started(worker, returned, immediate, HeldBuffer::new(shared)).detach();
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ucx_sys::{self as sys, Zeroed};
 
-use super::failed::Waiting;
+use super::failed::FailureWaiters;
 use super::{Endpoint, EndpointState, ErrorMode, Hook, on_error};
 use crate::address::WorkerAddress;
 use crate::context::void;
@@ -58,7 +58,7 @@ impl EndpointBuilder {
     /// without [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory).
     pub fn connect(self, address: &WorkerAddress) -> Result<Endpoint> {
         let what = || format!("connecting to the worker at {address:?}");
-        self.worker.context().require_queues(address.queues(), what)?;
+        self.worker.context().check_queues(address.queues(), what)?;
         let mut params = sys::ucp_ep_params_t::zeroed();
         params.field_mask = sys::UCP_EP_PARAM_FIELD_REMOTE_ADDRESS.into();
         params.address = address.raw();
@@ -66,7 +66,7 @@ impl EndpointBuilder {
             worker: self.worker.as_ptr(),
             failed: Cell::new(None),
             hook: Cell::new(self.hook),
-            waiting: Waiting::default(),
+            waiting: FailureWaiters::default(),
             over: Cell::new(false),
             in_mesh: Cell::new(false),
             watched: Cell::new(None),

@@ -9,12 +9,12 @@ use super::EndpointState;
 use crate::status::Status;
 
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct FailureWaiters {
     wakers: RefCell<Vec<(u64, Waker)>>,
     last: Cell<u64>,
 }
 
-impl Waiting {
+impl FailureWaiters {
     pub(super) fn wake(&self) {
         self.wakers.take().into_iter().for_each(|(_, waker)| waker.wake());
     }

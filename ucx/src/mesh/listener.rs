@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::endpoint::FULL;
 use crate::inner::WorkerState;
-use crate::peer::{Local, Machine};
+use crate::peer::{LoopbackAddress, Machine};
 use crate::watch::WatchId;
 use crate::worker::Worker;
 
@@ -30,57 +30,57 @@ fn most() -> usize {
 }
 
 pub(super) struct Listener {
-    pub(super) address: Local,
-    kept: Rc<Kept>,
+    pub(super) address: LoopbackAddress,
+    state: Rc<ListenerState>,
 }
 
 /// The listener's sockets. The worker watches them; dropping this value closes them.
-struct Kept {
+struct ListenerState {
     worker: Worker,
     listener: Cell<Option<WatchId>>,
-    most: usize,
+    max_peers: usize,
     peers: RefCell<HashSet<WatchId>>,
 }
 
 impl Listener {
     pub(super) fn open(worker: &Worker, machine: Machine) -> io::Result<Listener> {
-        Listener::with_room(worker, machine, most())
+        Listener::with_max(worker, machine, most())
     }
 
-    fn with_room(worker: &Worker, machine: Machine, most: usize) -> io::Result<Listener> {
+    fn with_max(worker: &Worker, machine: Machine, max_peers: usize) -> io::Result<Listener> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = NonZeroU16::new(listener.local_addr()?.port())
             .ok_or(io::ErrorKind::AddrNotAvailable)?;
-        let kept = Rc::new(Kept {
+        let state = Rc::new(ListenerState {
             worker: worker.clone(),
             listener: Cell::new(None),
-            most,
+            max_peers,
             peers: RefCell::default(),
         });
-        let weak = Rc::downgrade(&kept);
+        let weak = Rc::downgrade(&state);
         let id =
             worker.inner().watch.add(Rc::new(listener.into()), move |inner, listener, _| {
-                weak.upgrade().is_some_and(|kept| kept.accept(&weak, inner, listener))
+                weak.upgrade().is_some_and(|state| state.accept(&weak, inner, listener))
             })?;
-        kept.listener.set(Some(id));
-        Ok(Listener { address: Local { port, machine }, kept })
+        state.listener.set(Some(id));
+        Ok(Listener { address: LoopbackAddress { port, machine }, state })
     }
 
     pub(super) fn connections(&self) -> usize {
-        self.kept.peers.borrow().len()
+        self.state.peers.borrow().len()
     }
 }
 
-impl Kept {
-    fn accept(&self, weak: &Weak<Kept>, inner: &WorkerState, listener: &OwnedFd) -> bool {
+impl ListenerState {
+    fn accept(&self, weak: &Weak<ListenerState>, inner: &WorkerState, listener: &OwnedFd) -> bool {
         for accepted in 0..AT_ONCE {
             let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
             else {
                 return accepted != 0;
             };
             let socket = Rc::new(socket);
-            if self.peers.borrow().len() < self.most
+            if self.peers.borrow().len() < self.max_peers
                 && let Ok(id) = self.keep(weak, inner, Rc::clone(&socket))
             {
                 self.peers.borrow_mut().insert(id);
@@ -94,7 +94,7 @@ impl Kept {
 
     fn keep(
         &self,
-        weak: &Weak<Kept>,
+        weak: &Weak<ListenerState>,
         inner: &WorkerState,
         socket: Rc<OwnedFd>,
     ) -> io::Result<WatchId> {
@@ -102,8 +102,8 @@ impl Kept {
         // Peers send nothing, so a readable socket has closed.
         inner.watch.add(socket, move |inner, _, id| {
             inner.watch.remove(id);
-            if let Some(kept) = weak.upgrade() {
-                kept.peers.borrow_mut().remove(&id);
+            if let Some(state) = weak.upgrade() {
+                state.peers.borrow_mut().remove(&id);
             }
             inner.lose_peer();
             true
@@ -111,7 +111,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for ListenerState {
     fn drop(&mut self) {
         let watch = &self.worker.inner().watch;
         self.listener.take().into_iter().chain(self.peers.take()).for_each(|id| watch.remove(id));
@@ -130,7 +130,7 @@ mod tests {
 
     fn listener_for_two() -> (Worker, Listener, SocketAddr) {
         let worker = watched();
-        let listener = Listener::with_room(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
+        let listener = Listener::with_max(&worker, Machine::of_this_thread().unwrap(), 2).unwrap();
         let address = (Ipv4Addr::LOCALHOST, listener.address.port.get()).into();
         (worker, listener, address)
     }
@@ -149,17 +149,17 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_when_as_many_are_there_as_may_be_is_told_so_until_one_goes() {
+    fn a_full_listener_refuses_peers_until_one_leaves() {
         let (worker, listener, address) = listener_for_two();
-        let count = || listener.kept.peers.borrow().len();
+        let count = || listener.state.peers.borrow().len();
         let come = || TcpStream::connect(address).unwrap();
         let first = [come(), come()];
         until(&worker, || count() == 2);
         let mut refused = come();
         refused.set_nonblocking(true).unwrap();
-        let (mut said, mut place) = (refused.try_clone().unwrap(), [0]);
+        let (mut said, mut answer) = (refused.try_clone().unwrap(), [0]);
         until(&worker, || matches!(refused.peek(&mut [0]), Ok(1)));
-        assert_eq!((said.read(&mut place).unwrap(), place), (1, FULL));
+        assert_eq!((said.read(&mut answer).unwrap(), answer), (1, FULL));
         assert_eq!(count(), 2);
         for mut stream in first.iter() {
             stream.set_nonblocking(true).unwrap();
@@ -174,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_for_which_a_mesh_has_no_room_goes_on_unwatched() {
+    fn an_endpoint_to_a_full_mesh_goes_on_unwatched() {
         let (receiver, sender) = (watched(), watched());
         let listener =
-            Listener::with_room(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
-        let _stranger =
+            Listener::with_max(&receiver, Machine::of_this_thread().unwrap(), 1).unwrap();
+        let _unknown_peer =
             TcpStream::connect((Ipv4Addr::LOCALHOST, listener.address.port.get())).unwrap();
-        until(&receiver, || listener.kept.peers.borrow().len() == 1);
+        until(&receiver, || listener.state.peers.borrow().len() == 1);
         let address = PeerAddress::new(receiver.address().unwrap(), Some(listener.address));
         let endpoint = sender.endpoint().connect_peer(&address).unwrap();
         assert!(endpoint.is_watched());
@@ -202,11 +202,11 @@ mod tests {
     fn a_look_takes_a_few_of_many_who_come() {
         let worker = watched();
         let listener =
-            Listener::with_room(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
+            Listener::with_max(&worker, Machine::of_this_thread().unwrap(), 2 * AT_ONCE).unwrap();
         let address: SocketAddr = (Ipv4Addr::LOCALHOST, listener.address.port.get()).into();
         let _streams: Vec<_> =
             (0..AT_ONCE + 3).map(|_| TcpStream::connect(address).unwrap()).collect();
-        let count = || listener.kept.peers.borrow().len();
+        let count = || listener.state.peers.borrow().len();
         assert!(worker.inner().watch.look(worker.inner()));
         assert_eq!(count(), AT_ONCE);
         assert!(worker.inner().watch.look(worker.inner()));
@@ -215,11 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn who_got_the_port_of_a_mesh_that_is_gone_is_not_taken_for_it() {
+    fn a_foreign_program_on_the_port_of_a_closed_mesh_is_detected() {
         let (receiver, sender) = (watched(), watched());
         let talker = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = NonZeroU16::new(talker.local_addr().unwrap().port()).unwrap();
-        let local = Local { port, machine: Machine::of_this_thread().unwrap() };
+        let local = LoopbackAddress { port, machine: Machine::of_this_thread().unwrap() };
         let address = PeerAddress::new(receiver.address().unwrap(), Some(local));
         let endpoint = sender.endpoint().connect_peer(&address).unwrap();
         talker.accept().unwrap().0.write_all(b"220 ready").unwrap();
@@ -227,19 +227,19 @@ mod tests {
     }
 
     #[test]
-    fn who_says_anything_is_hung_up_on() {
+    fn a_peer_that_sends_data_is_disconnected() {
         let (worker, listener, address) = listener_for_two();
-        let mut stranger = TcpStream::connect(address).unwrap();
-        until(&worker, || listener.kept.peers.borrow().len() == 1);
-        stranger.write_all(b"GET / HTTP/1.1").unwrap();
-        until(&worker, || listener.kept.peers.borrow().is_empty());
+        let mut unknown_peer = TcpStream::connect(address).unwrap();
+        until(&worker, || listener.state.peers.borrow().len() == 1);
+        unknown_peer.write_all(b"GET / HTTP/1.1").unwrap();
+        until(&worker, || listener.state.peers.borrow().is_empty());
     }
 
     #[test]
     fn a_closed_socket_closes_its_connections() {
         let (worker, listener, address) = listener_for_two();
         let mut peer = TcpStream::connect(address).unwrap();
-        until(&worker, || listener.kept.peers.borrow().len() == 1);
+        until(&worker, || listener.state.peers.borrow().len() == 1);
         drop(listener);
         assert_eq!(peer.read(&mut [0]).unwrap(), 0);
         assert!(TcpStream::connect(address).is_err());

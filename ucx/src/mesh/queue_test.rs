@@ -38,11 +38,11 @@ pub(super) struct QueueTest {
     awaited: Rc<Cell<Option<Nonce>>>,
     /// An endpoint to the queue; the first test makes it and its worker, in some milliseconds.
     sender: Option<Endpoint>,
-    running: Option<Running>,
+    running: Option<RunningTest>,
     tested: u64,
 }
 
-struct Running {
+struct RunningTest {
     losses: u64,
     sending: Option<Request<()>>,
     since: Instant,
@@ -71,7 +71,7 @@ impl QueueTest {
     pub(super) fn look(&mut self, losses: u64, empty: bool, now: Instant) -> bool {
         let Some(test) = &mut self.running else {
             if let Err(error) = self.begin(losses, now) {
-                self.give_up(losses, &error);
+                self.abandon(losses, &error);
             }
             return false;
         };
@@ -88,7 +88,7 @@ impl QueueTest {
             (test.since, test.looks) = (now, 0);
             if let (Err(status), ()) = sent.wait() {
                 let losses = test.losses;
-                self.give_up(losses, &status.during("sending to the own queue"));
+                self.abandon(losses, &status.during("sending to the own queue"));
             }
             return false;
         }
@@ -108,12 +108,12 @@ impl QueueTest {
         };
         self.awaited.set(Some(nonce));
         let sending = Some(sender.am_send_with(AM_TEST, &nonce, (), AmFlags::EAGER));
-        self.running = Some(Running { losses, sending, since: now, looks: 0 });
+        self.running = Some(RunningTest { losses, sending, since: now, looks: 0 });
         Ok(())
     }
 
     #[cold]
-    fn give_up(&mut self, losses: u64, error: &crate::Error) {
+    fn abandon(&mut self, losses: u64, error: &crate::Error) {
         tracing::warn!("cannot check whether messages of peers still arrive: {error}");
         (self.running, self.sender, self.tested) = (None, None, losses);
     }
@@ -150,10 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_with_a_place_that_is_never_filled_is_blocked() {
-        if ran_alone(
-            "mesh::queue_test::tests::a_queue_with_a_place_that_is_never_filled_is_blocked",
-        ) {
+    fn a_queue_with_a_slot_that_is_never_filled_is_blocked() {
+        if ran_alone("mesh::queue_test::tests::a_queue_with_a_slot_that_is_never_filled_is_blocked")
+        {
             return;
         }
         let (worker, mut test) = receiver();
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_did_not_look_knows_nothing() {
+    fn busy_rounds_do_not_report_a_blocked_queue() {
         let (_worker, mut test, begin) = sent();
         for _ in 0..2 * LOOKS {
             assert!(!test.look(1, false, begin + 10 * LIMIT));
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_waits_for_its_place_has_as_long_once_it_is_there() {
+    fn a_message_that_waits_for_its_slot_has_as_long_once_it_is_there() {
         let (worker, mut test) = receiver();
         let other = settings("posix").build().unwrap().worker().unwrap();
         let endpoint = other.connect(&worker.address().unwrap()).unwrap();

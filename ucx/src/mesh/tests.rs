@@ -37,7 +37,7 @@ fn peer_leaves(mesh: &Mesh, before: impl FnOnce()) {
         (receiving.is_done() && mesh.connections() == 1).then_some(())
     });
     before();
-    let losses = || mesh.member.borrow().as_ref().map(Member::losses);
+    let losses = || mesh.member.borrow().as_ref().map(MeshMember::losses);
     let begin = losses();
     drop((endpoint, peer));
     until(|| {
@@ -52,9 +52,8 @@ fn peer_leaves(mesh: &Mesh, before: impl FnOnce()) {
 }
 
 #[test]
-fn a_mesh_gives_up_a_worker_that_is_blocked_and_is_reached_by_the_next() {
-    if ran_alone("mesh::tests::a_mesh_gives_up_a_worker_that_is_blocked_and_is_reached_by_the_next")
-    {
+fn a_mesh_closes_a_blocked_worker_and_is_reached_by_the_next() {
+    if ran_alone("mesh::tests::a_mesh_closes_a_blocked_worker_and_is_reached_by_the_next") {
         return;
     }
     let (listened, said) = (Rc::<Cell<u32>>::default(), Rc::<RefCell<Vec<Status>>>::default());

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ucx::{
-    Context, ContextBuilder, Data, Endpoint, ErrorMode, Features, Mesh, Message, Rendezvous,
+    AmData, Context, ContextBuilder, Endpoint, ErrorMode, Features, Mesh, Message, Rendezvous,
     Request, Status, Worker,
 };
 
@@ -93,7 +93,7 @@ pub(crate) fn until(workers: &[&Worker], what: &str, mut done: impl FnMut() -> b
         for worker in workers {
             worker.progress();
         }
-        assert!(Instant::now() < deadline, "gave up waiting for {what}");
+        assert!(Instant::now() < deadline, "timed out waiting for {what}");
     }
 }
 
@@ -175,8 +175,8 @@ pub(crate) fn headers(worker: &Worker, id: u16) -> Log<Vec<u8>> {
 pub(crate) fn eager(worker: &Worker, id: u16) -> Log<(Vec<u8>, Vec<u8>)> {
     let (seen, log) = log();
     let handler = move |message: Message<'_>| match message.data {
-        Data::Eager(data) => log.borrow_mut().push((message.header.to_vec(), data.to_vec())),
-        Data::Rendezvous(_) => panic!("it was announced"),
+        AmData::Eager(data) => log.borrow_mut().push((message.header.to_vec(), data.to_vec())),
+        AmData::Rendezvous(_) => panic!("it was announced"),
     };
     worker.set_am_handler(id, handler).unwrap();
     seen
@@ -191,8 +191,8 @@ pub(crate) fn announcements(worker: &Worker, id: u16) -> Log<Rendezvous> {
 
 pub(crate) fn announced(message: Message<'_>) -> Rendezvous {
     match message.data {
-        Data::Rendezvous(rendezvous) => rendezvous,
-        Data::Eager(_) => panic!("it came whole"),
+        AmData::Rendezvous(rendezvous) => rendezvous,
+        AmData::Eager(_) => panic!("it came whole"),
     }
 }
 

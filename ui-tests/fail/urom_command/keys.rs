@@ -1,4 +1,4 @@
-//! Keys of attributes that are unknown, missing, in the wrong place, or exclude each other.
+//! Keys of attributes that are unknown, missing, misplaced, or exclude each other.
 
 use urom_abi::{Data, urom_command, urom_notification};
 

@@ -110,12 +110,12 @@ mod words_lengths_and_presence {
             first: &'a [u8],
             #[urom(inline, len = count)]
             second: &'a [u8],
-            #[urom(inline, addr = place, len = place)]
+            #[urom(inline, addr = start, len = start)]
             third: &'a [u8],
             #[urom(word)]
             count: u64,
             #[urom(word)]
-            place: u64,
+            start: u64,
         },
         #[urom(reply = Done)]
         Misnamed {

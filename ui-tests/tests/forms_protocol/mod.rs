@@ -36,13 +36,13 @@ pub(crate) mod color {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub(crate) struct Outer {
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) more: u32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) address: u32,
     pub(crate) length: u16,
     pub(crate) other: u16,
@@ -68,22 +68,22 @@ pub(crate) enum Command<'msg> {
         worker: u16,
         #[urom(word)]
         count: u8,
-        #[urom(inline, addr = place, len = count)]
+        #[urom(inline, addr = address, len = count)]
         named: Elements<'msg, u32>,
         color_before: u8,
         #[urom(with = color)]
         color: Color,
         #[urom(word)]
-        place: u32,
+        address: u32,
         #[urom(inline, addr = none)]
-        unplaced: &'msg [u8],
+        unaddressed: &'msg [u8],
     },
     #[urom(reply = Done)]
     Nested {
         #[urom(header, echo)]
         worker: u16,
         outer: Outer,
-        #[urom(inline, addr = outer.place.address, len = outer.place.length)]
+        #[urom(inline, addr = outer.location.address, len = outer.location.length)]
         data: Option<&'msg [u8]>,
     },
     #[urom(reply = Done)]

@@ -5,7 +5,7 @@ use super::{
     Presence, Sign, Term, Type, Variant,
 };
 use crate::DEFAULT_MAX_MESSAGE;
-use crate::wire::Sentence;
+use crate::wire::ConstStr;
 
 impl Variant {
     #[doc(hidden)]
@@ -244,8 +244,8 @@ const fn constant_len(fixed: usize, variant: &Variant) -> usize {
     len
 }
 
-const fn takes(variant: &str, len: usize, header: usize) -> Sentence {
-    let found = Sentence::new().text("`").text(variant).text("` takes ").number(len).text(" bytes");
+const fn takes(variant: &str, len: usize, header: usize) -> ConstStr {
+    let found = ConstStr::new().text("`").text(variant).text("` takes ").number(len).text(" bytes");
     found
         .text(" and its header ")
         .number(header)

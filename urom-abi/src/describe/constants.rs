@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_value() {
+    fn a_constant_that_is_not_a_number_has_no_value() {
         #[derive(Clone, Copy)]
         #[expect(dead_code, reason = "only its type counts")]
         struct Padded(u8, u32);

@@ -50,22 +50,22 @@ impl Misfit {
     /// Returns the path from the field to the part, such as `.flags[2]`; empty for the whole field.
     #[must_use]
     pub fn path(&self) -> String {
-        self.place().0
+        self.part().0
     }
 
-    fn place(&self) -> (String, Type) {
-        let place = visit(self.of, usize::MAX, &mut |at, leaf, path| {
+    fn part(&self) -> (String, Type) {
+        let part = visit(self.of, usize::MAX, &mut |at, leaf, path| {
             let is_here = !self.whole && at == self.at as usize && leaf.size() > 0;
             is_here.then(|| (path(), *leaf))
         });
-        place.unwrap_or_else(|| (String::new(), *self.of))
+        part.unwrap_or_else(|| (String::new(), *self.of))
     }
 }
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = self.found;
-        match self.place().1 {
+        match self.part().1 {
             Type::Bool => write!(f, "{found} is not a value of `bool`: expected 0 or 1"),
             Type::Char => write!(
                 f,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_wrong_place_is_named_with_what_is_allowed() {
+    fn the_first_invalid_part_is_named_with_the_allowed_values() {
         assert_eq!(wrong(&STEP, &[3, 0, 0xff, 0xff, 1, 9, 9, 9]), None);
         let text = wrong(&STEP, &[3, 0, 0xfe, 0xff, 1, 0, 0, 0]);
         assert_eq!(

@@ -144,7 +144,7 @@ macro_rules! host_memory {
             fn doca_sync_event_cap_task_wait_neq_is_supported(info: *const DevInfo) -> DocaError;
 
             fn doca_sync_event_task_get_set_conf(event: *mut SyncEvent, completed: Option<TaskCallback<SyncEventTaskGet>>, failed: Option<TaskCallback<SyncEventTaskGet>>, count: u32) -> DocaError;
-            fn doca_sync_event_task_get_alloc_init(event: *mut SyncEvent, place: *mut u64, data: Data, task: *mut *mut SyncEventTaskGet) -> DocaError;
+            fn doca_sync_event_task_get_alloc_init(event: *mut SyncEvent, value: *mut u64, data: Data, task: *mut *mut SyncEventTaskGet) -> DocaError;
             fn doca_sync_event_task_get_as_doca_task(task: *mut SyncEventTaskGet) -> *mut Task;
             fn doca_sync_event_task_get_set_ret_val_ptr(task: *mut SyncEventTaskGet, value: *mut u64);
             fn doca_sync_event_task_get_get_ret_val_ptr(task: *const SyncEventTaskGet) -> *mut u64;

@@ -190,8 +190,8 @@ impl WorkerHealth {
 }
 
 fn put_text(array: &mut [c_char], text: &str) {
-    let room = array.len() - 1;
-    for (slot, byte) in array[..room].iter_mut().zip(text.bytes()) {
+    let capacity = array.len() - 1;
+    for (slot, byte) in array[..capacity].iter_mut().zip(text.bytes()) {
         *slot = byte as c_char;
     }
 }

@@ -5,7 +5,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 
-use super::owner::{Foreign, Owner};
+use super::owner::{Foreign, Storage};
 use super::{Elements, unit};
 use crate::descriptor::NotificationDesc;
 use crate::wire::Plain;
@@ -45,7 +45,7 @@ pub struct Payload<T = u8> {
     bytes: NonNull<u8>,
     /// In bytes.
     len: usize,
-    owner: Owner,
+    owner: Storage,
     of: PhantomData<T>,
 }
 
@@ -160,7 +160,7 @@ impl Payload {
     pub(crate) fn in_descriptor(desc: NotificationDesc, from: usize) -> Payload {
         let len = desc.payload().len();
         let Some(bytes) = NonNull::new(desc.body()) else { return Payload::default() };
-        let mut payload = Payload { bytes, len, owner: Owner::Descriptor(desc), of: PhantomData };
+        let mut payload = Payload { bytes, len, owner: Storage::Descriptor(desc), of: PhantomData };
         payload.advance(from);
         payload
     }
@@ -173,7 +173,7 @@ impl Payload {
     #[inline]
     pub(crate) fn into_descriptor(self, from: usize) -> Result<NotificationDesc, Payload> {
         match self {
-            Payload { bytes, len, owner: Owner::Descriptor(mut desc), .. }
+            Payload { bytes, len, owner: Storage::Descriptor(mut desc), .. }
                 if desc
                     .payload()
                     .get(from..)
@@ -197,7 +197,7 @@ impl Payload {
         words: [*const (); 2],
         release: unsafe fn([*const (); 2]),
     ) -> Payload {
-        let owner = Owner::Foreign(Foreign { release, words });
+        let owner = Storage::Foreign(Foreign { release, words });
         Payload { bytes: bytes.cast(), len: bytes.len(), owner, of: PhantomData }
     }
 }
@@ -205,7 +205,7 @@ impl Payload {
 impl<T> Default for Payload<T> {
     /// Returns an empty payload without allocating.
     fn default() -> Self {
-        Payload { bytes: NonNull::dangling(), len: 0, owner: Owner::Nothing, of: PhantomData }
+        Payload { bytes: NonNull::dangling(), len: 0, owner: Storage::Nothing, of: PhantomData }
     }
 }
 

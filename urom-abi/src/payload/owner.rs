@@ -5,23 +5,23 @@ use std::rc::Rc;
 use crate::descriptor::NotificationDesc;
 
 #[derive(Default)]
-pub(super) enum Owner {
+pub(super) enum Storage {
     #[default]
     Nothing,
     Descriptor(NotificationDesc),
     Foreign(#[expect(dead_code, reason = "dropping it is its use")] Foreign),
     /// One of the above, shared by several payloads.
-    Shared(Rc<Owner>),
+    Shared(Rc<Storage>),
 }
 
-impl Owner {
-    pub(super) fn share(&mut self) -> Owner {
+impl Storage {
+    pub(super) fn share(&mut self) -> Storage {
         let shared = match std::mem::take(self) {
-            Owner::Shared(shared) => shared,
+            Storage::Shared(shared) => shared,
             alone => Rc::new(alone),
         };
-        *self = Owner::Shared(Rc::clone(&shared));
-        Owner::Shared(shared)
+        *self = Storage::Shared(Rc::clone(&shared));
+        Storage::Shared(shared)
     }
 }
 

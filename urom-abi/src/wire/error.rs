@@ -99,14 +99,14 @@ impl From<DecodeError> for DocaError {
 #[non_exhaustive]
 pub enum EncodeError {
     /// The message exceeds the buffer.
-    #[error("{message}: takes {need} bytes, but {room} fit")]
+    #[error("{message}: takes {need} bytes, but {capacity} fit")]
     TooBig {
         /// The variant.
         message: &'static str,
         /// The message's length; `usize::MAX` on overflow.
         need: usize,
         /// The buffer's size.
-        room: usize,
+        capacity: usize,
     },
     /// A payload contradicts the fields that describe it.
     #[error("{message}: {field}: {what}")]

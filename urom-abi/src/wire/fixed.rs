@@ -45,12 +45,12 @@ impl<T, const AT: usize, const LEN: usize, const ANY: bool> Field<T, AT, LEN, AN
 
     #[inline(always)]
     pub fn write(self, fixed: &mut [u8; LEN], value: &T) {
-        let place = &mut fixed[AT..AT + size_of::<T>()];
+        let target = &mut fixed[AT..AT + size_of::<T>()];
         let bytes = (self.bytes_of)(value);
-        assert_eq!(bytes.len(), place.len());
+        assert_eq!(bytes.len(), target.len());
         // Unlike `copy_from_slice`, this does not call a function for a few bytes.
-        // SAFETY: the slices have the same length, and `place` is borrowed exclusively.
-        unsafe { place.as_mut_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        // SAFETY: the slices have the same length, and `target` is borrowed exclusively.
+        unsafe { target.as_mut_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
     /// Rejects an echoed field that differs from `value`, if given.
@@ -130,17 +130,17 @@ pub fn exact<const LEN: usize>(message: Name, bytes: &[u8]) -> Result<&[u8; LEN]
 
 /// Returns the start of `out` as a zeroed fixed part.
 #[inline]
-pub fn room<const LEN: usize>(
+pub fn fixed_part<const LEN: usize>(
     message: Name,
     out: &mut [u8],
 ) -> Result<&mut [u8; LEN], EncodeError> {
-    let room = out.len();
+    let capacity = out.len();
     match out.first_chunk_mut::<LEN>() {
         Some(fixed) => {
             fixed.fill(0);
             Ok(fixed)
         }
-        None => Err(EncodeError::TooBig { message, need: LEN, room }),
+        None => Err(EncodeError::TooBig { message, need: LEN, capacity }),
     }
 }
 
@@ -148,11 +148,11 @@ pub fn room<const LEN: usize>(
 #[inline]
 pub fn notification<const LEN: usize>(
     message: Name,
-    place: AnswerBuffer<'_>,
+    buffer: AnswerBuffer<'_>,
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
     let mut desc = None;
-    let bytes = match place.filter(|room| room.bytes.len() >= LEN) {
+    let bytes = match buffer.filter(|buffer| buffer.bytes.len() >= LEN) {
         Some(AnswerBytes { bytes, written }) => {
             written.set(LEN);
             bytes

@@ -2,12 +2,12 @@
 //! message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
 //! variant) and its inline payloads, without padding. Decoding checks every length, without panics.
 
+mod const_str;
 mod error;
 #[doc(hidden)]
 pub mod inline;
 mod kinds;
 mod reply;
-mod sentence;
 mod serve;
 mod value;
 mod word;
@@ -26,10 +26,10 @@ pub use error::{DecodeError, DecodeProblem, EncodeError};
 pub use value::Plain;
 
 // For generated code and its tests.
-pub(crate) use sentence::Sentence;
+pub(crate) use const_str::ConstStr;
 #[doc(hidden)]
 pub use {
-    fixed::{Field, Tag, any_field, exact, field, notification, own_tag, room, tag, unknown},
+    fixed::{Field, Tag, any_field, exact, field, fixed_part, notification, own_tag, tag, unknown},
     inline::{Borrowed, Optional, Outgoing, Owned},
     read::{Behind, Part, Tail, by_address, decoded, start},
     reply::{Notifications, ReplyOf, refusal},

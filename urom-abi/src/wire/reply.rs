@@ -46,8 +46,8 @@ pub fn refusal(
     let message = reply.map_or(notifications.name, |reply| reply.name);
     let mut desc = zeroed(message, Some(notifications.len))?;
     let mut put = |at: usize, bytes: &[u8]| {
-        if let Some(place) = desc.payload_mut().get_mut(at..at + bytes.len()) {
-            place.copy_from_slice(bytes);
+        if let Some(target) = desc.payload_mut().get_mut(at..at + bytes.len()) {
+            target.copy_from_slice(bytes);
         }
     };
     let mut tag = [0; 8];

@@ -10,13 +10,13 @@ use crate::protocol::{Answer, AnswerBuffer, Now, Reply, Request};
 pub const FILE: &str = file!();
 
 /// Decodes a command, calls `run` and writes the answer with its echoed fields to the buffer that
-/// `place` returns, if any. Generated code does not name the answer here, so that a wrong type is a
-/// single error.
+/// `buffer` returns, if any. Generated code does not name the answer here, so that a wrong type is
+/// a single error.
 #[inline]
 pub fn serve<'a, C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,
     run: impl FnOnce(C) -> F,
-    place: impl Fn(Now) -> AnswerBuffer<'a>,
+    buffer: impl Fn(Now) -> AnswerBuffer<'a>,
 ) -> impl Future<Output = Result<Answer, E>>
 where
     C: Request,
@@ -26,7 +26,7 @@ where
     match read() {
         Ok(command) => {
             let echo = command.echo();
-            Answering::<C, F, _>::Begun { answer: run(command), echo, place }
+            Answering::<C, F, _>::Begun { answer: run(command), echo, buffer }
         }
         Err(error) => Answering::Unread(Some(error)),
     }
@@ -35,7 +35,7 @@ where
 /// Not an `async` block, which would move the awaited future for each command.
 enum Answering<C: Request, F, P> {
     Unread(Option<DecodeError>),
-    Begun { answer: F, echo: <C::Reply as Reply>::Echo, place: P },
+    Begun { answer: F, echo: <C::Reply as Reply>::Echo, buffer: P },
 }
 
 impl<'a, C, F, P, E> Future for Answering<C, F, P>
@@ -52,13 +52,13 @@ where
         // SAFETY: only `answer` is structurally pinned. Nothing here moves it, this type does not
         // implement `Drop`, and it is `Unpin` only if `answer` is. The error is never pinned.
         match unsafe { self.get_unchecked_mut() } {
-            Answering::Begun { answer, echo, place } => {
+            Answering::Begun { answer, echo, buffer } => {
                 // SAFETY: `answer` is pinned with this future.
                 let answer = unsafe { Pin::new_unchecked(answer) };
                 answer.poll(task).map(|reply| {
                     // SAFETY: the answer is written in this statement, which releases the buffer.
                     let now = unsafe { Now::new() };
-                    Ok(reply?.write(echo, place(now))?)
+                    Ok(reply?.write(echo, buffer(now))?)
                 })
             }
             Answering::Unread(error) => {

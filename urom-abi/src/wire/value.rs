@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use zerocopy::{FromZeros, Immutable, IntoBytes, TryFromBytes};
 
-use super::Sentence;
+use super::ConstStr;
 
 /// An element of a payload, or any plain field: exactly the [`bytemuck::Pod`] types.
 #[diagnostic::on_unimplemented(
@@ -22,7 +22,7 @@ impl<T: bytemuck::Pod> Plain for T {}
 #[track_caller]
 pub const fn assert_element<T: Plain>(name: &str) {
     if size_of::<T>() == 0 {
-        let text = Sentence::new().text("`").text(name);
+        let text = ConstStr::new().text("`").text(name);
         let text = text.text(
             "` lacks bytes, so nothing could count such elements: use a type with at least one",
         );

@@ -5,8 +5,8 @@ use crate::protocol::{Answer, Reply};
 
 pub fn encode<R: Reply>(notification: R, echo: &R::Echo, out: &mut [u8]) -> Encoded {
     let desc = notification.into_descriptor(echo)?;
-    let (bytes, room) = (desc.payload(), out.len());
-    let too_big = || EncodeError::TooBig { message: name::<R>(), need: bytes.len(), room };
+    let (bytes, capacity) = (desc.payload(), out.len());
+    let too_big = || EncodeError::TooBig { message: name::<R>(), need: bytes.len(), capacity };
     out.get_mut(..bytes.len()).ok_or_else(too_big)?.copy_from_slice(bytes);
     Ok(bytes.len())
 }

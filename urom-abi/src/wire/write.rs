@@ -111,9 +111,9 @@ pub fn message<const LEN: usize, const N: usize>(
     payloads: [&[u8]; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Result<usize, EncodeError> {
-    let room = out.len();
+    let capacity = out.len();
     let total = total(LEN, &payloads.map(length));
-    let too_big = || EncodeError::TooBig { message, need: total.unwrap_or(usize::MAX), room };
+    let too_big = || EncodeError::TooBig { message, need: total.unwrap_or(usize::MAX), capacity };
     let behind =
         total.and_then(|total| out.get_mut(..total)).and_then(<[u8]>::split_first_chunk_mut::<LEN>);
     let (fixed, behind) = behind.ok_or_else(too_big)?;
@@ -122,10 +122,10 @@ pub fn message<const LEN: usize, const N: usize>(
     fill(fixed);
     let mut at = 0;
     for payload in payloads {
-        if let Some(place) = behind.get_mut(at..at + payload.len())
-            && !place.is_empty()
+        if let Some(target) = behind.get_mut(at..at + payload.len())
+            && !target.is_empty()
         {
-            place.copy_from_slice(payload);
+            target.copy_from_slice(payload);
         }
         at += payload.len();
     }
@@ -159,19 +159,19 @@ pub(super) fn zeroed(message: Name, len: Option<usize>) -> Result<NotificationDe
     desc.ok_or(EncodeError::NoMemory { message })
 }
 
-/// Writes a notification: a zeroed fixed part, then `fill`, then the payloads, to `place` if given
+/// Writes a notification: a zeroed fixed part, then `fill`, then the payloads, to `buffer` if given
 /// and large enough. If the only non-empty payload is in a descriptor behind a fixed part of this
 /// length, that descriptor becomes the notification. Otherwise it is written to a new descriptor.
 #[inline]
 pub fn reply<const LEN: usize, const N: usize>(
     message: Name,
-    place: AnswerBuffer<'_>,
+    buffer: AnswerBuffer<'_>,
     mut payloads: [Payload; N],
     fill: impl FnOnce(&mut [u8; LEN]),
 ) -> Written {
     let len = total(LEN, &payloads.each_ref().map(|payload| length(payload)));
     let mut desc = None;
-    let bytes = match place.filter(|room| len.is_some_and(|len| len <= room.bytes.len())) {
+    let bytes = match buffer.filter(|buffer| len.is_some_and(|len| len <= buffer.bytes.len())) {
         Some(AnswerBytes { bytes, written }) => {
             let behind = bytes.get_mut(LEN..).unwrap_or_default();
             written.set(LEN + copy_all(&payloads, behind));
@@ -203,8 +203,8 @@ pub(super) fn in_place() -> Answer {
 fn copy_all(payloads: &[Payload], behind: &mut [u8]) -> usize {
     let mut at = 0;
     for payload in payloads {
-        let Some(place) = behind.get_mut(at..at + payload.len()) else { break };
-        place.copy_from_slice(payload);
+        let Some(target) = behind.get_mut(at..at + payload.len()) else { break };
+        target.copy_from_slice(payload);
         at += payload.len();
     }
     at

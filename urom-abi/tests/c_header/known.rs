@@ -106,7 +106,7 @@ mod sandbox {
 pub(crate) const SANDBOX: Protocol = *sandbox::Protocol::DESCRIPTION;
 
 #[test]
-fn members_have_the_names_and_places_of_the_definition() {
+fn members_have_the_names_and_offsets_of_the_definition() {
     holds(
         &SANDBOX,
         "

@@ -245,7 +245,7 @@ fn a_field_without_bytes_still_moves_the_others() {
 }
 
 #[test]
-fn two_types_of_one_name_are_told_apart() {
+fn two_types_of_one_name_get_different_names() {
     const fn pair(ty: Type) -> [StructField; 1] {
         [StructField { name: "odd_pair", docs: "", offset: 0, ty }]
     }

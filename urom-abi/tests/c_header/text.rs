@@ -68,7 +68,7 @@ fn payloads_are_listed_with_their_lengths_and_conditions() {
 }
 
 #[test]
-fn fields_say_what_they_are_for() {
+fn comments_of_fields_describe_their_purpose() {
     let sandbox = c_header(&SANDBOX);
     says(&sandbox, &["The answer repeats it.", "uint64_t context;"]);
     says(&sandbox, &["Repeats the command's.", "uint64_t context;"]);

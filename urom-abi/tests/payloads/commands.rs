@@ -78,7 +78,7 @@ fn payloads_follow_one_another_without_padding_and_their_words_describe_them() {
 }
 
 #[test]
-fn address_words_say_not_null_only_for_bytes_that_are_there_or_that_they_decide_about() {
+fn address_words_are_set_only_for_bytes_that_exist_or_that_they_select() {
     let empty =
         Everything { flags: 1, extra: Some(Elements::default()), maybe: Some(&[]), ..nothing() };
     let bytes = bytes_of(&empty);
@@ -96,7 +96,7 @@ fn registered_memory_travels_in_its_words_alone() {
 }
 
 #[test]
-fn what_does_not_agree_is_a_mismatch_that_names_the_payload_and_writes_nothing() {
+fn contradicting_fields_are_a_mismatch_that_names_the_payload_and_writes_nothing() {
     let long = vec![0; 65_536];
     let fine = nothing();
     let (one, none) = (Some(Elements::from(&[1u16])), None);
@@ -127,11 +127,11 @@ fn what_does_not_agree_is_a_mismatch_that_names_the_payload_and_writes_nothing()
 fn a_message_that_does_not_fit_is_too_big_and_leaves_the_bytes_alone() {
     let command = Everything { data: b"abc", ..nothing() };
     let need = LEN + 7;
-    for room in [0, LEN - 1, LEN, need - 1] {
-        let mut out = vec![7; room];
-        let too_big = EncodeError::TooBig { message: "Everything", need, room };
+    for capacity in [0, LEN - 1, LEN, need - 1] {
+        let mut out = vec![7; capacity];
+        let too_big = EncodeError::TooBig { message: "Everything", need, capacity: capacity };
         assert_eq!(command.encode(&mut out), Err(too_big));
-        assert_eq!(out, vec![7; room]);
+        assert_eq!(out, vec![7; capacity]);
     }
     let mut out = vec![7; need + 1];
     assert_eq!(command.encode(&mut out), Ok(need));
@@ -167,7 +167,7 @@ fn lengths_that_the_bytes_do_not_have_are_refused_by_name() {
 }
 
 #[test]
-fn expressions_that_give_no_length_say_so() {
+fn expressions_without_a_length_are_refused() {
     assert_eq!(refused("counts", N, -1), DecodeProblem::NoLength);
     assert_eq!(refused("counts", N, i32::MAX), DecodeProblem::NoLength);
     for count in [None, Some(-1), Some(1 << 64), Some(i128::MIN)] {

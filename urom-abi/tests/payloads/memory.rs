@@ -75,7 +75,7 @@ fn payloads_are_equal_by_their_bytes_and_print_their_elements() {
 }
 
 #[test]
-fn the_two_arms_of_received_know_their_length() {
+fn both_variants_of_received_have_a_length() {
     assert_eq!(Received::from(Payload::from(b"abc")).len(), 3);
     assert_eq!(Received::Registered { len: 9 }.len(), 9);
     assert!(Received::default().is_empty());

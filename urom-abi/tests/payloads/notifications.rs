@@ -89,7 +89,7 @@ fn several_payloads_reuse_a_descriptor_when_all_others_are_empty() {
 }
 
 #[test]
-fn the_words_of_a_notification_tell_what_is_there() {
+fn the_words_of_a_notification_describe_its_payloads() {
     let words = |brought: Brought| {
         let desc = brought.into_desc();
         let word = |at| get::<u64>(desc.payload(), at).unwrap();

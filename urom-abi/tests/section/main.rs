@@ -40,7 +40,7 @@ proptest! {
 }
 
 #[test]
-fn what_the_compiler_writes_is_what_the_program_writes() {
+fn the_compiler_and_the_program_write_the_same_section() {
     assert_eq!(real::BYTES[..], written(&real::TILES));
     let read = section::read(&real::BYTES).unwrap();
     assert_eq!(read, real::TILES);

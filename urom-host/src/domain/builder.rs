@@ -8,7 +8,7 @@ use urom_abi::host::CtxState;
 
 use super::context::{self, Member, Owner};
 use super::exchange::Exchange;
-use super::{Buffer, Domain};
+use super::{Domain, DomainBuffer};
 use crate::callback;
 use crate::context::ObjectKind;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ const CREATING: &str = "creating a domain";
 pub struct DomainBuilder {
     library: Library,
     workers: Vec<(u64, Rc<worker::Owner>)>,
-    buffers: Vec<Buffer>,
+    buffers: Vec<DomainBuffer>,
     gather: Option<Box<dyn AllGather>>,
 }
 
@@ -44,7 +44,7 @@ impl DomainBuilder {
 
     /// Adds memory of this process that the domain's workers may access
     /// (`doca_urom_domain_add_buffer`).
-    pub fn buffer(mut self, buffer: Buffer) -> Self {
+    pub fn buffer(mut self, buffer: DomainBuffer) -> Self {
         self.buffers.push(buffer);
         self
     }
@@ -133,7 +133,7 @@ fn invalid(why: impl Into<String>, hint: &'static str) -> Error {
 }
 
 impl context::Context {
-    fn configure(&self, buffers: &[Buffer]) -> Result<()> {
+    fn configure(&self, buffers: &[DomainBuffer]) -> Result<()> {
         let (api, domain) = (self.api()?, self.object());
         let mut oob = self.exchange.oob();
         // SAFETY: the domain is live and idle; the structure is copied, and the exchange in it

@@ -7,20 +7,18 @@ mod exchange;
 pub use builder::DomainBuilder;
 
 use context::Owner;
-use urom_abi::DocaError;
 
-use crate::context::{ContextState, ObjectKind};
+use crate::context::ContextState;
 use crate::engine::ProgressEngine;
-use crate::error::{Error, Result};
-use crate::owner::LEAVE_LIMIT;
-use crate::{callback, wait};
+use crate::error::Result;
+use crate::pending::Pending;
 
 /// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).
 ///
 /// The domain distributes the address and the packed handles; it does not access the memory. The
 /// program must keep the memory registered while workers may use it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Buffer {
+pub struct DomainBuffer {
     /// The start address.
     pub address: u64,
     /// Its length in bytes.
@@ -31,11 +29,15 @@ pub struct Buffer {
     pub key: Vec<u8>,
 }
 
+/// The former name of [`DomainBuffer`].
+#[deprecated(note = "renamed to `DomainBuffer`; `memory::Buffer` is another type")]
+pub type Buffer = DomainBuffer;
+
 /// A running domain (`struct doca_urom_domain`): a group of workers of several processes.
 ///
 /// A domain is to workers what a communicator is to MPI processes. Every process of an application
 /// adds its workers, each under an id of the application's choice (usually a rank), and its
-/// [buffers](Buffer). While the domain starts, the processes exchange these through an
+/// [buffers](DomainBuffer). While the domain starts, the processes exchange these through an
 /// [`AllGather`](crate::gather::AllGather). Once the domain runs, plugins on the workers look up
 /// addresses, memory handles and keys by those ids. With this project's service a domain runs in
 /// all processes or in none: when a worker fails, the errors in the other processes name its
@@ -51,14 +53,14 @@ pub struct Buffer {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let (rank, size) = (0, 2);
 /// let gather = Rendezvous::join("head-node:7357", rank, size, Duration::from_secs(60))?;
-/// let service = Service::connect()?;
-/// let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// block_on(async {
+///     let service = Service::connect_blocking().await?;
+///     let graph = service.plugin::<graph_protocol::Protocol>()?;
 ///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
 ///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;
 ///     // Commands to `worker` may name any worker of the domain now.
 ///     println!("process {} of {}", domain.index(), domain.participants());
-///     domain.stop()?;
+///     domain.stop().await?;
 ///     worker.stop().await
 /// })?;
 /// # Ok(())
@@ -103,20 +105,25 @@ impl Domain {
     }
 
     /// Stops the domain (`doca_ctx_stop`) in this process only: its workers forget the domain,
-    /// workers of other processes keep their data.
+    /// workers of other processes keep their data. Stopping begins at once; the future resolves
+    /// when the domain is idle.
     ///
     /// # Errors
-    /// The library's error if it refuses to stop the domain.
-    pub fn stop(self) -> Result<()> {
-        self.owner.stop()?;
-        // DOCA stops domains at once; other libraries may not. Inside a callback nothing
-        // progresses, and the owner's drop stops the domain later.
-        let is_idle = || self.owner.is_idle();
-        if is_idle() || callback::is_running() || wait::wait_until(LEAVE_LIMIT, is_idle) {
-            return Ok(());
-        }
-        let why = format!("it is not idle after {LEAVE_LIMIT:?}");
-        Err(Error::new(DocaError::TIME_OUT, format!("stopping {}", self.owner.name())).why(why))
+    /// The future resolves to the library's error if it refuses to stop the domain.
+    pub fn stop(self) -> Pending<()> {
+        let begun = self.owner.stop();
+        Pending::new(async move {
+            begun?;
+            self.owner.idle().await
+        })
+    }
+
+    /// [`stop`](Self::stop), and blocks until the domain is idle.
+    ///
+    /// # Errors
+    /// As [`stop`](Self::stop); `BAD_STATE` inside a completion callback.
+    pub fn stop_blocking(self) -> Result<()> {
+        self.stop().wait()
     }
 }
 

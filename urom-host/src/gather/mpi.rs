@@ -132,7 +132,7 @@ impl AllGather for Mpi {
         let participants = self.participants as usize;
         let exchange = self.exchange.as_mut().ok_or_else(idle)?;
         if blocks.len() != exchange.block.len() * participants {
-            let text = "room for other blocks than were given";
+            let text = "a buffer of another length than the blocks";
             return Err(Error::new(DocaError::INVALID_VALUE, text).into());
         }
         let over = exchange
@@ -177,8 +177,8 @@ impl MpiExchange {
             self.request = None;
             if self.length > 0 {
                 let whole = blocks.chunks_exact_mut(self.block.len());
-                for (room, part) in whole.zip(self.blocks.chunks_exact(self.length)) {
-                    room[self.done..][..self.length].copy_from_slice(part);
+                for (buffer, part) in whole.zip(self.blocks.chunks_exact(self.length)) {
+                    buffer[self.done..][..self.length].copy_from_slice(part);
                 }
             }
             self.done += self.length;

@@ -74,7 +74,8 @@ impl Surroundings {
                     true => "; UROM_DOCA_LIBRARY=builtin takes the built-in one",
                     false => "",
                 };
-                let origin = format!("DOCA's install place, as {SERVICE_FILE} is set{instead}");
+                let origin =
+                    format!("DOCA's installation directory, as {SERVICE_FILE} is set{instead}");
                 Ok(Some((path.clone(), origin)))
             }
             _ if self.builtin => Ok(None),
@@ -83,14 +84,16 @@ impl Surroundings {
     }
 
     fn nothing(&self, extensions: bool) -> Error {
-        let places: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
+        let paths: Vec<_> = self.installed.iter().map(|path| path.display().to_string()).collect();
         let installed = match (extensions, self.service_file) {
             (true, _) => {
                 "the address or embedded service that was asked for is beyond DOCA's own".to_owned()
             }
-            (false, true) => format!("{} does not exist", places.join(", no ")),
+            (false, true) => format!("{} does not exist", paths.join(", no ")),
             (false, false) => {
-                format!("{SERVICE_FILE} is not set, so DOCA's install place was not looked into")
+                format!(
+                    "{SERVICE_FILE} is not set, so DOCA's installation directory was not searched"
+                )
             }
         };
         let whose = if extensions { " of this kit" } else { "" };

@@ -1,12 +1,14 @@
 //! The settings of a connection to a service.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
 use crate::library::{self, Library};
-use crate::service::core::ServiceCore;
-use crate::service::settings::{ServicePlace, ServiceSettings};
+use crate::pending::Pending;
+use crate::service::core::Connecting;
+use crate::service::settings::{ServiceSettings, ServiceSource};
 use crate::service::{Service, ServiceHandle};
 
 /// A builder for a connection, returned by [`Service::builder`]. [`connect`](Self::connect)
@@ -23,17 +25,17 @@ use crate::service::{Service, ServiceHandle};
 /// // A daemon, with the key that it asks for. An error says where the address came from.
 /// let address = std::env::args().nth(1).unwrap_or("dpu0:5555".into());
 /// let builder = Service::builder().address_from(address, "the first argument");
-/// let service = builder.key_file("/etc/urom/key").max_workers(8).connect()?;
+/// let service = builder.key_file("/etc/urom/key").max_workers(8).connect_blocking()?;
 ///
 /// // A service in this process, for commands of up to 64 KiB.
-/// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect()?;
-/// let plugins = "target/debug;/opt/plugins";
-/// let service = Service::builder().load_plugins_from(plugins).connect()?;
+/// let service = Service::builder().embedded().max_message_size(24 + 65_536).connect_blocking()?;
+/// let plugins = ["target/debug", "/opt/plugins"];
+/// let service = Service::builder().plugin_paths(plugins).connect_blocking()?;
 ///
 /// // NVIDIA's library, which demands a device.
 /// // SAFETY: the file is DOCA's.
 /// let library = unsafe { Library::load("libdoca_urom.so.2") }?;
-/// let service = Service::builder().device("mlx5_0").library(library).connect()?;
+/// let service = Service::builder().device("mlx5_0").library(library).connect_blocking()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -63,8 +65,8 @@ impl ServiceBuilder {
 
     /// As [`address`](Self::address), with its origin for error messages, such as a variable.
     pub fn address_from(mut self, address: impl Into<String>, origin: impl Into<String>) -> Self {
-        self.settings.place =
-            ServicePlace::Address { address: address.into(), origin: origin.into() };
+        self.settings.source =
+            ServiceSource::Address { address: address.into(), origin: origin.into() };
         self
     }
 
@@ -75,19 +77,30 @@ impl ServiceBuilder {
     /// It runs the code of daemon and workers on threads, for tests and first steps. Its workers
     /// share the program's environment and CPUs.
     pub fn embedded(mut self) -> Self {
-        self.settings.place = ServicePlace::Embedded { plugin_path: None };
+        self.settings.source = ServiceSource::Embedded { plugin_path: None };
         self
     }
 
-    /// The [embedded](Self::embedded) service with plugins from these directories and files,
-    /// separated by `;`.
+    /// The [embedded](Self::embedded) service with plugins from these directories and files.
     ///
     /// A file `NAME.so` is the plugin `NAME`, and so is cargo's `libNAME.so` if the file states
     /// that name. Their code runs unchecked in this process: use only paths that you would take the
-    /// program itself from.
-    pub fn load_plugins_from(mut self, directories: impl Into<PathBuf>) -> Self {
-        self.settings.place = ServicePlace::Embedded { plugin_path: Some(directories.into()) };
+    /// program itself from. A path must not contain `;`, which separates paths.
+    pub fn plugin_paths<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        let mut plugin_path = OsString::new();
+        for (index, path) in paths.into_iter().enumerate() {
+            plugin_path.push(if index > 0 { ";" } else { "" });
+            plugin_path.push(path.as_ref());
+        }
+        let plugin_path = Some(plugin_path.into());
+        self.settings.source = ServiceSource::Embedded { plugin_path };
         self
+    }
+
+    /// As [`plugin_paths`](Self::plugin_paths), with the paths separated by `;`.
+    #[deprecated(note = "use `plugin_paths([..])`, which takes any iterator of paths")]
+    pub fn load_plugins_from(self, directories: impl Into<PathBuf>) -> Self {
+        self.plugin_paths([directories.into()])
     }
 
     /// The device, such as `mlx5_0` (`doca_urom_service_set_dev`); see [`devices`](crate::devices).
@@ -132,25 +145,46 @@ impl ServiceBuilder {
         self
     }
 
-    /// Connects (`doca_ctx_start`). Blocks until the service has answered, at most about 5 s.
+    /// Connects (`doca_ctx_start`) and returns a future of the service. It resolves when the service
+    /// has answered: after at most about 5 s with this project's library, 10 s with any other.
+    /// Dropping it abandons the connection.
     ///
     /// # Errors
-    /// As [`Library::find`]; then, with the library's reason if any: `INVALID_VALUE` for an invalid
-    /// setting, `NOT_FOUND` for an unknown device, `NOT_SUPPORTED` for an address, a key file or an
-    /// embedded service with another project's library, `NOT_CONNECTED` and similar codes when no
-    /// daemon answers, `AUTHENTICATION` for a missing or wrong key, `NOT_PERMITTED` for a key file
-    /// that others may read. The text names the file of a loaded library.
-    pub fn connect(self) -> Result<Service> {
-        let library = self.choose()?;
-        let connect = || {
-            let engine = match self.engine {
-                Some(engine) => engine.checked(library, "connecting to the service")?,
-                None => ProgressEngine::with_library(library)?,
+    /// The future resolves to the errors of [`Library::find`]; then, with the library's reason if
+    /// any: `INVALID_VALUE` for an invalid setting, `NOT_FOUND` for an unknown device,
+    /// `NOT_SUPPORTED` for an address, a key file or an embedded service with another project's
+    /// library, `NOT_CONNECTED` and similar codes when no daemon answers, `AUTHENTICATION` for a
+    /// missing or wrong key, `NOT_PERMITTED` for a key file that others may read. The text names the
+    /// file of a loaded library.
+    pub fn connect(self) -> Pending<Service> {
+        let library = self.choose();
+        let begun = library.and_then(|library| {
+            let begin = || {
+                let engine = match self.engine {
+                    Some(engine) => engine.checked(library, "connecting to the service")?,
+                    None => ProgressEngine::with_library(library)?,
+                };
+                Ok((library, engine, Connecting::begin(library, self.settings)?))
             };
-            let handle = ServiceHandle::new(ServiceCore::connect(library, self.settings)?);
-            Ok(Service { handle, engine })
-        };
-        connect().map_err(|error: Error| error.through(library.file()))
+            begin().map_err(|error: Error| error.through(library.file()))
+        });
+        Pending::new(async move {
+            let (library, engine, connecting) = begun?;
+            let core = connecting.end().await;
+            let core = core.map_err(|error| error.through(library.file()))?;
+            Ok(Service { handle: ServiceHandle::new(core), engine })
+        })
+    }
+
+    /// [`connect`](Self::connect), and blocks until the service has answered.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect); `BAD_STATE` inside a completion callback.
+    ///
+    /// # Panics
+    /// With the panic of a callback that ran meanwhile.
+    pub fn connect_blocking(self) -> Result<Service> {
+        self.connect().wait()
     }
 
     fn choose(&self) -> Result<Library> {
@@ -158,8 +192,8 @@ impl ServiceBuilder {
             (Some(library), _) => Ok(library),
             (None, Some(engine)) => Ok(engine.library()),
             (None, None) => {
-                let is_placed = !matches!(self.settings.place, ServicePlace::Environment);
-                library::find(is_placed || self.settings.key_file.is_some())
+                let is_selected = !matches!(self.settings.source, ServiceSource::Environment);
+                library::find(is_selected || self.settings.key_file.is_some())
             }
         }
     }

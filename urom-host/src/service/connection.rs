@@ -17,7 +17,7 @@ use crate::engine::ProgressEngine;
 use crate::error::{Error, Result, check};
 use crate::library::{Library, get};
 use crate::owner::Owner;
-use crate::service::settings::{ServicePlace, ServiceSettings};
+use crate::service::settings::{ServiceSettings, ServiceSource};
 use crate::wait;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ impl Connection {
             let code = unsafe { set(service, path.as_ptr()) };
             check(code, || settings.what()).map_err(|error| error.why(self.failure()))?;
         }
-        self.place(settings)
+        self.select(settings)
     }
 
     fn needed<F>(
@@ -105,26 +105,26 @@ impl Connection {
         })
     }
 
-    fn place(&self, settings: &ServiceSettings) -> Result<()> {
+    fn select(&self, settings: &ServiceSettings) -> Result<()> {
         let service = self.object();
         let extensions = self.extensions();
         let why = "this libdoca_urom takes its service from DOCA_UROM_SERVICE_FILE alone";
         let hint = "set that variable instead";
-        let code = match &settings.place {
+        let code = match &settings.source {
             // DOCA requires a device; this project's library uses any.
-            ServicePlace::Environment => match extensions.urom_service_set_any_device {
+            ServiceSource::Environment => match extensions.urom_service_set_any_device {
                 // SAFETY: `ServiceCore` owns the service and starts it after these calls.
                 Some(set) if settings.device.is_none() => unsafe { set(service) },
                 _ => return Ok(()),
             },
-            ServicePlace::Address { address, origin } => {
+            ServiceSource::Address { address, origin } => {
                 let (address, origin) = (settings.c_string(address)?, settings.c_string(origin)?);
                 let set = extensions.urom_service_set_address;
                 let set = self.needed(set, settings, why, hint)?;
                 // SAFETY: the service is live and idle; the call copies the strings.
                 unsafe { set(service, address.as_ptr(), origin.as_ptr()) }
             }
-            ServicePlace::Embedded { plugin_path } => {
+            ServiceSource::Embedded { plugin_path } => {
                 let path = plugin_path.as_ref().map(|path| settings.c_path(path)).transpose()?;
                 let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
                 let set = extensions.urom_service_set_embedded;

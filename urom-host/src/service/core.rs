@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::thread::{self, JoinHandle};
 
+use futures_channel::oneshot;
 use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::describe::section::Description;
@@ -24,9 +25,9 @@ use crate::library::Library;
 use crate::plugin::Plugin;
 use crate::service::connection::{self, Connection};
 use crate::service::query::{Counts, Deadline, expire};
-#[cfg(feature = "embedded")]
-use crate::service::settings::ServicePlace;
 use crate::service::settings::ServiceSettings;
+#[cfg(feature = "embedded")]
+use crate::service::settings::ServiceSource;
 use crate::wait;
 
 struct Connected {
@@ -51,7 +52,7 @@ pub(crate) struct ServiceCore {
     service: Pointer,
     pub(super) plugins: Vec<Plugin>,
     #[cfg(feature = "embedded")]
-    pub(super) place: ServicePlace,
+    pub(super) source: ServiceSource,
     pub(super) cpus: CpuSet,
     failure: Arc<OnceLock<String>>,
     pub(super) counts: Arc<Counts>,
@@ -60,49 +61,74 @@ pub(crate) struct ServiceCore {
     thread: Option<JoinHandle<Result<()>>>,
 }
 
-impl ServiceCore {
-    pub(super) fn connect(library: Library, settings: ServiceSettings) -> Result<ServiceCore> {
-        static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let what = settings.what();
+/// A connection attempt. Dropping it ends the service's thread after the library's answer.
+pub(super) struct Connecting {
+    library: Library,
+    settings: ServiceSettings,
+    failure: Arc<OnceLock<String>>,
+    jobs: Option<mpsc::Sender<Job>>,
+    connected: oneshot::Receiver<Connected>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl Connecting {
+    pub(super) fn begin(library: Library, settings: ServiceSettings) -> Result<Connecting> {
         let failure = Arc::new(OnceLock::new());
         let (jobs, queue) = mpsc::channel();
-        let (report, connected) = mpsc::sync_channel(1);
-        let theirs = Arc::clone(&failure);
-        #[cfg(feature = "embedded")]
-        let place = settings.place.clone();
+        let (report, connected) = oneshot::channel();
+        let (theirs, of_thread) = (Arc::clone(&failure), settings.clone());
         let thread = signals::blocked(|| {
             let name = thread::Builder::new().name("urom-service".into());
-            name.spawn(move || serve(library, &settings, &theirs, &queue, &report))
-        })
-        .map_err(signals::no_thread)
-        .map_err(|error| Error::new(DocaError::OPERATING_SYSTEM, what.clone()).caused_by(error))?;
-        let Ok(Connected { service, plugins, cpus, waker }) = connected.recv() else {
-            let early = Error::new(DocaError::UNEXPECTED, what).why("its thread ended early");
-            return Err(thread.join().ok().and_then(Result::err).unwrap_or(early));
+            name.spawn(move || serve(library, &of_thread, &theirs, &queue, report))
+        });
+        let thread = thread.map_err(signals::no_thread).map_err(|error| {
+            Error::new(DocaError::OPERATING_SYSTEM, settings.what()).caused_by(error)
+        })?;
+        let (jobs, thread) = (Some(jobs), Some(thread));
+        Ok(Connecting { library, settings, failure, jobs, connected, thread })
+    }
+
+    pub(super) async fn end(mut self) -> Result<ServiceCore> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let Ok(Connected { service, plugins, cpus, waker }) = (&mut self.connected).await else {
+            let early = Error::new(DocaError::UNEXPECTED, self.settings.what());
+            let end = self.thread.take().and_then(|thread| thread.join().ok());
+            return Err(end.and_then(Result::err).unwrap_or(early.why("its thread ended early")));
         };
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         let plugins = plugins.into_iter();
         let plugins =
             plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
-        let counts = Arc::default();
-        let thread = Some(thread);
         Ok(ServiceCore {
             maker: Maker::here(),
-            library,
+            library: self.library,
             serial,
             service,
             plugins,
             #[cfg(feature = "embedded")]
-            place,
+            source: self.settings.source.clone(),
             cpus,
-            failure,
-            counts,
-            jobs: Some(jobs),
+            failure: Arc::clone(&self.failure),
+            counts: Arc::default(),
+            jobs: self.jobs.take(),
             waker,
-            thread,
+            thread: self.thread.take(),
         })
     }
+}
 
+impl Drop for Connecting {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.connected.close();
+        // The thread may have connected and sleep.
+        if let Ok(Some(connected)) = self.connected.try_recv() {
+            connected.waker.wake();
+        }
+    }
+}
+
+impl ServiceCore {
     pub(crate) fn check(&self) -> Result<()> {
         made_here(self.maker, || "using a service")
     }
@@ -161,16 +187,16 @@ fn serve(
     settings: &ServiceSettings,
     failure: &OnceLock<String>,
     jobs: &mpsc::Receiver<Job>,
-    report: &mpsc::SyncSender<Connected>,
+    report: oneshot::Sender<Connected>,
 ) -> Result<()> {
     let connection = connection::open(library, settings)?;
     let (plugins, cpus) = (connection.plugins()?, connection.cpus()?);
     let service = Pointer(connection.object);
-    let mut connected = Some(|waker| Connected { service, plugins, cpus, waker });
+    let mut report = Some(|waker| report.send(Connected { service, plugins, cpus, waker }));
     let mut deadlines = Vec::new();
     wait::block_on(poll_fn(|cx| {
-        if let Some(connected) = connected.take() {
-            let _ = report.send(connected(cx.waker().clone()));
+        if let Some(report) = report.take() {
+            let _ = report(cx.waker().clone());
         }
         connection.watch_state(cx.waker());
         if !connection.is_running() {

@@ -17,14 +17,13 @@ use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::service::group::GroupQuery;
 #[cfg(feature = "embedded")]
-use crate::service::settings::ServicePlace;
+use crate::service::settings::ServiceSource;
 use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`) for any thread, to start workers there. Each
 /// thread has its own progress engine.
 ///
-/// [`Service::handle`](crate::Service::handle) makes one. A [`Service`](crate::Service) derefs to
-/// its handle.
+/// [`Service::handle`](crate::Service::handle) makes one.
 ///
 /// ```no_run
 /// # use urom_host::{Service, Result};
@@ -178,14 +177,14 @@ impl ServiceHandle {
     #[cfg(feature = "embedded")]
     fn not_served(&self, name: &str) -> Option<(String, String)> {
         self.core.library.extensions().urom_service_set_embedded?;
-        let path = match &self.core.place {
-            ServicePlace::Embedded { plugin_path } => plugin_path.as_ref(),
-            ServicePlace::Environment
+        let path = match &self.core.source {
+            ServiceSource::Embedded { plugin_path } => plugin_path.as_ref(),
+            ServiceSource::Environment
                 if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) =>
             {
                 None
             }
-            ServicePlace::Environment | ServicePlace::Address { .. } => return None,
+            ServiceSource::Environment | ServiceSource::Address { .. } => return None,
         };
         Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
     }

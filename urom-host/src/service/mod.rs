@@ -8,14 +8,21 @@ mod handle;
 mod query;
 mod settings;
 
-use std::ops::Deref;
-
 pub use builder::ServiceBuilder;
 pub use group::{GroupQuery, GroupQueryHandle};
 pub use handle::ServiceHandle;
 
+use urom_abi::cpu::CpuSet;
+use urom_abi::describe;
+use urom_abi::protocol::Protocol;
+
+use crate::domain::DomainBuilder;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
+use crate::host::Host;
+use crate::library::Library;
+use crate::pending::Pending;
+use crate::plugin::Plugin;
 use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`) with a progress engine for this thread's
@@ -45,8 +52,7 @@ use crate::worker::WorkerBuilder;
 /// ```
 ///
 /// # Threads
-/// It belongs to the thread of its engine; [`handle`](Self::handle) is for other threads. Functions
-/// without an engine are in [`ServiceHandle`], which a service derefs to.
+/// It belongs to the thread of its engine; [`handle`](Self::handle) is for other threads.
 pub struct Service {
     handle: ServiceHandle,
     engine: ProgressEngine,
@@ -55,12 +61,20 @@ pub struct Service {
 impl Service {
     /// Connects to the service of the environment: this host's daemon in `DOCA_UROM_SERVICE_FILE`,
     /// or without that variable an [embedded](ServiceBuilder::embedded) service. The library comes
-    /// from [`Library::find`](crate::Library::find).
+    /// from [`Library::find`](crate::Library::find). The future resolves within about 5 s.
     ///
     /// # Errors
     /// As [`ServiceBuilder::connect`].
-    pub fn connect() -> Result<Service> {
+    pub fn connect() -> Pending<Service> {
         Service::builder().connect()
+    }
+
+    /// [`connect`](Self::connect), and blocks until the service has answered.
+    ///
+    /// # Errors
+    /// As [`ServiceBuilder::connect_blocking`].
+    pub fn connect_blocking() -> Result<Service> {
+        Service::builder().connect_blocking()
     }
 
     /// A builder, for other settings than in [`connect`](Self::connect).
@@ -78,6 +92,70 @@ impl Service {
         self.handle.clone()
     }
 
+    /// As [`ServiceHandle::plugins`].
+    pub fn plugins(&self) -> &[Plugin] {
+        self.handle.plugins()
+    }
+
+    /// As [`ServiceHandle::plugin`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plugin<P: Protocol>(&self) -> Result<P::Client<Host>> {
+        self.handle.plugin::<P>()
+    }
+
+    /// As [`ServiceHandle::plugin_named`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plugin_named(&self, name: &str) -> Result<Plugin> {
+        self.handle.plugin_named(name)
+    }
+
+    /// As [`ServiceHandle::plugin_with`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn plugin_with(&self, name: &str, protocol: &describe::Protocol) -> Result<Plugin> {
+        self.handle.plugin_with(name, protocol)
+    }
+
+    /// As [`ServiceHandle::cpus`].
+    pub fn cpus(&self) -> CpuSet {
+        self.handle.cpus()
+    }
+
+    /// As [`ServiceHandle::domain`].
+    pub fn domain(&self) -> DomainBuilder {
+        self.handle.domain()
+    }
+
+    /// As [`ServiceHandle::workers_of_group`].
+    pub fn workers_of_group(&self, group: u32) -> GroupQuery {
+        self.handle.workers_of_group(group)
+    }
+
+    /// As [`ServiceHandle::library`].
+    pub fn library(&self) -> Library {
+        self.handle.library()
+    }
+
+    /// As [`ServiceHandle::failure`].
+    pub fn failure(&self) -> Option<String> {
+        self.handle.failure()
+    }
+
+    /// As [`ServiceHandle::late_replies`].
+    pub fn late_replies(&self) -> u64 {
+        self.handle.late_replies()
+    }
+
+    /// As [`ServiceHandle::dropped_replies`].
+    pub fn dropped_replies(&self) -> u64 {
+        self.handle.dropped_replies()
+    }
+
     /// The engine of [`worker`](Self::worker)'s workers.
     pub fn engine(&self) -> &ProgressEngine {
         &self.engine
@@ -89,14 +167,6 @@ impl Service {
     /// As [`ProgressEngine::progress`].
     pub fn progress(&self) -> bool {
         self.engine.progress()
-    }
-}
-
-impl Deref for Service {
-    type Target = ServiceHandle;
-
-    fn deref(&self) -> &ServiceHandle {
-        &self.handle
     }
 }
 

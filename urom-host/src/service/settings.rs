@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServiceSettings {
-    pub(super) place: ServicePlace,
+    pub(super) source: ServiceSource,
     pub(super) device: Option<String>,
     pub(super) key_file: Option<PathBuf>,
     pub(super) max_workers: Option<u32>,
@@ -18,7 +18,7 @@ pub(super) struct ServiceSettings {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) enum ServicePlace {
+pub(super) enum ServiceSource {
     #[default]
     Environment,
     /// `origin` is the source of the address, for error messages.
@@ -29,15 +29,15 @@ pub(super) enum ServicePlace {
 
 impl ServiceSettings {
     pub(super) fn what(&self) -> String {
-        match &self.place {
-            ServicePlace::Environment => "connecting to the service".to_owned(),
-            ServicePlace::Address { address, origin } => {
+        match &self.source {
+            ServiceSource::Environment => "connecting to the service".to_owned(),
+            ServiceSource::Address { address, origin } => {
                 format!("connecting to the service at {} (from {origin})", address.escape_debug())
             }
-            ServicePlace::Embedded { plugin_path: None } => {
+            ServiceSource::Embedded { plugin_path: None } => {
                 "starting the embedded service".to_owned()
             }
-            ServicePlace::Embedded { plugin_path: Some(path) } => {
+            ServiceSource::Embedded { plugin_path: Some(path) } => {
                 format!("starting the embedded service with plugins from {}", path.display())
             }
         }

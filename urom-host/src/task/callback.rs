@@ -62,14 +62,14 @@ where
     C: Request,
     F: FnOnce(Result<C::Reply>) + 'static,
 {
-    Ok(future::submit(plugin, worker, command, deadline)?.then(callback))
+    Ok(future::submit(plugin, worker, command, deadline)?.on_complete(callback))
 }
 
 impl<R: Reply> Completion<R> {
     /// Replaces this future by a callback, which runs inside the progress call that completes the
     /// task, as with `submit_with` of the generated task. If the task is already complete, the
     /// callback runs at once.
-    pub fn then(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
+    pub fn on_complete(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
         let handle = self.in_flight.handle();
         if self.in_flight.is_complete() {
             let Completion { in_flight, echo, sent } = &mut self;
@@ -81,6 +81,14 @@ impl<R: Reply> Completion<R> {
         let Completion { mut in_flight, echo, sent } = self;
         in_flight.take(|_, slot| attach::<R, _>(slot, StoredCallback { echo, sent, callback }));
         handle
+    }
+}
+
+impl<R: Reply> Completion<R> {
+    /// The former name of [`on_complete`](Self::on_complete).
+    #[deprecated(note = "renamed to `on_complete`")]
+    pub fn then(self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
+        self.on_complete(callback)
     }
 }
 

@@ -8,7 +8,7 @@ use urom_abi::wire::{DecodeError, EncodeError};
 use urom_abi::{DocaError, Quantity};
 
 use crate::context::ObjectKind;
-use crate::error::{Error, Result, inherited};
+use crate::error::{Error, ErrorKind, Result, inherited};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
 use crate::worker::{Context, End, RawReply, Slot};
@@ -56,13 +56,13 @@ impl End {
 fn ended(what: String, end: End) -> Error {
     match end {
         End::TimedOut(limit) => Error::new(end.code(), what)
-            .why(format!("no answer came within the deadline of {:?}", Duration::from_nanos(limit)))
+            .verb(format!("timed out after {:?}", Duration::from_nanos(limit)))
             .hint(
                 "allow more time, or ask the worker for its state; a late reply is thrown away \
                 and counted in late_replies",
             ),
         End::Cancelled => {
-            Error::new(end.code(), what).why("it was cancelled before its answer came")
+            Error::new(end.code(), what).verb("was cancelled").with_kind(ErrorKind::Cancelled)
         }
         End::Inherited(why) => inherited(what, why),
     }
@@ -161,7 +161,8 @@ fn finish_otherwise<R: Reply>(
     echo: &R::Echo,
 ) -> Result<R> {
     let refused = |code, bytes: &[u8], why: String| {
-        let error = Error::new(code, sent.on(context)).with_reply(bytes);
+        let error =
+            Error::new(code, sent.on(context)).with_kind(ErrorKind::Plugin).with_reply(bytes);
         Err(match why.is_empty() {
             // Services other than this kit's do not pass on a reason.
             true => error
@@ -198,6 +199,7 @@ fn read<R: Reply>(
 fn unreadable(context: &Context, sent: Sent, error: DecodeError, reply: &[u8]) -> Error {
     Error::new(DocaError::from(error), format!("reading the answer to {}", sent.on(context)))
         .caused_by(error)
+        .with_kind(ErrorKind::Malformed)
         .with_reply(reply)
 }
 

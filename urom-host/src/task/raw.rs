@@ -60,9 +60,9 @@ impl RawTask<'_> {
         let (owner, need) = (self.worker.owner(), self.command.len());
         let mut task = Task::allocate(owner, &self.plugin)?;
         let what = || outcome::what(owner, self.plugin.name(), COMMAND);
-        let room = task.payload().len();
+        let capacity = task.payload().len();
         let Some(payload) = task.payload().get_mut(..need) else {
-            let error = EncodeError::TooBig { message: COMMAND, need, room };
+            let error = EncodeError::TooBig { message: COMMAND, need, capacity };
             return Err(outcome::unencodable(what(), error));
         };
         payload.copy_from_slice(self.command);

@@ -12,7 +12,7 @@
 //! #[test]
 //! fn a_loopback_comes_back() -> urom_host::Result<()> {
 //!     let uromd = Uromd::start(plugin("graph-plugin")?)?;
-//!     let service = Service::builder().address(uromd.address()).connect()?;
+//!     let service = Service::builder().address(uromd.address()).connect_blocking()?;
 //!     let graph = service.plugin::<graph_protocol::Protocol>()?;
 //!     block_on(async {
 //!         let worker = service.worker().plugin(&graph).start().await?;

@@ -41,7 +41,7 @@ use crate::error::{Error, Result, made_here};
 /// #[tokio::main]
 /// async fn main() -> Result<()> {
 ///     let graph = HostThread::start(async || -> Result<Graph> {
-///         let service = Service::connect()?;
+///         let service = Service::connect().await?;
 ///         let client = service.plugin::<Protocol>()?;
 ///         let worker = service.worker().plugin(&client).start().await?;
 ///         Ok(Graph { client, worker })

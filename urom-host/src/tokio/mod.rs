@@ -19,7 +19,7 @@
 //! #[tokio::main]
 //! async fn main() -> urom_host::Result<()> {
 //!     drive(async {
-//!         let service = Service::connect()?;
+//!         let service = Service::connect().await?;
 //!         let graph = service.plugin::<graph_protocol::Protocol>()?;
 //!         let worker = service.worker().plugin(&graph).start().await?;
 //!         assert_eq!(graph.task_loopback(&worker, 42).submit()?.await?.data, 42);

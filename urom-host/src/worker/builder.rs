@@ -23,7 +23,7 @@ const CREATING: &str = "creating a worker";
 /// use std::time::Duration;
 /// # use urom_host::{CpuSet, Service, Result};
 /// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
+/// let service = Service::connect_blocking()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// let first: CpuSet = service.cpus().iter().take(1).collect();
 /// let worker = service.worker().id(3).group(1).plugin(&graph).env("UCX_LOG_LEVEL", "debug");

@@ -223,9 +223,9 @@ impl Context {
         let get_failure = self.extensions().urom_worker_cmd_task_get_failure;
         let Some(get_failure) = get_failure else { return String::new() };
         let mut text = vec![0; LONGEST_FAILURE];
-        let (task, room) = (slot.command.as_ptr().cast_const(), text.len());
-        // SAFETY: the task is live, and the buffer has `room` bytes.
-        let len = unsafe { get_failure(task, text.as_mut_ptr().cast(), room) };
+        let (task, capacity) = (slot.command.as_ptr().cast_const(), text.len());
+        // SAFETY: the task is live, and the buffer has `capacity` bytes.
+        let len = unsafe { get_failure(task, text.as_mut_ptr().cast(), capacity) };
         text.truncate(len);
         String::from_utf8_lossy(&text).into_owned()
     }

@@ -140,9 +140,6 @@ pub(super) fn stop(owner: Rc<Owner>) -> Pending<()> {
     };
     Pending::new(async move {
         begun?;
-        let is_over = |state: &Result<CtxState>| {
-            state.as_ref().map_or(true, |state| *state == CtxState::IDLE)
-        };
-        poll_fn(|cx| owner.poll_state(cx, is_over)).await.map(drop)
+        owner.idle().await
     })
 }

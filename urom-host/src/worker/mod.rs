@@ -31,7 +31,7 @@ use crate::pending::Pending;
 /// ```no_run
 /// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
+/// let service = Service::connect_blocking()?;
 /// let graph = service.plugin::<graph_protocol::Protocol>()?;
 /// let worker = service.worker().group(1).plugin(&graph).start().wait()?;
 /// println!("worker {} of group {}", worker.id(), worker.group()?);
@@ -164,6 +164,14 @@ impl Worker {
     /// worker's memory. Then the worker only stops when the last payload is dropped.
     pub fn stop(self) -> Pending<()> {
         lifecycle::stop(self.owner)
+    }
+
+    /// [`stop`](Self::stop), and blocks until the worker is idle.
+    ///
+    /// # Errors
+    /// As [`stop`](Self::stop); `BAD_STATE` inside a completion callback.
+    pub fn stop_blocking(self) -> Result<()> {
+        self.stop().wait()
     }
 
     /// The worker's service.

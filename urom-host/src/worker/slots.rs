@@ -188,7 +188,7 @@ impl<C> Slots<C> {
     /// # Safety
     /// The area belongs to the task, and has [`CMD_TASK_AREA`] bytes.
     pub(crate) unsafe fn add(&self, slot: Slot<C>, area: Option<NonNull<c_void>>) -> &Slot<C> {
-        let place = match (area, Slots::pop(&self.spare)) {
+        let slot_pointer = match (area, Slots::pop(&self.spare)) {
             (Some(area), _) => area.cast::<Slot<C>>(),
             (None, Some(spare)) => spare,
             (None, None) => {
@@ -198,13 +198,13 @@ impl<C> Slots<C> {
             }
         };
         if area.is_some() {
-            self.all.borrow_mut().push(place);
+            self.all.borrow_mut().push(slot_pointer);
         }
         // SAFETY: memory of this size, the caller's or a box. An earlier slot in it has nothing to
         // drop, as its task is released.
-        unsafe { place.write(slot) };
+        unsafe { slot_pointer.write(slot) };
         // SAFETY: just written.
-        unsafe { place.as_ref() }
+        unsafe { slot_pointer.as_ref() }
     }
 
     pub(crate) fn remove(&self, slot: &Slot<C>) {
@@ -212,9 +212,9 @@ impl<C> Slots<C> {
         if self.are_boxes {
             return;
         }
-        let place = NonNull::from(slot);
+        let slot_pointer = NonNull::from(slot);
         let mut all = self.all.borrow_mut();
-        if let Some(at) = all.iter().position(|known| *known == place) {
+        if let Some(at) = all.iter().position(|known| *known == slot_pointer) {
             all.swap_remove(at);
         }
     }

@@ -26,8 +26,8 @@ thread_local! {
 pub fn connect() -> Service {
     let plugins = plugins();
     let service = Service::builder()
-        .load_plugins_from(plugins.path())
-        .connect()
+        .plugin_paths([plugins.path()])
+        .connect_blocking()
         .expect("an embedded service");
     PLUGINS.with_borrow_mut(|all| all.push(plugins));
     service

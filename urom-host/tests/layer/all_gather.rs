@@ -1,6 +1,7 @@
 //! All-gathers seen by the library: errors, panics, and calls that break the rules.
 
 use std::cell::Cell;
+use std::error::Error as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -62,7 +63,7 @@ fn an_error_of_the_all_gather_is_the_cause_of_the_start_s() {
             all.contains("starting a domain as participant 1 of 3 failed") && all.contains(text),
             "{all}"
         );
-        assert!(error.cause().is_some_and(|cause| cause.to_string() == text));
+        assert!(error.source().is_some_and(|cause| cause.to_string() == text));
     }
     let source = GatherError::io("x", std::io::ErrorKind::TimedOut.into());
     assert_eq!(source.code(), DocaError::TIME_OUT);
@@ -90,7 +91,7 @@ fn a_panic_in_the_all_gather_goes_on_in_whoever_waits() {
     let start = AssertUnwindSafe(domain(&service, &worker).gather(gather));
     let panic = catch_unwind(|| { start }.0.start()).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"in the start"));
-    run(domain(&service, &worker)).stop().unwrap();
+    run(domain(&service, &worker)).stop_blocking().unwrap();
     assert_eq!(send(&graph, &worker, 2).wait().unwrap().data, 2);
 }
 

@@ -14,7 +14,7 @@ use crate::{Client, connect, fails, send, sleep_until, start, world};
 const SHORT: Duration = Duration::from_millis(2);
 
 fn plain() -> Service {
-    Service::builder().library(fake::plain_library()).connect().unwrap()
+    Service::builder().library(fake::plain_library()).connect_blocking().unwrap()
 }
 
 fn round_trip(graph: &Client, worker: &urom_host::Worker, data: u64) {

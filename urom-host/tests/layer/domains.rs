@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use urom_host::gather::{AllGather, BoxError, InProcess};
 use urom_host::{
-    Buffer, ContextState, DocaError, Domain, DomainBuilder, Service, Worker, block_on_for,
+    ContextState, DocaError, Domain, DomainBuffer, DomainBuilder, Service, Worker, block_on_for,
 };
 
 use crate::fake::{self, HABIT, TABLES, Told, habit};
@@ -29,12 +29,16 @@ pub(crate) fn run(builder: DomainBuilder) -> Domain {
 fn a_domain_runs_once_everybody_knows_everything() {
     let (_clean, service) = connected();
     let ((_, a), (_, b)) = (start(&service, 0), start(&service, 1));
-    let buffer =
-        Buffer { address: 0x1000, length: 4096, memory_handle: vec![1, 2], key: vec![3; 100] };
+    let buffer = DomainBuffer {
+        address: 0x1000,
+        length: 4096,
+        memory_handle: vec![1, 2],
+        key: vec![3; 100],
+    };
     let mut group = InProcess::group(2);
     let other = domain(&service, &a).worker(9, &b).gather(group.remove(1)).start();
     let builder = service.domain().worker(u64::MAX, &a).gather(group.remove(0));
-    let one = run(builder.buffer(buffer).buffer(Buffer::default()));
+    let one = run(builder.buffer(buffer).buffer(DomainBuffer::default()));
     let other = other.wait().unwrap();
     assert_eq!((one.index(), one.participants()), (0, 2));
     assert_eq!((other.index(), other.ids().collect::<Vec<_>>()), (1, vec![7, 9]));
@@ -44,7 +48,7 @@ fn a_domain_runs_once_everybody_knows_everything() {
     let told = [Told { ids: vec![u64::MAX], buffers }, Told { ids: vec![7, 9], buffers: vec![] }];
     let table: Vec<_> = told.iter().map(|told| format!("{told:?}")).collect();
     assert_eq!(*TABLES.lock().unwrap(), [table.clone(), table]);
-    one.stop().unwrap();
+    one.stop_blocking().unwrap();
 }
 
 #[test]
@@ -71,7 +75,7 @@ fn a_start_wakes_any_executor_when_it_is_over() {
     }
     let std::task::Poll::Ready(done) = poll() else { panic!("woken for nothing") };
     drop(other);
-    done.unwrap().stop().unwrap();
+    done.unwrap().stop_blocking().unwrap();
 }
 
 #[test]
@@ -80,7 +84,7 @@ fn several_domains_share_a_worker_and_take_turns_with_an_all_gather() {
     let gather = Rc::new(RefCell::new(alone()));
     let one = run(domain(&service, &worker).gather(Rc::clone(&gather)));
     let two = run(service.domain().worker(8, &worker).gather(gather));
-    one.stop().unwrap();
+    one.stop_blocking().unwrap();
     assert_eq!(two.state().unwrap(), ContextState::Running);
     assert_eq!(TABLES.lock().unwrap().len(), 2);
 }
@@ -90,9 +94,9 @@ fn a_worker_in_a_domain_stops_after_it() {
     let (_clean, service, graph, worker) = world(0);
     let domain = run(domain(&service, &worker));
     fails(worker.stop().wait(), DocaError::IN_USE, &["worker 0 failed", "in a domain"]);
-    domain.stop().unwrap();
+    domain.stop_blocking().unwrap();
     let (_, worker) = start(&service, 0);
-    run(self::domain(&service, &worker)).stop().unwrap();
+    run(self::domain(&service, &worker)).stop_blocking().unwrap();
     assert_eq!(send(&graph, &worker, 1).wait().unwrap().data, 1);
     worker.stop().wait().unwrap();
 }
@@ -141,7 +145,7 @@ fn a_domain_dropped_inside_a_callback_goes_when_that_returns() {
         .task_loopback(&worker, 1)
         .submit_with(move |_| {
             let [one, other] = domains;
-            other.stop().unwrap();
+            other.stop_blocking().unwrap();
             drop(one);
             assert_eq!(
                 fake::live(),
@@ -220,6 +224,6 @@ fn a_library_that_does_not_stop_at_once_is_waited_for() {
     let live = fake::live();
     let domain = run(domain(&service, &worker));
     HABIT.store(habit::STOPS_LATER, Ordering::SeqCst);
-    domain.stop().unwrap();
+    domain.stop_blocking().unwrap();
     assert_eq!(fake::live(), live);
 }

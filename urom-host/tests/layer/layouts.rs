@@ -68,6 +68,6 @@ fn a_plugin_of_another_layout_is_refused_when_its_description_cannot_be_had() {
 fn a_library_that_cannot_tell_fingerprints_goes_by_versions() {
     let _clean = fake::clean();
     serve(other::Protocol::DESCRIPTION, Vec::new());
-    let service = Service::builder().library(fake::plain_library()).connect().unwrap();
+    let service = Service::builder().library(fake::plain_library()).connect_blocking().unwrap();
     assert_eq!(service.plugin::<Graph>().unwrap().plugin().fingerprint(), None);
 }

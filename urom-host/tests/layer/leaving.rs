@@ -143,7 +143,7 @@ fn a_domain_that_does_not_stop_keeps_its_drop_waiting_and_its_worker_goes_with_i
 #[test]
 fn the_drop_of_a_worker_waits_where_the_library_does_not_take_it_over() {
     let _clean = fake::clean();
-    let service = Service::builder().library(fake::plain_library()).connect().unwrap();
+    let service = Service::builder().library(fake::plain_library()).connect_blocking().unwrap();
     let (_, worker) = start(&service, 0);
     let before = live();
     freeze();

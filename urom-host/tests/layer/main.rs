@@ -35,7 +35,7 @@ type Client = <Graph as Protocol>::Client<Host>;
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn connect() -> Service {
-    Service::builder().library(fake::library()).connect().unwrap()
+    Service::builder().library(fake::library()).connect_blocking().unwrap()
 }
 
 fn start(service: &Service, id: u64) -> (Client, Worker) {

@@ -43,7 +43,7 @@ fn stopping_keeps_what_completed_and_fails_what_did_not() {
 fn a_worker_that_dies_fails_its_tasks_says_why_if_the_library_can_and_takes_no_more() {
     let _clean = fake::clean();
     for (library, why) in [(fake::library(), fake::FAILURE), (fake::plain_library(), "")] {
-        let service = Service::builder().library(library).connect().unwrap();
+        let service = Service::builder().library(library).connect_blocking().unwrap();
         let (graph, worker) = start(&service, 5);
         let first = send(&graph, &worker, script::DIE | 11);
         let second = send(&graph, &worker, script::HANG);
@@ -210,17 +210,28 @@ fn group_queries_answer_fail_and_can_be_dropped() {
 fn settings_of_the_service_are_checked_and_named() {
     let _clean = fake::clean();
     let builder = || Service::builder().library(fake::library());
-    drop(builder().address("fake:1").max_workers(4).max_message_size(8192).connect().unwrap());
-    drop(builder().load_plugins_from("/nowhere").connect().unwrap());
+    drop(
+        builder()
+            .address("fake:1")
+            .max_workers(4)
+            .max_message_size(8192)
+            .connect_blocking()
+            .unwrap(),
+    );
+    drop(builder().plugin_paths(["/nowhere"]).connect_blocking().unwrap());
     for (builder, text) in [
         (builder().max_workers(3), "workers to 3"),
         (builder().max_message_size(1), "message size to 1"),
         (builder().address_from("fake:2", "--service"), "fake:2 (from --service)"),
         (builder().address("fake\0:1"), "nul byte"),
     ] {
-        fails(builder.connect(), DocaError::INVALID_VALUE, &[text]);
+        fails(builder.connect_blocking(), DocaError::INVALID_VALUE, &[text]);
     }
-    fails(builder().device("mlx5_0").connect(), DocaError::NOT_FOUND, &["this host lacks devices"]);
+    fails(
+        builder().device("mlx5_0").connect_blocking(),
+        DocaError::NOT_FOUND,
+        &["this host lacks devices"],
+    );
     assert_eq!(urom_host::devices_of(fake::library()).unwrap(), []);
 }
 

@@ -1,6 +1,7 @@
 //! Replies with payloads, which keep their task and its worker.
 
 use std::cell::RefCell;
+use std::error::Error as _;
 use std::rc::Rc;
 
 use urom_abi::Payload;
@@ -157,7 +158,7 @@ fn a_response_that_is_shorter_than_it_claims_is_an_error_with_its_bytes_and_no_t
         let command = Bring { script, ..split(data) };
         let error = bring(&graph, &worker, command).wait().unwrap_err();
         assert_eq!(error.code(), DocaError::INVALID_VALUE);
-        let cause = error.cause().and_then(|cause| cause.downcast_ref::<DecodeError>());
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<DecodeError>());
         assert_eq!(cause.unwrap().field, field, "{error}");
         let bytes = if script == short { 3 } else { LEN + data.len() - 1 };
         assert_eq!(error.reply().map(<[u8]>::len), Some(bytes));

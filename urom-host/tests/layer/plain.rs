@@ -12,22 +12,22 @@ fn builder() -> ServiceBuilder {
 #[test]
 fn it_connects_where_the_environment_says_and_nowhere_else() {
     let _clean = fake::clean();
-    let service = builder().connect().unwrap();
+    let service = builder().connect_blocking().unwrap();
     let (graph, worker) = start(&service, 0);
     assert_eq!(send(&graph, &worker, 7).wait().unwrap().data, 7);
     assert_eq!(service.failure(), None);
     assert_eq!(worker.health(), Health::Unknown, "no service can be asked");
     for builder in
-        [builder().address("fake:1"), builder().embedded(), builder().load_plugins_from("/nowhere")]
+        [builder().address("fake:1"), builder().embedded(), builder().plugin_paths(["/nowhere"])]
     {
-        fails(builder.connect(), DocaError::NOT_SUPPORTED, &["set that variable instead"]);
+        fails(builder.connect_blocking(), DocaError::NOT_SUPPORTED, &["set that variable instead"]);
     }
 }
 
 #[test]
 fn a_worker_that_does_not_start_is_an_error_with_its_id() {
     let _clean = fake::clean();
-    let service = builder().connect().unwrap();
+    let service = builder().connect_blocking().unwrap();
     let graph = service.plugin::<crate::Graph>().unwrap();
     let error = service.worker().id(fake::id::FAILS).plugin(&graph).start().wait().unwrap_err();
     assert_eq!(error.code(), DocaError::INITIALIZATION);
@@ -38,7 +38,7 @@ fn a_worker_that_does_not_start_is_an_error_with_its_id() {
 #[test]
 fn a_start_that_ends_while_it_is_polled_ends_whether_or_not_the_library_counts_that() {
     let _clean = fake::clean();
-    let service = builder().connect().unwrap();
+    let service = builder().connect_blocking().unwrap();
     let graph = service.plugin::<crate::Graph>().unwrap();
     let start = service.worker().id(fake::id::FAILS_UNCOUNTED).plugin(&graph).start();
     assert_eq!(block_on_for(LIMIT, start).unwrap().unwrap_err().code(), DocaError::INITIALIZATION);
@@ -49,12 +49,16 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
     let _clean = fake::clean();
     let engine = ProgressEngine::with_library(fake::plain_library()).unwrap();
     assert_eq!(
-        Service::builder().engine(&engine).connect().unwrap().library(),
+        Service::builder().engine(&engine).connect_blocking().unwrap().library(),
         fake::plain_library()
     );
-    fails(Service::builder().engine(&engine).embedded().connect(), DocaError::NOT_SUPPORTED, &[]);
     fails(
-        Service::builder().library(fake::library()).engine(&engine).connect(),
+        Service::builder().engine(&engine).embedded().connect_blocking(),
+        DocaError::NOT_SUPPORTED,
+        &[],
+    );
+    fails(
+        Service::builder().library(fake::library()).engine(&engine).connect_blocking(),
         DocaError::INVALID_VALUE,
         &[],
     );
@@ -63,7 +67,7 @@ fn a_service_is_of_its_engine_s_library_whatever_it_is_asked_for() {
 #[cfg(not(feature = "builtin"))]
 #[test]
 fn a_program_that_has_no_library_and_names_none_is_told_how_to() {
-    let connect = |builder: ServiceBuilder| builder.connect().map(drop).unwrap_err();
+    let connect = |builder: ServiceBuilder| builder.connect_blocking().map(drop).unwrap_err();
     for error in
         [connect(Service::builder().address("fake:1")), connect(Service::builder().embedded())]
     {

@@ -1,6 +1,7 @@
 //! Tasks: futures, callbacks, raw bytes, and their errors.
 
 use std::cell::{Cell, RefCell};
+use std::error::Error as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -103,7 +104,7 @@ fn a_reply_that_does_not_decode_is_an_error_with_its_cause() {
     let error = send(&graph, &worker, script::SHORT_REPLY).wait().unwrap_err();
     assert_eq!(error.code(), DocaError::INVALID_VALUE);
     assert_eq!(error.reply(), Some(&[0, 0, 0][..]));
-    assert!(error.cause().unwrap().is::<urom_abi::wire::DecodeError>());
+    assert!(error.source().unwrap().is::<urom_abi::wire::DecodeError>());
 }
 
 #[test]

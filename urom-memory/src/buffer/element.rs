@@ -14,12 +14,12 @@ use urom_abi::memory::MemoryRange;
 use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
-use crate::inner::{Inner, check};
+use crate::inner::{MapInner, check};
 use crate::range::within;
 use crate::view::View;
 
 #[derive(Debug)]
-pub(crate) struct Elements {
+pub(crate) struct InventoryElements {
     maker: Maker,
     slots: RefCell<Vec<ElementRecord>>,
     /// Elements that are not in use. Its capacity suffices for all.
@@ -30,8 +30,8 @@ pub(crate) struct Elements {
 #[derive(Debug, Default)]
 struct ElementRecord {
     /// `None` while it is free.
-    map: Option<Arc<Inner>>,
-    place: BufferSpan,
+    map: Option<Arc<MapInner>>,
+    span: BufferSpan,
     references: u16,
     next: Option<Element>,
     follows: bool,
@@ -80,13 +80,13 @@ impl BufferSpan {
     }
 }
 
-impl Elements {
-    pub(crate) fn new(count: usize, are_fixed: bool) -> Result<Rc<Elements>> {
+impl InventoryElements {
+    pub(crate) fn new(count: usize, are_fixed: bool) -> Result<Rc<InventoryElements>> {
         if count == 0 {
             return Err(Error::invalid("an inventory needs at least one element"));
         }
         let (slots, free) = (RefCell::default(), RefCell::default());
-        let elements = Elements { maker: Maker::here(), are_fixed, slots, free };
+        let elements = InventoryElements { maker: Maker::here(), are_fixed, slots, free };
         elements.expand(count)?;
         Ok(Rc::new(elements))
     }
@@ -139,8 +139,8 @@ impl Elements {
         })
     }
 
-    /// Takes an element with one reference. `place` must lie within the map.
-    pub(crate) fn take(self: &Rc<Self>, map: &Arc<Inner>, place: BufferSpan) -> Result<Element> {
+    /// Takes an element with one reference. `span` must lie within the map.
+    pub(crate) fn take(self: &Rc<Self>, map: &Arc<MapInner>, span: BufferSpan) -> Result<Element> {
         self.check()?;
         map.check()?;
         let index = self.next_free()?;
@@ -149,7 +149,7 @@ impl Elements {
         map.buffers.fetch_add(1, Ordering::Relaxed);
         let mut slot = element.slot_mut();
         slot.map = Some(Arc::clone(map));
-        slot.place = place;
+        slot.span = span;
         slot.references = 1;
         drop(slot);
         Ok(element)
@@ -160,7 +160,7 @@ impl Elements {
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Element {
-    elements: Rc<Elements>,
+    elements: Rc<InventoryElements>,
     index: u32,
 }
 
@@ -200,17 +200,17 @@ impl Element {
         self.slot_mut().label = Some(label);
     }
 
-    pub fn place(&self) -> BufferSpan {
-        self.slot().place
+    pub fn span(&self) -> BufferSpan {
+        self.slot().span
     }
 
     pub fn set_data(&self, data: u64, len: u64) -> Result<()> {
         let mut slot = self.slot_mut();
-        slot.place = slot.place.with_data(data, len)?;
+        slot.span = slot.span.with_data(data, len)?;
         Ok(())
     }
 
-    pub fn reuse(&self, place: BufferSpan) -> Result<()> {
+    pub fn reuse(&self, span: BufferSpan) -> Result<()> {
         self.check()?;
         let mut slot = self.slot_mut();
         let Some(map) = &slot.map else {
@@ -224,12 +224,12 @@ impl Element {
                 "a buffer in a list, or with several references, stays where it is",
             ));
         }
-        slot.place = place.checked(map.len)?;
+        slot.span = span.checked(map.len)?;
         Ok(())
     }
 
     pub fn set_data_len(&self, len: u64) -> Result<()> {
-        let data = self.place().data;
+        let data = self.span().data;
         self.set_data(data, len)
     }
 
@@ -238,11 +238,11 @@ impl Element {
         self.slot().map.as_ref().map_or(0, |map| map.address)
     }
 
-    pub(crate) fn map(&self) -> Option<Arc<Inner>> {
+    pub(crate) fn map(&self) -> Option<Arc<MapInner>> {
         self.slot().map.clone()
     }
 
-    pub(crate) fn with_map<T>(&self, f: impl FnOnce(&Arc<Inner>) -> T) -> Option<T> {
+    pub(crate) fn with_map<T>(&self, f: impl FnOnce(&Arc<MapInner>) -> T) -> Option<T> {
         self.slot().map.as_ref().map(f)
     }
 

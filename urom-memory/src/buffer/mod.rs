@@ -8,7 +8,7 @@ use std::ops::RangeBounds;
 use urom_abi::DocaError;
 use urom_abi::memory::MemoryRange;
 
-pub(crate) use self::element::Elements;
+pub(crate) use self::element::InventoryElements;
 #[doc(hidden)]
 pub use self::element::{BufferSpan, Element};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ use crate::view::View;
 /// ^ head                                 ^ head + len
 /// ```
 ///
-/// [`append`](Self::append) adds data in the tail room. The head room is for the program.
+/// [`append`](Self::append) adds data in the tailroom. The headroom is for the program.
 ///
 /// A buffer keeps its map's memory alive, and stays on the thread of its inventory. Buffers can be
 /// chained to a list, which is then one buffer. Some functions use the whole list, as documented;
@@ -49,28 +49,28 @@ impl Buffer {
     /// Returns the whole memory (`doca_buf_get_head`, `doca_buf_get_len`).
     #[must_use]
     pub fn memory(&self) -> MemoryRange {
-        let place = self.element.place();
-        self.element.range(place.head, place.len)
+        let span = self.element.span();
+        self.element.range(span.head, span.len)
     }
 
     /// Returns the data (`doca_buf_get_data`, `doca_buf_get_data_len`).
     #[must_use]
     pub fn data(&self) -> MemoryRange {
-        let place = self.element.place();
-        self.element.range(place.data, place.data_len)
+        let span = self.element.span();
+        self.element.range(span.data, span.data_len)
     }
 
     /// Returns the number of bytes before the data.
     #[must_use]
     pub fn headroom(&self) -> u64 {
-        let place = self.element.place();
-        place.data - place.head
+        let span = self.element.span();
+        span.data - span.head
     }
 
     /// Returns the number of bytes after the data.
     #[must_use]
     pub fn tailroom(&self) -> u64 {
-        self.element.place().tailroom()
+        self.element.span().tailroom()
     }
 
     /// Sets the data to a range, relative to the head (`doca_buf_set_data`).
@@ -79,9 +79,9 @@ impl Buffer {
     /// `INVALID_VALUE` when the range does not lie within the buffer.
     pub fn set_data(&self, range: impl RangeBounds<u64>) -> Result<()> {
         self.element.check()?;
-        let place = self.element.place();
-        let (offset, len) = within(range, place.len)?;
-        self.element.set_data(place.head + offset, len)
+        let span = self.element.span();
+        let (offset, len) = within(range, span.len)?;
+        self.element.set_data(span.head + offset, len)
     }
 
     /// Sets the length of the data (`doca_buf_set_data_len`).
@@ -96,8 +96,8 @@ impl Buffer {
     /// Empties the data of all elements of the list (`doca_buf_reset_data_len`).
     pub fn reset(&self) {
         for element in self.elements() {
-            let place = element.place();
-            let reset = element.set_data(place.data, 0);
+            let span = element.span();
+            let reset = element.set_data(span.data, 0);
             debug_assert!(reset.is_ok(), "where data began, none fits");
         }
     }
@@ -107,8 +107,8 @@ impl Buffer {
     /// # Errors
     /// `NOT_PERMITTED` for memory that is not mapped here.
     pub fn view(&self) -> Result<View<'_>> {
-        let place = self.element.place();
-        self.view_of(place.head, place.len)
+        let span = self.element.span();
+        self.view_of(span.head, span.len)
     }
 
     /// Returns the bytes of the data, which others may write at any time.
@@ -116,8 +116,8 @@ impl Buffer {
     /// # Errors
     /// `NOT_PERMITTED` for memory that is not mapped here.
     pub fn data_view(&self) -> Result<View<'_>> {
-        let place = self.element.place();
-        self.view_of(place.data, place.data_len)
+        let span = self.element.span();
+        self.view_of(span.data, span.data_len)
     }
 
     fn view_of(&self, offset: u64, len: u64) -> Result<View<'_>> {
@@ -186,14 +186,14 @@ impl Buffer {
     }
 
     /// Returns the ranges for a received message: each element's bytes from the data's start on.
-    pub fn rooms(&self) -> impl Iterator<Item = MemoryRange> {
+    pub fn receive_ranges(&self) -> impl Iterator<Item = MemoryRange> {
         self.elements().map(|element| {
-            let place = element.place();
-            element.range(place.data, place.head + place.len - place.data)
+            let span = element.span();
+            element.range(span.data, span.head + span.len - span.data)
         })
     }
 
-    /// Sets the data after a receive of `len` bytes into the [ranges](Self::rooms).
+    /// Sets the data after a receive of `len` bytes into the [ranges](Self::receive_ranges).
     ///
     /// # Errors
     /// `TOO_BIG` when the ranges have fewer bytes.
@@ -201,8 +201,8 @@ impl Buffer {
         self.element.check()?;
         let mut left = len;
         for element in self.elements() {
-            let place = element.place();
-            let part = left.min(place.head + place.len - place.data);
+            let span = element.span();
+            let part = left.min(span.head + span.len - span.data);
             element.set_data_len(part)?;
             left -= part;
         }
@@ -224,47 +224,47 @@ impl Buffer {
     /// Returns the data of each element of the list.
     pub fn list(&self) -> impl Iterator<Item = MemoryRange> {
         self.elements().map(|element| {
-            let place = element.place();
-            element.range(place.data, place.data_len)
+            let span = element.span();
+            element.range(span.data, span.data_len)
         })
     }
 
-    /// Copies the data of all elements of the list to the beginning of `place`. Returns its length.
+    /// Copies the data of all elements of the list to the beginning of `out`. Returns its length.
     ///
     /// # Errors
-    /// `TOO_BIG` when `place` is too short, `NOT_PERMITTED` for memory that is not mapped here.
-    pub fn gather(&self, place: &mut [u8]) -> Result<usize> {
+    /// `TOO_BIG` when `out` is too short, `NOT_PERMITTED` for memory that is not mapped here.
+    pub fn gather(&self, out: &mut [u8]) -> Result<usize> {
         self.element.check()?;
-        let len: u64 = self.elements().map(|element| element.place().data_len).sum();
-        let size = place.len();
-        let Some(mut place) = usize::try_from(len).ok().and_then(|len| place.get_mut(..len)) else {
+        let len: u64 = self.elements().map(|element| element.span().data_len).sum();
+        let size = out.len();
+        let Some(mut out) = usize::try_from(len).ok().and_then(|len| out.get_mut(..len)) else {
             return Err(Error::new(
                 DocaError::TOO_BIG,
-                format!("the buffer has {len} bytes of data, and the place {size}"),
+                format!("the buffer has {len} bytes of data, and the target {size}"),
             ));
         };
         for element in self.elements() {
-            let data = element.place();
-            // `place` is as long as the sum, which only this thread can change.
-            let (part, rest) = place.split_at_mut(data.data_len as usize);
+            let data = element.span();
+            // `out` is as long as the sum, which only this thread can change.
+            let (part, rest) = out.split_at_mut(data.data_len as usize);
             let copied = element.with_view(|view| view.copy_to(data.data, part));
             copied.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))?;
-            place = rest;
+            out = rest;
         }
         Ok(len as usize)
     }
 
-    /// Appends bytes to the data. They fill the list's tail rooms in order. Errors append nothing.
+    /// Appends bytes to the data. They fill the list's tailrooms in order. Errors append nothing.
     ///
     /// # Errors
     /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` for memory not mapped here or read-only.
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         self.element.check()?;
-        let room: u64 = self.elements().map(|element| element.place().tailroom()).sum();
-        if room < bytes.len() as u64 {
+        let tailroom: u64 = self.elements().map(|element| element.span().tailroom()).sum();
+        if tailroom < bytes.len() as u64 {
             return Err(Error::new(
                 DocaError::TOO_BIG,
-                format!("{} bytes do not fit into {room} bytes of tail room", bytes.len()),
+                format!("{} bytes do not fit into {tailroom} bytes of tailroom", bytes.len()),
             ));
         }
         for element in self.elements() {
@@ -273,11 +273,11 @@ impl Buffer {
         }
         let mut rest = bytes;
         for element in self.elements() {
-            let place = element.place();
-            let (part, behind) = rest.split_at(rest.len().min(place.tailroom() as usize));
-            let end = place.data + place.data_len;
+            let span = element.span();
+            let (part, behind) = rest.split_at(rest.len().min(span.tailroom() as usize));
+            let end = span.data + span.data_len;
             element.with_view(|view| view.copy_from(end, part)).transpose()?;
-            element.set_data_len(place.data_len + part.len() as u64)?;
+            element.set_data_len(span.data_len + part.len() as u64)?;
             rest = behind;
         }
         Ok(())

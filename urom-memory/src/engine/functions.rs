@@ -38,12 +38,12 @@ pub fn functions<S: Site>(services: WorkerServices) -> WorkerServices {
 /// Returns a plugin's structure and its size; `INVALID_VALUE` if it is NULL or of an older release.
 ///
 /// # Safety
-/// `place` is NULL or begins with its size.
-unsafe fn sized<T>(place: *mut T) -> Result<(NonNull<T>, usize), DocaError> {
-    let place = NonNull::new(place).ok_or(DocaError::INVALID_VALUE)?;
+/// `structure` is NULL or begins with its size.
+unsafe fn sized<T>(structure: *mut T) -> Result<(NonNull<T>, usize), DocaError> {
+    let structure = NonNull::new(structure).ok_or(DocaError::INVALID_VALUE)?;
     // SAFETY: the caller's promise.
-    match unsafe { place.cast::<usize>().read() } {
-        size if size >= size_of::<T>() => Ok((place, size)),
+    match unsafe { structure.cast::<usize>().read() } {
+        size if size >= size_of::<T>() => Ok((structure, size)),
         _ => Err(DocaError::INVALID_VALUE),
     }
 }
@@ -58,10 +58,10 @@ unsafe extern "C" fn open_memory<S: Site>(
 ) -> DocaError {
     let open = |shares: &Shares| {
         // SAFETY: the plugin's structure, whose first word is its size.
-        let (place, size) = unsafe { sized(opened) }?;
+        let (structure, size) = unsafe { sized(opened) }?;
         let found = shares.open(dest_id, MemoryRange { memory, offset, len })?;
         // SAFETY: `sized` checked the length of the plugin's structure.
-        unsafe { place.write(HostMemory { size, ..found }) };
+        unsafe { structure.write(HostMemory { size, ..found }) };
         Ok(())
     };
     // SAFETY: the plugin passes the context that it was attached with.
@@ -74,17 +74,17 @@ unsafe extern "C" fn run_memory<S: Site>(
     operation: *mut MemoryOperation,
 ) -> DocaError {
     // SAFETY: the plugin's operation, whose first word is its size.
-    let place = match unsafe { sized(operation) } {
-        Ok((place, _)) => place,
+    let structure = match unsafe { sized(operation) } {
+        Ok((structure, _)) => structure,
         Err(code) => return code,
     };
     // SAFETY: the plugin keeps the operation and its bytes until the operation has ended.
-    let run = |shares: &Shares| unsafe { shares.run(handle, place) };
+    let run = |shares: &Shares| unsafe { shares.run(handle, structure) };
     // SAFETY: the plugin passes the context that it was attached with.
     let code = unsafe { S::serve(ctx, "run_memory", run) };
     if code != DocaError::IN_PROGRESS {
         // SAFETY: the operation has ended, so only the plugin uses it.
-        unsafe { (*place.as_ptr()).status = code };
+        unsafe { (*structure.as_ptr()).status = code };
     }
     code
 }

@@ -45,7 +45,7 @@ impl Offered {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Connection {
+pub(super) struct ConnectionState {
     pub(super) is_over: Cell<bool>,
     pub(super) count: Cell<usize>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Connection {
 /// One memory. It stays reachable until this is dropped, or its host leaves.
 pub struct Region {
     offered: Offered,
-    connection: Rc<Connection>,
+    connection: Rc<ConnectionState>,
     path: Box<dyn Path>,
     /// Dropped after the path, when the last use of the memory has ended.
     _keep: Box<dyn Any>,
@@ -68,7 +68,7 @@ impl Region {
 
     pub(super) fn new(
         offered: Offered,
-        connection: Rc<Connection>,
+        connection: Rc<ConnectionState>,
         path: Box<dyn Path>,
         keep: Box<dyn Any>,
     ) -> Rc<Region> {

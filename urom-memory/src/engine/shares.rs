@@ -13,7 +13,7 @@ use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::memory::MemoryRange;
 
 use super::Path;
-use super::region::{Connection, Offered, Region};
+use super::region::{ConnectionState, Offered, Region};
 use crate::error::{Error, Result};
 
 /// Limit of one host's memories. Each may need a mapping, and a process has about 65,000.
@@ -21,15 +21,15 @@ pub const MOST_OF_HOST: usize = 4096;
 
 /// Hosts' memory for the plugins of one worker. It stays on the worker's thread.
 pub struct Shares {
-    table: RefCell<Table>,
+    table: RefCell<ShareTable>,
     /// Called for each invalid call of a plugin.
     wrong: Box<dyn Fn(&'static str)>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct ShareTable {
     regions: FxHashMap<(u64, u64), Rc<Region>>,
-    connections: FxHashMap<u64, Rc<Connection>>,
+    connections: FxHashMap<u64, Rc<ConnectionState>>,
     /// By handle. Handles are numbers that are never reused, not addresses.
     open: FxHashMap<usize, Open>,
     last_handle: usize,

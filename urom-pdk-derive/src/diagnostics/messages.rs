@@ -1,13 +1,13 @@
 //! Every message of the macros, in one table.
 //!
-//! A message is one lower-case sentence with the error and its fix; its span gives the place. The
-//! tests of `ui-tests` read this file too, and fail when a message lacks a case that shows it.
+//! A message is one lower-case sentence with the error and its fix; its span gives the location.
+//! The tests of `ui-tests` read this file too, and fail when a message lacks a case that shows it.
 
 use std::fmt::{self, Display};
 
-pub(crate) struct Message(String);
+pub(crate) struct ErrorMessage(String);
 
-impl Display for Message {
+impl Display for ErrorMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -17,8 +17,8 @@ macro_rules! messages {
     ($($name:ident($($hole:ident),*): $text:literal;)*) => {
         $(
             #[doc = $text]
-            pub(crate) fn $name($($hole: impl Display),*) -> Message {
-                Message(format!($text))
+            pub(crate) fn $name($($hole: impl Display),*) -> ErrorMessage {
+                ErrorMessage(format!($text))
             }
         )*
 
@@ -37,7 +37,7 @@ messages! {
     bad_value(key, example): "key `{key}` cannot have this value: write it like `{example}`";
     not_a_key(): "this is not a key: keys are names, alone or as `name = value`, with commas between them";
     attribute_without_keys(): "this attribute lacks a list of keys: write `#[urom(key = value)]`, or remove it";
-    misplaced_key(key, place): "key `{key}` is for {place}: remove it here";
+    misplaced_key(key, target): "key `{key}` is for {target}: remove it here";
     attribute_on_enum(attribute): "`#[urom(...)]` is for variants and fields: write the enum's keys as `#[{attribute}(...)]`";
 
     // Items that the macros may be applied to.

@@ -5,17 +5,17 @@ pub(crate) mod messages;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-use messages::Message;
+use messages::ErrorMessage;
 
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    pub(crate) fn at(&mut self, span: Span, message: Message) {
+    pub(crate) fn at(&mut self, span: Span, message: ErrorMessage) {
         self.syntax(syn::Error::new(span, message));
     }
 
-    pub(crate) fn on(&mut self, tokens: impl ToTokens, message: Message) {
+    pub(crate) fn on(&mut self, tokens: impl ToTokens, message: ErrorMessage) {
         self.syntax(syn::Error::new_spanned(tokens, message));
     }
 

@@ -56,7 +56,7 @@ impl Field {
         names::numbered(self.at)
     }
 
-    pub(crate) fn place(&self) -> Ident {
+    pub(crate) fn accessor(&self) -> Ident {
         self.constant("AT")
     }
 

@@ -4,22 +4,22 @@ use proc_macro2::{Ident, Literal};
 use syn::{Expr, ExprLit, Lit};
 
 pub(crate) struct Payload {
-    pub(crate) address: Option<Word>,
-    pub(crate) count: Count,
+    pub(crate) address: Option<WordRef>,
+    pub(crate) count: LenKind,
     pub(crate) presence: Presence,
 }
 
 #[derive(PartialEq)]
-pub(crate) enum Word {
+pub(crate) enum WordRef {
     /// At the payload's own position; the length after the address.
     Own,
     Field(usize),
     Member(usize, Vec<Ident>),
 }
 
-pub(crate) enum Count {
+pub(crate) enum LenKind {
     Fixed,
-    Word(Word),
+    Word(WordRef),
     Given(Expr),
 }
 
@@ -35,17 +35,17 @@ pub(crate) enum Presence {
 }
 
 impl Payload {
-    pub(crate) fn length(&self) -> Option<&Word> {
+    pub(crate) fn length(&self) -> Option<&WordRef> {
         match &self.count {
-            Count::Word(word) => Some(word),
-            Count::Fixed | Count::Given(_) => None,
+            LenKind::Word(word) => Some(word),
+            LenKind::Fixed | LenKind::Given(_) => None,
         }
     }
 
     pub(crate) fn len(&self) -> Option<&Expr> {
         match &self.count {
-            Count::Given(expr) => Some(expr),
-            Count::Fixed | Count::Word(_) => None,
+            LenKind::Given(expr) => Some(expr),
+            LenKind::Fixed | LenKind::Word(_) => None,
         }
     }
 
@@ -57,7 +57,7 @@ impl Payload {
     }
 
     /// Returns its address and length words, each with the function of `urom_abi` that computes it.
-    pub(crate) fn words(&self) -> [(Option<&Word>, &'static str); 2] {
+    pub(crate) fn words(&self) -> [(Option<&WordRef>, &'static str); 2] {
         let address = if self.when().is_some() { "address_word_when" } else { "address_word" };
         [(self.address.as_ref(), address), (self.length(), "length_word")]
     }
@@ -65,12 +65,12 @@ impl Payload {
     /// Returns the words at its own position, in order.
     pub(crate) fn own_words(&self) -> impl Iterator<Item = &'static str> {
         let words = [("address", self.address.as_ref()), ("length", self.length())];
-        words.into_iter().filter(|(_, word)| *word == Some(&Word::Own)).map(|(name, _)| name)
+        words.into_iter().filter(|(_, word)| *word == Some(&WordRef::Own)).map(|(name, _)| name)
     }
 
     /// Returns which of its words the field `at` is, if any.
     pub(crate) fn use_of(&self, at: usize) -> Option<&'static str> {
-        let is_it = |word: Option<&Word>| word == Some(&Word::Field(at));
+        let is_it = |word: Option<&WordRef>| word == Some(&WordRef::Field(at));
         match self.presence {
             _ if is_it(self.address.as_ref()) => Some("address"),
             _ if is_it(self.length()) => Some("length"),

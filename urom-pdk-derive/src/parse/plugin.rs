@@ -7,12 +7,12 @@ use syn::{ImplItem, Item, ItemImpl, LitBool, LitStr, Path, PathArguments, Type, 
 use super::describe;
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
-use crate::model::Export;
+use crate::model::ExportKeys;
 use crate::names;
 
 pub(crate) struct ParsedPlugin {
     pub(crate) item: TokenStream,
-    pub(crate) export: Export,
+    pub(crate) export: ExportKeys,
     pub(crate) handler: Option<(Path, Type)>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn plugin(args: TokenStream, item: TokenStream, errors: &mut Errors) 
     ParsedPlugin { item, export, handler }
 }
 
-fn keys(args: TokenStream, errors: &mut Errors) -> Export {
+fn keys(args: TokenStream, errors: &mut Errors) -> ExportKeys {
     let mut keys = Keys::parse(args, errors);
     let krate = keys.krate("urom_pdk", errors);
     let export = keys.value::<LitBool>("export", "export = false", errors);
@@ -45,11 +45,11 @@ fn keys(args: TokenStream, errors: &mut Errors) -> Export {
     });
     let peers = keys.value::<Ident>("peers", "peers = field", errors);
     keys.finish(errors);
-    Export { krate, export: export.is_none_or(|key| key.value), abort: abort.is_some(), peers }
+    ExportKeys { krate, export: export.is_none_or(|key| key.value), abort: abort.is_some(), peers }
 }
 
 /// Fills in the side: `impl Handler for T` becomes `impl Handler<Side> for T`.
-fn handler(item: &mut ItemImpl, export: &Export, errors: &mut Errors) -> Option<(Path, Type)> {
+fn handler(item: &mut ItemImpl, export: &ExportKeys, errors: &mut Errors) -> Option<(Path, Type)> {
     for parameter in &item.generics.params {
         errors.on(parameter, messages::generic_plugin(names::written(parameter)));
     }

@@ -7,11 +7,11 @@ use quote::quote;
 
 use super::keys::path;
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Count, Field, Form, Payload, Presence, Role, Word};
+use crate::model::{Field, Form, LenKind, Payload, Presence, Role, WordRef};
 use crate::{names, tokens};
 
 pub(super) fn assign(variant: &Ident, fields: &mut [Field], errors: &mut Errors) {
-    let mut words = Words { variant, fields, taken: Vec::new(), errors };
+    let mut words = WordRoles { variant, fields, taken: Vec::new(), errors };
     let roles = fields.iter().map(|field| match &field.keys.with {
         _ if field.keys.has("word") => Role::Word,
         _ if field.keys.has("inline") => Role::Payload(Box::new(words.payload(field))),
@@ -36,33 +36,33 @@ fn mentions(Field { keys, .. }: &Field, word: &Ident) -> bool {
     tokens::mentions(quote!(#len #when #unless #(#addr)*), word)
 }
 
-struct Words<'a> {
+struct WordRoles<'a> {
     variant: &'a Ident,
     fields: &'a [Field],
     taken: Vec<(Vec<Ident>, &'a Ident)>,
     errors: &'a mut Errors,
 }
 
-impl<'a> Words<'a> {
+impl<'a> WordRoles<'a> {
     fn payload(&mut self, field: &'a Field) -> Payload {
         let (keys, shape) = (&field.keys, &field.shape);
         let address = match &keys.addr {
-            None => Some(Word::Own),
+            None => Some(WordRef::Own),
             Some(_) if keys.has_no_address() => None,
             Some(path) => self.word(field, path),
         };
         let count = match &keys.len {
-            None if shape.form == Form::Array => Count::Fixed,
-            None => Count::Word(Word::Own),
+            None if shape.form == Form::Array => LenKind::Fixed,
+            None => LenKind::Word(WordRef::Own),
             Some(expr) => path(expr)
                 .filter(|path| self.is_word(path))
                 .and_then(|path| self.word(field, &path))
-                .map_or_else(|| Count::Given(tokens::ungrouped(expr).clone()), Count::Word),
+                .map_or_else(|| LenKind::Given(tokens::ungrouped(expr).clone()), LenKind::Word),
         };
         let unless = keys.unless.as_ref().and_then(|name| self.word(field, slice::from_ref(name)));
         let presence = match (&keys.when, unless) {
             (Some(when), _) => Presence::When(when.clone()),
-            (None, Some(Word::Field(word))) => Presence::Unless(word),
+            (None, Some(WordRef::Field(word))) => Presence::Unless(word),
             _ if shape.option => Presence::ByAddress,
             _ if shape.form == Form::Received => Presence::Received,
             _ => Presence::Always,
@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
     }
 
     /// Resolves `a`, a word, or `a.b`, a member of a plain field, neither repeated nor compared.
-    fn word(&mut self, payload: &'a Field, path: &[Ident]) -> Option<Word> {
+    fn word(&mut self, payload: &'a Field, path: &[Ident]) -> Option<WordRef> {
         let (root, members) = path.split_first()?;
         let Some(field) = self.fields.iter().find(|field| field.ident == *root) else {
             self.errors.on(root, messages::not_a_field(self.variant, root));
@@ -104,8 +104,8 @@ impl<'a> Words<'a> {
             None => self.taken.push((path.to_vec(), &payload.ident)),
         }
         Some(match members {
-            [] => Word::Field(field.at),
-            _ => Word::Member(field.at, members.to_vec()),
+            [] => WordRef::Field(field.at),
+            _ => WordRef::Member(field.at, members.to_vec()),
         })
     }
 }

@@ -6,7 +6,7 @@ use quote::quote;
 use syn::{Lifetime, parse_quote};
 
 use super::Render;
-use crate::model::{Count, Field, Payload, Presence, Role, Variant, Word};
+use crate::model::{Field, LenKind, Payload, Presence, Role, Variant, WordRef};
 use crate::names;
 
 impl Render<'_> {
@@ -44,13 +44,13 @@ impl Render<'_> {
         let (name, this, input) = (&variant.ident, self.own_type(variant), names::local("input"));
         let maker = variant.constant("arbitrary");
         let values = variant.fixed().map(|field| {
-            let (local, place) = (field.local(), field.place());
+            let (local, accessor) = (field.local(), field.accessor());
             let ty = self.described_type(variant, field);
             if let Role::Codec(_) = field.role {
                 let decode = field.constant("decode_of");
-                return quote!(let #local = __a::coded(#input, #place, #ty, #decode)?;);
+                return quote!(let #local = __a::coded(#input, #accessor, #ty, #decode)?;);
             }
-            quote!(let mut #local = __a::value(#input, #place, #ty)?;)
+            quote!(let mut #local = __a::value(#input, #accessor, #ty)?;)
         });
         let payloads = variant.payloads();
         let payloads =
@@ -87,7 +87,7 @@ impl Render<'_> {
         let call = |key| self.call(key, variant, field, |field| self.made_up_argument(field));
         let length = match (&payload.count, call("len")) {
             (_, Some(given)) => quote!(__a::Length::Given(#given)),
-            (Count::Word(Word::Own), None) => quote!(__a::Length::<__p::u64>::Free),
+            (LenKind::Word(WordRef::Own), None) => quote!(__a::Length::<__p::u64>::Free),
             _ => quote!(__a::Length::<__p::u64>::Short),
         };
         let there = match payload.presence {
@@ -108,7 +108,7 @@ impl Render<'_> {
         };
         let (message, name) = (variant.name(), field.name());
         let words = payload.words().into_iter().filter_map(|(word, function)| {
-            let Some(Word::Member(at, path)) = word else { return None };
+            let Some(WordRef::Member(at, path)) = word else { return None };
             let (root, function) = (names::numbered(*at), Ident::new(function, Span::mixed_site()));
             Some(quote!(#root #(.#path)* = __p::#function(#message, #name, &#local)?;))
         });

@@ -1,4 +1,4 @@
-//! Fields with a codec. Each function is used in one place, so that an error is reported once.
+//! Fields with a codec. Each function is used once, so that an error is reported once.
 
 use proc_macro2::TokenStream;
 use quote::quote;

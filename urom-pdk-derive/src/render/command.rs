@@ -92,10 +92,10 @@ impl Render<'_> {
 
     fn echo_value(&self, variant: &Variant, echo: &Ident) -> TokenStream {
         let members = variant.echoed().map(|field| {
-            let (ident, place) = (&field.ident, field.place());
+            let (ident, accessor) = (&field.ident, field.accessor());
             let value = match validate::is_number(&field.ty) {
                 true => quote!(self.#ident),
-                false => quote!(#place.copy(&self.#ident)),
+                false => quote!(#accessor.copy(&self.#ident)),
             };
             // On the field's span, to underline a field with another type in the answer.
             let value = tokens::at(value, ident.span());

@@ -10,7 +10,7 @@ use syn::{Expr, ExprPath, Ident, Macro, PatIdent, Path, Type};
 use super::Render;
 use super::layout::word_name;
 use crate::described::{docs, type_of};
-use crate::model::{Count, Field, Form, Payload, Presence, Variant, Word};
+use crate::model::{Field, Form, LenKind, Payload, Presence, Variant, WordRef};
 use crate::{names, tokens};
 
 impl Render<'_> {
@@ -120,11 +120,11 @@ fn given_as_is(member: &str, value: Option<TokenStream>) -> Option<TokenStream> 
 }
 
 /// Returns a word's path in a description; `own` is its name at the payload's own position.
-fn path_of(variant: &Variant, word: &Word, own: String) -> String {
+fn path_of(variant: &Variant, word: &WordRef, own: String) -> String {
     match word {
-        Word::Own => own,
-        Word::Field(at) => variant.fields[*at].name(),
-        Word::Member(at, members) => {
+        WordRef::Own => own,
+        WordRef::Field(at) => variant.fields[*at].name(),
+        WordRef::Member(at, members) => {
             let path = [&variant.fields[*at].ident].into_iter().chain(members).map(names::text);
             path.collect::<Vec<_>>().join(".")
         }
@@ -133,16 +133,16 @@ fn path_of(variant: &Variant, word: &Word, own: String) -> String {
 
 fn count(variant: &Variant, field: &Field, payload: &Payload) -> TokenStream {
     match (&payload.count, payload.literal()) {
-        (Count::Fixed, _) => {
+        (LenKind::Fixed, _) => {
             let len = array_len(&field.shape.inner);
             quote!(__p::PayloadCount::Fixed(#len))
         }
-        (Count::Word(word), _) => {
+        (LenKind::Word(word), _) => {
             let path = path_of(variant, word, word_name("length", field));
             quote!(__p::PayloadCount::Word(#path))
         }
-        (Count::Given(_), Some(count)) => quote!(__p::PayloadCount::Fixed(#count)),
-        (Count::Given(expr), None) => {
+        (LenKind::Given(_), Some(count)) => quote!(__p::PayloadCount::Fixed(#count)),
+        (LenKind::Given(expr), None) => {
             let (text, term) = (tokens::spelled(quote!(#expr)), terms::given(variant, expr));
             quote!(__p::given(#text, #term))
         }

@@ -112,10 +112,10 @@ impl Render<'_> {
     }
 
     pub(super) fn copied(&self, field: &Field) -> TokenStream {
-        let (ident, local, place, ty) = (&field.ident, field.local(), field.place(), &field.ty);
+        let (ident, local, at, ty) = (&field.ident, field.local(), field.accessor(), &field.ty);
         let copy = match field.role {
             Role::Plain if validate::is_number(ty) => quote!(*#local),
-            Role::Plain => quote!(#place.copy(#local)),
+            Role::Plain => quote!(#at.copy(#local)),
             // On the type's span, so that a type without `Clone` is one error.
             Role::Codec(_) => {
                 let clone = quote_spanned!(ty.span()=> <#ty as ::core::clone::Clone>::clone);

@@ -5,10 +5,10 @@ use quote::quote;
 use syn::{Path, Type};
 
 use crate::diagnostics::messages;
-use crate::model::Export;
+use crate::model::ExportKeys;
 use crate::names;
 
-pub(crate) fn export(export: &Export, handler: &Path, ty: &Type) -> TokenStream {
+pub(crate) fn export(export: &ExportKeys, handler: &Path, ty: &Type) -> TokenStream {
     let krate = &export.krate;
     let private = quote!(#krate::__private);
     let refusal = if export.abort {

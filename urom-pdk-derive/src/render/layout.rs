@@ -42,7 +42,7 @@ impl Render<'_> {
             quote!(const #fields: [__p::Item; #count] = [#(#items),*];)
         });
         let members = self.model.variants.iter().map(|variant| variant.constant("FIELDS"));
-        let places = self.model.variants.iter().map(|variant| self.places(variant));
+        let accessors = self.model.variants.iter().map(|variant| self.accessors(variant));
         quote! {
             #imports
             type __At<T, const A: __p::usize, const N: __p::bool = true> = __p::At<T, A, __LEN, N>;
@@ -51,7 +51,7 @@ impl Render<'_> {
                 __p::layout(<#tag as __p::Described>::TYPE, #header, &[#(&#members),*]);
             const __LEN: __p::usize = __LAYOUT.len;
             const __TAG: __At<#tag, 0> = __p::field();
-            #(#places)*
+            #(#accessors)*
         }
     }
 
@@ -82,7 +82,7 @@ impl Render<'_> {
 
     fn slots_of(&self, variant: &Variant, field: &Field) -> Vec<LayoutSlot> {
         let (name, ty, constant, docs) =
-            (field.name(), &field.ty, field.place(), docs(&field.docs));
+            (field.name(), &field.ty, field.accessor(), docs(&field.docs));
         let kind = if field.is_echoed() { "echo" } else { "plain" };
         let optional =
             (self.model.is_borrowed() && field.has_setter()).then(|| quote!(.optional()));
@@ -139,11 +139,11 @@ impl Render<'_> {
         quote!(const { &#fields[#at].ty })
     }
 
-    fn places(&self, variant: &Variant) -> TokenStream {
+    fn accessors(&self, variant: &Variant) -> TokenStream {
         let (fields, of) = (variant.constant("FIELDS"), variant.constant("OF"));
         let slots = self.slots(variant);
         let count = Literal::usize_unsuffixed(slots.len());
-        let places =
+        let accessors =
             slots.iter().enumerate().map(|(at, LayoutSlot { constant, ty, unsure, .. })| {
                 let at = Literal::usize_unsuffixed(at);
                 let Some(span) = unsure else {
@@ -156,13 +156,13 @@ impl Render<'_> {
             });
         quote! {
             const #of: [__p::usize; #count] = __p::offsets(&__LAYOUT, &#fields);
-            #(#places)*
+            #(#accessors)*
         }
     }
 
     pub(super) fn zero(&self, field: &Field) -> TokenStream {
-        let place = field.place();
-        tokens::written_at(quote!(#place.zero()), field.ty.span())
+        let accessor = field.accessor();
+        tokens::written_at(quote!(#accessor.zero()), field.ty.span())
     }
 
     fn element_check(&self, payload: &Field) -> Option<TokenStream> {

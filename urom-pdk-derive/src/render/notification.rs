@@ -45,9 +45,9 @@ impl Render<'_> {
         let echo_name = names::echo(name);
         let (text, tag) = (variant.name(), self.check_tag(&fixed, variant));
         let repeats = variant.echoed().map(|field| {
-            let (ident, name, place) = (&field.ident, field.name(), field.place());
+            let (ident, name, accessor) = (&field.ident, field.name(), field.accessor());
             let value = quote!(#echo.map(|#echo| &#echo.#ident));
-            quote!(#place.repeats(#fixed, #text, #name, #value)?;)
+            quote!(#accessor.repeats(#fixed, #text, #name, #value)?;)
         });
         let check = quote!(#tag #(#repeats)*);
         let (reading, members) = self.reading(incoming, variant, &fixed, &check);
@@ -65,11 +65,11 @@ impl Render<'_> {
     fn reply(&self, variant: &Variant) -> TokenStream {
         let (name, this) = (&variant.ident, self.enum_type());
         let echo_name = names::echo(name);
-        let [incoming, fixed, echo, message, place] =
-            ["incoming", "fixed", "echo", "message", "place"].map(names::local);
+        let [incoming, fixed, echo, message, buffer] =
+            ["incoming", "fixed", "echo", "message", "buffer"].map(names::local);
         let is_whole = variant.echoed().next().is_none();
         let read = self.body(self.reader(variant, &incoming, &echo));
-        let encode = self.body(self.written(variant, &fixed, &echo, &place));
+        let encode = self.body(self.written(variant, &fixed, &echo, &buffer));
         let both = quote!((#name, #echo_name));
         let pattern = if is_whole { quote!((#message, _)) } else { quote!((#message, #echo)) };
         let conversion = self.conversion(variant, &both, &pattern, |field| {
@@ -104,7 +104,7 @@ impl Render<'_> {
                 fn write(
                     self,
                     #echo: &#echo_name,
-                    #place: __p::AnswerBuffer<'_>,
+                    #buffer: __p::AnswerBuffer<'_>,
                 ) -> __p::Written {
                     #encode
                 }
@@ -122,7 +122,7 @@ impl Render<'_> {
         variant: &Variant,
         fixed: &Ident,
         echo: &Ident,
-        place: &Ident,
+        buffer: &Ident,
     ) -> TokenStream {
         let text = names::text(&variant.ident);
         let writing = self.writing(fixed, variant, |field| {
@@ -132,11 +132,11 @@ impl Render<'_> {
         let (prepare, fill) = (writing.prepare, writing.fill);
         let payloads = variant.payloads().map(|(field, _)| &field.ident).collect::<Vec<_>>();
         if payloads.is_empty() {
-            quote!(__p::notification(#text, #place, |#fixed| { #fill }))
+            quote!(__p::notification(#text, #buffer, |#fixed| { #fill }))
         } else {
             quote! {
                 #prepare
-                __p::reply(#text, #place, [#(__p::give(self.#payloads)),*], |#fixed| { #fill })
+                __p::reply(#text, #buffer, [#(__p::give(self.#payloads)),*], |#fixed| { #fill })
             }
         }
     }

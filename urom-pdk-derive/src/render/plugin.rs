@@ -62,9 +62,9 @@ impl Render<'_> {
                     false
                 }
 
-                /// Frees the data of a host that has left, by the `dest_id` of its commands, which
-                /// have all ended. Only this kit's worker calls it, and not at close.
-                fn host_left(&self, #connection: ::core::primitive::u64) {}
+                /// Frees the data of a host that has left. All commands of its connection have
+                /// ended. Only this kit's worker calls it, and not at close.
+                fn host_left(&self, #connection: #krate::ConnectionId) {}
 
                 /// Arms the event that ends the worker's sleep, such as a UCX worker's. Only this
                 /// kit's worker calls it, right before it sleeps; without it, the worker polls with
@@ -93,7 +93,7 @@ impl Render<'_> {
                 __p::serve(
                     move || #name::decode(#bytes),
                     move |#command| AnyHandler::#method(#handler, #cx, #command),
-                    |#now| AnySide::place(#cx, #now),
+                    |#now| AnySide::answer_buffer(#cx, #now),
                 )
                 .await
             })
@@ -147,7 +147,7 @@ impl Render<'_> {
                     AnyHandler::progress(#handler)
                 }
 
-                fn host_left(#handler: &AnyHandler, #connection: __p::u64) {
+                fn host_left(#handler: &AnyHandler, #connection: __p::ConnectionId) {
                     AnyHandler::host_left(#handler, #connection);
                 }
 

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::Render;
-use crate::model::{Count, Field, Payload, Presence, Role, Variant, Word};
+use crate::model::{Field, LenKind, Payload, Presence, Role, Variant, WordRef};
 use crate::{names, validate};
 
 impl Render<'_> {
@@ -56,13 +56,13 @@ impl Render<'_> {
 
     /// Returns the local of a field in the fixed part; it returns an error for an invalid value.
     fn value(&self, variant: &Variant, field: &Field, fixed: &Ident) -> TokenStream {
-        let (local, place) = (field.local(), field.place());
+        let (local, accessor) = (field.local(), field.accessor());
         let (message, name) = (variant.name(), field.name());
         let read = if field.is_plain() && validate::is_number(&field.ty) {
-            quote!(#place.read(#fixed))
+            quote!(#accessor.read(#fixed))
         } else {
             let ty = self.described_type(variant, field);
-            quote!(#place.checked(#fixed, #message, #name, #ty)?)
+            quote!(#accessor.checked(#fixed, #message, #name, #ty)?)
         };
         if let Role::Codec(_) = field.role {
             let decode = field.constant("decode_of");
@@ -82,24 +82,24 @@ impl Render<'_> {
     ) -> TokenStream {
         let (ty, name, local) = (&field.ty, field.name(), field.local());
         let argument = |field: &Field| self.argument(field);
-        let word = |word: &Word, own: &str| match word {
-            Word::Own => {
-                let place = field.constant(own);
-                quote!(#place.read(#fixed))
+        let word = |word: &WordRef, own: &str| match word {
+            WordRef::Own => {
+                let accessor = field.constant(own);
+                quote!(#accessor.read(#fixed))
             }
-            Word::Field(at) => {
-                let place = variant.fields[*at].place();
-                quote!(#place.read(#fixed))
+            WordRef::Field(at) => {
+                let accessor = variant.fields[*at].accessor();
+                quote!(#accessor.read(#fixed))
             }
-            Word::Member(at, path) => {
+            WordRef::Member(at, path) => {
                 let root = names::numbered(*at);
                 quote!(#root #(.#path)*)
             }
         };
         let count = match &payload.count {
-            Count::Fixed => None,
-            Count::Word(length) => Some(word(length, "length")),
-            Count::Given(_) => self.call("len", variant, field, argument),
+            LenKind::Fixed => None,
+            LenKind::Word(length) => Some(word(length, "length")),
+            LenKind::Given(_) => self.call("len", variant, field, argument),
         };
         let address = match &payload.address {
             None => quote!(1u64),
@@ -107,7 +107,7 @@ impl Render<'_> {
         };
         let there = match &payload.presence {
             Presence::Unless(at) => {
-                let selector = variant.fields[*at].place();
+                let selector = variant.fields[*at].accessor();
                 return quote! {
                     let #local = __p::Behind::data(&mut #behind, #name, #selector.read(#fixed), #address, #count)?;
                 };

@@ -7,7 +7,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 
 use super::Render;
-use crate::model::{Field, Payload, Presence, Role, Variant, Word};
+use crate::model::{Field, Payload, Presence, Role, Variant, WordRef};
 use crate::{names, tokens};
 
 #[derive(Default)]
@@ -29,14 +29,14 @@ impl Render<'_> {
         }
         let words = variant.payloads().flat_map(|(_, payload)| payload.words());
         let copied = words.filter_map(|(word, _)| match word {
-            Some(Word::Member(at, _)) => Some(*at),
+            Some(WordRef::Member(at, _)) => Some(*at),
             _ => None,
         });
-        let writer = Writer { render: self, variant, value, copied: copied.collect() };
+        let writer = FieldWriter { render: self, variant, value, copied: copied.collect() };
         let copies = writer.copied.iter().map(|at| {
             let field = &variant.fields[*at];
-            let (copy, place, value) = (field.local(), field.place(), (writer.value)(field));
-            quote!(let mut #copy = #place.copy(#value);)
+            let (copy, accessor, value) = (field.local(), field.accessor(), (writer.value)(field));
+            quote!(let mut #copy = #accessor.copy(#value);)
         });
         let words = variant.payloads().map(|(field, payload)| writer.words(field, payload));
         // After all words, so that expressions over fields with words see the reader's values.
@@ -56,7 +56,7 @@ impl Render<'_> {
         let Writing { prepare, fill } = self.writing(&fixed, variant, value);
         if payloads.is_empty() {
             return quote! {
-                let #fixed = __p::room(#message, #out)?;
+                let #fixed = __p::fixed_part(#message, #out)?;
                 #fill
                 __p::Ok(__LEN)
             };
@@ -68,7 +68,7 @@ impl Render<'_> {
     }
 }
 
-struct Writer<'a, V> {
+struct FieldWriter<'a, V> {
     render: &'a Render<'a>,
     variant: &'a Variant,
     value: V,
@@ -76,19 +76,19 @@ struct Writer<'a, V> {
     copied: BTreeSet<usize>,
 }
 
-impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
+impl<V: Fn(&Field) -> TokenStream> FieldWriter<'_, V> {
     fn words(&self, field: &Field, payload: &Payload) -> TokenStream {
         let mut statements = TokenStream::new();
         for ((word, function), own) in payload.words().into_iter().zip(["address", "length"]) {
             statements.extend(match word {
                 None => continue,
-                Some(Word::Own) => {
+                Some(WordRef::Own) => {
                     let call = self.about(field, function, field.ty.span());
                     let local = own_word(own, field);
                     quote!(let #local = #call;)
                 }
-                Some(Word::Field(at)) => self.word(field, function, &self.variant.fields[*at]),
-                Some(Word::Member(at, path)) => {
+                Some(WordRef::Field(at)) => self.word(field, function, &self.variant.fields[*at]),
+                Some(WordRef::Member(at, path)) => {
                     let span = path.last().map_or_else(Span::call_site, Ident::span);
                     let call = self.about(field, function, span);
                     let copy = names::numbered(*at);
@@ -125,34 +125,34 @@ impl<V: Fn(&Field) -> TokenStream> Writer<'_, V> {
     }
 
     fn argument(&self, field: &Field) -> TokenStream {
-        let (value, place) = ((self.value)(field), field.place());
+        let (value, accessor) = ((self.value)(field), field.accessor());
         match field.role {
             Role::Codec(_) => value,
             Role::Payload(_) if self.render.model.is_borrowed() => quote!(*#value),
             Role::Payload(_) => quote!(__p::Owned::view(#value)),
             _ if self.copied.contains(&field.at) => field.local().to_token_stream(),
-            Role::Plain | Role::Word => quote!(#place.copy(#value)),
+            Role::Plain | Role::Word => quote!(#accessor.copy(#value)),
         }
     }
 
     fn fill(&self, fixed: &Ident) -> TokenStream {
         let tag = Literal::u64_unsuffixed(self.variant.tag);
         let fields = self.variant.fields.iter().map(|field| {
-            let (place, local) = (field.place(), field.local());
+            let (accessor, local) = (field.accessor(), field.local());
             match &field.role {
                 Role::Plain if !self.copied.contains(&field.at) => {
                     let value = (self.value)(field);
-                    quote!(#place.write(#fixed, #value);)
+                    quote!(#accessor.write(#fixed, #value);)
                 }
-                Role::Plain | Role::Word => quote!(#place.write(#fixed, &#local);),
+                Role::Plain | Role::Word => quote!(#accessor.write(#fixed, &#local);),
                 Role::Codec(_) => {
                     let (value, encode) = ((self.value)(field), field.constant("encode_of"));
-                    quote!(#place.write(#fixed, &#encode(#value));)
+                    quote!(#accessor.write(#fixed, &#encode(#value));)
                 }
                 Role::Payload(payload) => {
                     let words = payload.own_words().map(|own| {
-                        let (place, local) = (field.constant(own), own_word(own, field));
-                        quote!(#place.write(#fixed, &#local);)
+                        let (accessor, local) = (field.constant(own), own_word(own, field));
+                        quote!(#accessor.write(#fixed, &#local);)
                     });
                     words.collect()
                 }

@@ -179,7 +179,7 @@ const _: () = {
         }
         #[inline]
         fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
-            let __fixed = __p::room("Wait", __out)?;
+            let __fixed = __p::fixed_part("Wait", __out)?;
             __TAG.write(__fixed, &0);
             __AT_Wait_forever.write(__fixed, &self.forever);
             __p::Ok(__LEN)
@@ -243,7 +243,7 @@ const _: () = {
                                 __cx,
                                 __command,
                             ),
-                            |__now| AnySide::place(__cx, __now),
+                            |__now| AnySide::answer_buffer(__cx, __now),
                         )
                         .await
                 }

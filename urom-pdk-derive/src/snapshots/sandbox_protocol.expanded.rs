@@ -634,7 +634,7 @@ const _: () = {
         }
         #[inline]
         fn encode(&self, __out: &mut [__p::u8]) -> __p::Encoded {
-            let __fixed = __p::room("TagRecv", __out)?;
+            let __fixed = __p::fixed_part("TagRecv", __out)?;
             __TAG.write(__fixed, &2);
             __AT_TagRecv_context.write(__fixed, &self.context);
             __AT_TagRecv_buffer.write(__fixed, &self.buffer);
@@ -705,7 +705,7 @@ const _: () = {
                                 __cx,
                                 __command,
                             ),
-                            |__now| AnySide::place(__cx, __now),
+                            |__now| AnySide::answer_buffer(__cx, __now),
                         )
                         .await
                 }
@@ -717,7 +717,7 @@ const _: () = {
                                 __cx,
                                 __command,
                             ),
-                            |__now| AnySide::place(__cx, __now),
+                            |__now| AnySide::answer_buffer(__cx, __now),
                         )
                         .await
                 }
@@ -729,7 +729,7 @@ const _: () = {
                                 __cx,
                                 __command,
                             ),
-                            |__now| AnySide::place(__cx, __now),
+                            |__now| AnySide::answer_buffer(__cx, __now),
                         )
                         .await
                 }
@@ -1251,11 +1251,11 @@ const _: () = {
         fn write(
             self,
             __echo: &MemMappedEcho,
-            __place: __p::AnswerBuffer<'_>,
+            __buffer: __p::AnswerBuffer<'_>,
         ) -> __p::Written {
             __p::notification(
                 "MemMapped",
-                __place,
+                __buffer,
                 |__fixed| {
                     __TAG.write(__fixed, &0);
                     __AT_MemMapped_context.write(__fixed, &__echo.context);
@@ -1302,11 +1302,11 @@ const _: () = {
         fn write(
             self,
             __echo: &TagSentEcho,
-            __place: __p::AnswerBuffer<'_>,
+            __buffer: __p::AnswerBuffer<'_>,
         ) -> __p::Written {
             __p::notification(
                 "TagSent",
-                __place,
+                __buffer,
                 |__fixed| {
                     __TAG.write(__fixed, &1);
                     __AT_TagSent_context.write(__fixed, &__echo.context);
@@ -1385,7 +1385,7 @@ const _: () = {
         fn write(
             self,
             __echo: &TagReceivedEcho,
-            __place: __p::AnswerBuffer<'_>,
+            __buffer: __p::AnswerBuffer<'_>,
         ) -> __p::Written {
             let __address_of_data = __p::address_word(
                 "TagReceived",
@@ -1395,7 +1395,7 @@ const _: () = {
             let __length_of_data = __p::length_word("TagReceived", "data", &self.data)?;
             __p::reply(
                 "TagReceived",
-                __place,
+                __buffer,
                 [__p::give(self.data)],
                 |__fixed| {
                     __TAG.write(__fixed, &2);

@@ -18,18 +18,18 @@ pub(super) fn expressions(variant: &Variant, errors: &mut Errors) {
         let words = variant.fields.iter().filter(|field| matches!(field.role, Role::Word));
         let unknown = words.chain(behind).map(|field| &field.ident).collect::<Vec<_>>();
         for expr in payload.len().into_iter().chain(payload.when()) {
-            Reach { unknown: &unknown, errors }.visit_expr(expr);
-            Panics { errors }.visit_expr(expr);
+            ReachCheck { unknown: &unknown, errors }.visit_expr(expr);
+            PanicCheck { errors }.visit_expr(expr);
         }
     }
 }
 
-struct Reach<'a> {
+struct ReachCheck<'a> {
     unknown: &'a [&'a Ident],
     errors: &'a mut Errors,
 }
 
-impl<'ast> Visit<'ast> for Reach<'_> {
+impl<'ast> Visit<'ast> for ReachCheck<'_> {
     fn visit_expr_path(&mut self, path: &'ast ExprPath) {
         if let Some(name) = path.path.get_ident().filter(|name| self.unknown.contains(name)) {
             self.errors.on(name, messages::out_of_reach(name));
@@ -96,11 +96,11 @@ fn instead_of_path(path: &ExprPath) -> Option<String> {
     instead_of(last).filter(|_| of_type || of_library)
 }
 
-struct Panics<'a> {
+struct PanicCheck<'a> {
     errors: &'a mut Errors,
 }
 
-impl<'ast> Visit<'ast> for Panics<'_> {
+impl<'ast> Visit<'ast> for PanicCheck<'_> {
     fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
         let constant = is_literal(&binary.left) && is_literal(&binary.right);
         // A sign or a cast could change the number.

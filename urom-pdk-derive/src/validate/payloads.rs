@@ -1,7 +1,7 @@
 //! Checks that the length and presence keys of payloads fit their types.
 
 use crate::diagnostics::{Errors, messages};
-use crate::model::{Count, Field, Form, Messages, Payload, Presence, Variant};
+use crate::model::{Field, Form, LenKind, Messages, Payload, Presence, Variant};
 use crate::names;
 
 pub(super) fn payloads(model: &Messages, variant: &Variant, errors: &mut Errors) {
@@ -18,7 +18,7 @@ fn length(Field { keys, shape, .. }: &Field, payload: &Payload, errors: &mut Err
     let Some(len) = keys.spans.get("len") else { return };
     match payload.count {
         _ if shape.form == Form::Array => errors.at(*len, messages::length_of_array()),
-        Count::Given(_) if shape.form.is_two_armed() => {
+        LenKind::Given(_) if shape.form.is_two_armed() => {
             let found = names::written(&shape.inner);
             errors.at(*len, messages::two_armed_words(found, "length"));
         }

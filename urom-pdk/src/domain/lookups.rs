@@ -14,20 +14,20 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct SharedLookups {
     lookups: DomainLookups,
-    ctx: Ctx,
+    ctx: SharedCtx,
     /// Whether the context is valid. Look-ups of other threads hold a read lock: closing waits.
     open: RwLock<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Ctx(NonNull<WorkerCtx>);
+struct SharedCtx(NonNull<WorkerCtx>);
 
 // SAFETY: the pointer is not dereferenced, and look-ups accept it on any thread.
-unsafe impl Send for Ctx {}
+unsafe impl Send for SharedCtx {}
 // SAFETY: as above.
-unsafe impl Sync for Ctx {}
+unsafe impl Sync for SharedCtx {}
 
-pub(crate) struct Entered<'s> {
+pub(crate) struct OpenLookups<'s> {
     shared: &'s SharedLookups,
     /// `None` if the plugin stays open for another reason.
     _open: Option<RwLockReadGuard<'s, bool>>,
@@ -35,7 +35,7 @@ pub(crate) struct Entered<'s> {
 
 impl SharedLookups {
     pub(crate) fn new(lookups: DomainLookups, ctx: NonNull<WorkerCtx>) -> SharedLookups {
-        SharedLookups { lookups, ctx: Ctx(ctx), open: RwLock::new(true) }
+        SharedLookups { lookups, ctx: SharedCtx(ctx), open: RwLock::new(true) }
     }
 
     /// Rejects later look-ups, and waits for the look-ups of other threads.
@@ -43,10 +43,10 @@ impl SharedLookups {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = false;
     }
 
-    pub(crate) fn enter(&self) -> Result<Entered<'_>> {
+    pub(crate) fn enter(&self) -> Result<OpenLookups<'_>> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         match *open {
-            true => Ok(Entered { shared: self, _open: Some(open) }),
+            true => Ok(OpenLookups { shared: self, _open: Some(open) }),
             false => Err(Error::new(
                 DocaError::BAD_STATE,
                 "the plugin was closed: end its threads before that",
@@ -57,18 +57,18 @@ impl SharedLookups {
     /// For the look-ups of a command, without a lock.
     /// # Safety
     /// The result is dropped before the plugin is closed.
-    pub(crate) unsafe fn enter_unlocked(&self) -> Entered<'_> {
-        Entered { shared: self, _open: None }
+    pub(crate) unsafe fn enter_unlocked(&self) -> OpenLookups<'_> {
+        OpenLookups { shared: self, _open: None }
     }
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Packed {
+pub(crate) enum PackedKind {
     MemoryHandle,
     Key,
 }
 
-impl Entered<'_> {
+impl OpenLookups<'_> {
     fn ctx(&self) -> *mut WorkerCtx {
         self.shared.ctx.0.as_ptr()
     }
@@ -120,17 +120,17 @@ impl Entered<'_> {
     }
 
     /// # Safety
-    /// As for [`address`](Entered::address).
+    /// As for [`address`](OpenLookups::address).
     pub(crate) unsafe fn packed<'a>(
         &self,
-        what: Packed,
+        what: PackedKind,
         member: u64,
         segment: Segment,
     ) -> Result<&'a [u8]> {
         let lookups = &self.shared.lookups;
         let (lookup, what) = match what {
-            Packed::MemoryHandle => (lookups.memh_lookup, "memory handle"),
-            Packed::Key => (lookups.mkey_lookup, "key"),
+            PackedKind::MemoryHandle => (lookups.memh_lookup, "memory handle"),
+            PackedKind::Key => (lookups.mkey_lookup, "key"),
         };
         let lookup = lookup.ok_or_else(|| missing(&format!("{what}s")))?;
         let not_found = |code| failed(code, member, format_args!("{what} of {segment}"));

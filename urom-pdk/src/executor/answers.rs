@@ -37,7 +37,7 @@ where
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
         let status = failure.status();
         // Formatting and dropping an error runs the handler's code.
-        let worker = &self.home().worker;
+        let worker = &self.state().worker;
         let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
         let handler = std::any::type_name::<T>();
         catch("a handler's error", || {

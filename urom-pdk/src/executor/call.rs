@@ -13,7 +13,7 @@ use crate::panic::contain;
 use crate::worker_side::WorkerSide;
 use crate::{Context, Result, Side};
 
-const LEAST_ROOM: usize = 256;
+const LEAST_CAPACITY: usize = 256;
 
 impl<T, P, F, M> Executor<T, P, F, M>
 where
@@ -30,52 +30,52 @@ where
         if self.broken {
             return Called::DECLINED;
         }
-        let (bytes, place) = if call.command_len == 0 {
+        let (bytes, answer) = if call.command_len == 0 {
             (&[][..], call.answer)
         } else {
             // SAFETY: the caller guarantees the command's bytes until this returns.
             (unsafe { std::slice::from_raw_parts(call.command, call.command_len) }, call.answer)
         };
-        let room = match self.room.take_if(|room| room.capacity() >= bytes.len()) {
-            Some(room) => room,
-            None => match CommandBuffer::new(bytes.len().max(LEAST_ROOM)) {
-                Some(room) => room,
+        let buffer = match self.buffer.take_if(|buffer| buffer.capacity() >= bytes.len()) {
+            Some(buffer) => buffer,
+            None => match CommandBuffer::new(bytes.len().max(LEAST_CAPACITY)) {
+                Some(buffer) => buffer,
                 None => return Called::DECLINED,
             },
         };
-        let capacity = room.capacity();
-        let command = room.fill(call.dest_id, call.plugin_id, call.urom_context, bytes);
+        let capacity = buffer.capacity();
+        let command = buffer.fill(call.dest_id, call.plugin_id, call.urom_context, bytes);
         let is_first = self.finished.is_empty() && self.owed.is_empty();
-        let place = NonNull::new(place).filter(|_| is_first);
-        let place = place.map(|place| NonNull::slice_from_raw_parts(place, call.answer_room));
-        let worker = &self.home().worker;
-        let offered = Offered::new(worker, place);
+        let answer = NonNull::new(answer).filter(|_| is_first);
+        let answer = answer.map(|it| NonNull::slice_from_raw_parts(it, call.answer_capacity));
+        let worker = &self.state().worker;
+        let offer = OfferedBuffer::new(worker, answer);
         if let Err(panic) = contain(|| self.begin(command.into())) {
             self.end_panicked(panic);
         }
-        drop(offered);
+        drop(offer);
         let Some(command) = self.in_place.take() else { return Called::PENDING };
         (call.status, call.answer_len) = (DocaError::SUCCESS, worker.written().get());
         // SAFETY: it was made from a `CommandBuffer` of this capacity.
-        self.room = unsafe { CommandBuffer::reclaim(command, capacity) };
+        self.buffer = unsafe { CommandBuffer::reclaim(command, capacity) };
         Called::ANSWERED
     }
 }
 
 /// While it lives, the running command may write its answer to the worker's buffer.
-struct Offered<'a>(&'a WorkerSide);
+struct OfferedBuffer<'a>(&'a WorkerSide);
 
-impl<'a> Offered<'a> {
+impl<'a> OfferedBuffer<'a> {
     #[inline]
-    fn new(worker: &'a WorkerSide, place: Option<NonNull<[u8]>>) -> Offered<'a> {
-        worker.set_place(place);
-        Offered(worker)
+    fn new(worker: &'a WorkerSide, answer: Option<NonNull<[u8]>>) -> OfferedBuffer<'a> {
+        worker.set_answer_buffer(answer);
+        OfferedBuffer(worker)
     }
 }
 
-impl Drop for Offered<'_> {
+impl Drop for OfferedBuffer<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.0.set_place(None);
+        self.0.set_answer_buffer(None);
     }
 }

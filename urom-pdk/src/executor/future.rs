@@ -14,12 +14,12 @@ use crate::slot::CommandSlot;
 pub(super) const DROPPING: &str = "dropping a handler's future";
 
 /// A future's value during its drop. After a panic, `Executor::end_panicked` uses it.
-pub(super) struct Given<'a> {
+pub(super) struct OutcomeGuard<'a> {
     pub(super) outcome: Option<Result<Answer>>,
     pub(super) left: &'a mut Option<Result<Answer>>,
 }
 
-impl Drop for Given<'_> {
+impl Drop for OutcomeGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(outcome) = self.outcome.take() {

@@ -9,23 +9,23 @@ const GUARD: (&str, &str) = (FILE, "urom_pdk::panic::");
 const SERVE: (&str, &str) = (urom_abi::wire::SERVE_FILE, "urom_abi::wire::serve::");
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct PluginFrame<'a> {
     name: &'a str,
     /// `at file:line:column`; `None` without line tables.
-    place: Option<&'a str>,
+    location: Option<&'a str>,
 }
 
-impl fmt::Display for Frame<'_> {
+impl fmt::Display for PluginFrame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        self.place.map_or(Ok(()), |place| write!(f, " {place}"))
+        self.location.map_or(Ok(()), |location| write!(f, " {location}"))
     }
 }
 
-impl Frame<'_> {
+impl PluginFrame<'_> {
     fn file(&self) -> &str {
-        let place = self.place.and_then(|place| place.strip_prefix("at ")).unwrap_or_default();
-        place.rsplitn(3, ':').nth(2).unwrap_or_default()
+        let location = self.location.and_then(|it| it.strip_prefix("at ")).unwrap_or_default();
+        location.rsplitn(3, ':').nth(2).unwrap_or_default()
     }
 
     fn is_of(&self, (file, module): (&str, &str)) -> bool {
@@ -44,7 +44,7 @@ impl Frame<'_> {
 }
 
 /// The plugin's functions, from the panicking one to the handler's `method` before `serve`.
-pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Frame<'a>> {
+pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<PluginFrame<'a>> {
     let mut frames = frames(printed);
     let begins = frames.iter().position(|frame| frame.name.contains("rust_begin_unwind"));
     frames.drain(..begins.map_or(0, |begins| begins + 1));
@@ -61,16 +61,16 @@ pub(crate) fn of_plugin<'a>(printed: &'a str, method: Option<&'a str>) -> Vec<Fr
     shown
 }
 
-fn frames(printed: &str) -> Vec<Frame<'_>> {
-    let mut frames: Vec<Frame<'_>> = Vec::new();
+fn frames(printed: &str) -> Vec<PluginFrame<'_>> {
+    let mut frames: Vec<PluginFrame<'_>> = Vec::new();
     for line in printed.lines().map(str::trim) {
         match (line.starts_with("at "), frames.last_mut()) {
-            (true, Some(frame)) => frame.place = Some(line),
+            (true, Some(frame)) => frame.location = Some(line),
             _ => {
                 let (number, name) = line.split_once(": ").unwrap_or(("", line));
-                let numbered =
-                    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-                frames.push(Frame { name: if numbered { name } else { line }, place: None });
+                let is_id = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                let name = if is_id { name } else { line };
+                frames.push(PluginFrame { name, location: None });
             }
         }
     }

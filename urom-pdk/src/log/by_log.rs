@@ -9,19 +9,19 @@ use urom_abi::log::Level;
 use crate::panic::CodeLocation;
 
 pub(super) fn install() {
-    if log::set_logger(&ToWorker).is_ok() {
+    if log::set_logger(&WorkerLogger).is_ok() {
         // The worker's limit may change, so it is checked for each line.
         log::set_max_level(LevelFilter::Trace);
     }
 }
 
-struct ToWorker;
+struct WorkerLogger;
 
 fn level_of(metadata: &Metadata<'_>) -> Level {
     Level::from_crates(metadata.level().as_str())
 }
 
-impl log::Log for ToWorker {
+impl log::Log for WorkerLogger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         super::wants(level_of(metadata))
     }
@@ -32,7 +32,7 @@ impl log::Log for ToWorker {
             return;
         }
         let at = record.file().zip(record.line()).map(|(file, line)| CodeLocation { file, line });
-        let text = format_args!("{}{}", record.args(), Fields(record));
+        let text = format_args!("{}{}", record.args(), RecordFields(record));
         super::write(level_of(record.metadata()), at, record.target(), text);
     }
 
@@ -40,9 +40,9 @@ impl log::Log for ToWorker {
 }
 
 /// The key-value pairs of a line: each as ` name=value`.
-struct Fields<'a>(&'a Record<'a>);
+struct RecordFields<'a>(&'a Record<'a>);
 
-impl fmt::Display for Fields<'_> {
+impl fmt::Display for RecordFields<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         struct Pairs<'f, 'g>(&'f mut fmt::Formatter<'g>);
 

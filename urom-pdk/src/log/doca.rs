@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use urom_abi::DocaError;
 
-use super::out::Line;
+use super::out::LogLine;
 
 type LogFn = unsafe extern "C" fn(
     level: u32,
@@ -18,13 +18,13 @@ type LogFn = unsafe extern "C" fn(
 ) -> DocaError;
 type RegisterFn = unsafe extern "C" fn(name: *const c_char, source: *mut c_int) -> DocaError;
 
-pub(super) struct Doca {
+pub(super) struct DocaLog {
     log: LogFn,
     source: c_int,
 }
 
-pub(super) fn doca(source: &str) -> Option<&'static Doca> {
-    static DOCA: OnceLock<Option<Doca>> = OnceLock::new();
+pub(super) fn doca(source: &str) -> Option<&'static DocaLog> {
+    static DOCA: OnceLock<Option<DocaLog>> = OnceLock::new();
     DOCA.get_or_init(|| {
         let log = lookup(c"doca_log")?;
         let register = lookup(c"doca_log_register_source")?;
@@ -36,7 +36,7 @@ pub(super) fn doca(source: &str) -> Option<&'static Doca> {
         let mut source = 0;
         // SAFETY: `name` ends in NUL, DOCA copies it, and `source` is a writable int.
         let registered = unsafe { register(name.as_ptr(), &mut source) };
-        (registered == DocaError::SUCCESS).then_some(Doca { log, source })
+        (registered == DocaError::SUCCESS).then_some(DocaLog { log, source })
     })
     .as_ref()
 }
@@ -50,7 +50,7 @@ fn lookup(name: &CStr) -> Option<*mut libc::c_void> {
     (!symbol.is_null()).then_some(symbol)
 }
 
-pub(super) fn write(doca: &Doca, line: &Line<'_>, source: &str) {
+pub(super) fn write(doca: &DocaLog, line: &LogLine<'_>, source: &str) {
     let file = c_text(line.at.file.rsplit('/').next().unwrap_or_default());
     let number = c_int::try_from(line.at.line).unwrap_or(0);
     let (function, text) = (c_text(source), c_text(line.text));

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use urom_abi::log::Level;
 
-use self::out::Line;
+use self::out::LogLine;
 pub(crate) use self::out::{host_of, to_worker};
 use crate::Error;
 use crate::panic::{CodeLocation, contain};
@@ -65,7 +65,7 @@ fn write(level: Level, at: Option<CodeLocation<'_>>, target: &str, text: fmt::Ar
     }
     let text = contained(text);
     let at = at.unwrap_or(CodeLocation { file: "", line: 0 });
-    out::write(&Line { level, at, source: source(), target, text: &text });
+    out::write(&LogLine { level, at, source: source(), target, text: &text });
 }
 
 #[cfg(test)]

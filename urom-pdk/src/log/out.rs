@@ -10,7 +10,7 @@ use super::doca::{self, doca};
 use crate::panic::{CodeLocation, contain};
 
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     pub(super) level: Level,
     pub(super) at: CodeLocation<'a>,
     pub(super) source: &'a str,
@@ -44,7 +44,7 @@ pub(super) fn limit(source: &str) -> u32 {
     }
 }
 
-pub(super) fn write(line: &Line<'_>) {
+pub(super) fn write(line: &LogLine<'_>) {
     if let Some(log) = WORKER.get() {
         let line = urom_abi::log::Line {
             level: line.level.number(),
@@ -66,19 +66,19 @@ pub(super) fn write(line: &Line<'_>) {
 }
 
 pub(crate) fn host_of(dest_id: u64) -> String {
-    let mut room = [0; 256];
+    let mut buffer = [0; 256];
     let len = WORKER.get().map_or(0, |log| {
         // SAFETY: the worker's function, with a buffer of the given length.
-        unsafe { (log.host)(dest_id, room.as_mut_ptr(), room.len()) }
+        unsafe { (log.host)(dest_id, buffer.as_mut_ptr(), buffer.len()) }
     });
-    let name = room.get(..len).filter(|name| !name.is_empty());
+    let name = buffer.get(..len).filter(|name| !name.is_empty());
     match name {
         Some(name) => format!("host {}", String::from_utf8_lossy(name)),
         None => format!("connection {dest_id}"),
     }
 }
 
-fn to_stderr(line: &Line<'_>, source: &str) {
+fn to_stderr(line: &LogLine<'_>, source: &str) {
     let CodeLocation { file, line: number } = line.at;
     let origin = Origin { level: line.level, file, line: number, function: Some(source) };
     let line = origin.line(thread_id(), "DOCA", line.text);

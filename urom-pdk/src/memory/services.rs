@@ -20,7 +20,7 @@ pub(crate) struct MemoryServices {
     is_open: Cell<bool>,
     watches: u64,
     #[cfg(feature = "ucx")]
-    borrows: RefCell<Vec<Taken>>,
+    borrows: RefCell<Vec<BorrowedRange>>,
 }
 
 impl MemoryServices {
@@ -95,12 +95,12 @@ impl MemoryServices {
 
 /// Bytes of a host in use by UCX requests: connection, addresses, and whether they are read only.
 #[cfg(feature = "ucx")]
-type Taken = (u64, std::ops::Range<u64>, bool);
+type BorrowedRange = (u64, std::ops::Range<u64>, bool);
 
 #[cfg(feature = "ucx")]
 pub(crate) struct RangeBorrow {
     of: Rc<MemoryServices>,
-    taken: Taken,
+    taken: BorrowedRange,
 }
 
 #[cfg(feature = "ucx")]
@@ -112,7 +112,7 @@ impl MemoryServices {
         range: std::ops::Range<u64>,
         shared: bool,
     ) -> Option<RangeBorrow> {
-        let clashes = |(of, other, reads): &Taken| {
+        let clashes = |(of, other, reads): &BorrowedRange| {
             *of == dest_id
                 && !(*reads && shared)
                 && other.start.max(range.start) < other.end.min(range.end)

@@ -30,7 +30,7 @@ use crate::{DocaError, Error, Result};
 ///     for number in 0..10 {
 ///         cx.unless_cancelled(go.wait_until_greater(number)).await??;
 ///         step().await;
-///         done.add(1).await?;
+///         done.fetch_add(1).await?;
 ///     }
 ///     Ok(())
 /// }
@@ -89,11 +89,20 @@ impl SyncEvent {
     ///
     /// # Errors
     /// As [`HostMemory::fetch_add`].
-    pub async fn add(&self, value: u64) -> Result<u64> {
+    pub async fn fetch_add(&self, value: u64) -> Result<u64> {
         match self.memory.mapped() {
             Some(view) => Ok(view.word(0)?.add(value)?),
             None => self.memory.fetch_add(0, value).await,
         }
+    }
+
+    /// The former name of [`fetch_add`](Self::fetch_add).
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "renamed to `fetch_add`")]
+    pub async fn add(&self, value: u64) -> Result<u64> {
+        self.fetch_add(value).await
     }
 
     /// Waits until the counter meets a condition (`doca_sync_event_wait_gt`,

@@ -14,8 +14,8 @@ use crate::{DocaError, Result};
 
 /// An operation and its bytes, on the heap until it has ended and is not awaited.
 #[repr(C)]
-struct Parcel {
-    /// First: the worker's pointer to the operation is the parcel's.
+struct OwnedOperation {
+    /// First: the worker's pointer to the operation is also this value's.
     operation: MemoryOperation,
     bytes: Vec<u8>,
     waker: Option<Waker>,
@@ -26,14 +26,14 @@ struct Parcel {
 }
 
 unsafe extern "C" fn ended(operation: *mut MemoryOperation) {
-    let parcel = operation.cast::<Parcel>();
-    // SAFETY: the operation is the first member of a parcel, which is valid until now.
-    let of_worker = unsafe { &mut *parcel };
+    let owned = operation.cast::<OwnedOperation>();
+    // SAFETY: the operation is the first member of a value that is valid until now.
+    let of_worker = unsafe { &mut *owned };
     of_worker.has_ended = true;
     let (waker, is_awaited) = (of_worker.waker.take(), of_worker.is_awaited);
     if !is_awaited {
         // SAFETY: it is from a box, and the dropped future left the only reference to the worker.
-        drop(unsafe { Box::from_raw(parcel) });
+        drop(unsafe { Box::from_raw(owned) });
     }
     if let Some(waker) = waker {
         catch("waking a handler's future", || waker.wake());
@@ -48,7 +48,7 @@ impl HostMemory {
         bytes: Vec<u8>,
         keep: Option<Box<dyn Any>>,
     ) -> Result<(u64, Vec<u8>)> {
-        let mut parcel = Box::new(Parcel {
+        let mut owned = Box::new(OwnedOperation {
             operation,
             bytes,
             waker: None,
@@ -56,15 +56,15 @@ impl HostMemory {
             is_awaited: true,
             _keep: keep,
         });
-        parcel.operation.local = parcel.bytes.as_mut_ptr();
-        parcel.operation.done = Some(ended);
-        let parcel = NonNull::from(Box::leak(parcel));
+        owned.operation.local = owned.bytes.as_mut_ptr();
+        owned.operation.done = Some(ended);
+        let owned = NonNull::from(Box::leak(owned));
         // SAFETY: it does not move until it has ended, and `local` is long enough.
-        let code = unsafe { self.services.run(self.opened.handle, parcel.cast().as_ptr()) };
-        let waiting = Transfer { parcel };
+        let code = unsafe { self.services.run(self.opened.handle, owned.cast().as_ptr()) };
+        let waiting = OperationFuture { owned };
         if code != DocaError::IN_PROGRESS {
             // SAFETY: it ended in the call, so the worker does not use it any more.
-            unsafe { (*parcel.as_ptr()).has_ended = true };
+            unsafe { (*owned.as_ptr()).has_ended = true };
         }
         let (operation, bytes) = waiting.await;
         let code = if code == DocaError::IN_PROGRESS { operation.status } else { code };
@@ -73,36 +73,36 @@ impl HostMemory {
     }
 }
 
-struct Transfer {
-    parcel: NonNull<Parcel>,
+struct OperationFuture {
+    owned: NonNull<OwnedOperation>,
 }
 
-impl Future for Transfer {
+impl Future for OperationFuture {
     type Output = (MemoryOperation, Vec<u8>);
 
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: it is a valid parcel, which the worker only uses while this code does not run.
-        let parcel = unsafe { &mut *self.parcel.as_ptr() };
-        if parcel.has_ended {
-            return Poll::Ready((parcel.operation, std::mem::take(&mut parcel.bytes)));
+        // SAFETY: the value is valid, and the worker only uses it while this code does not run.
+        let owned = unsafe { &mut *self.owned.as_ptr() };
+        if owned.has_ended {
+            return Poll::Ready((owned.operation, std::mem::take(&mut owned.bytes)));
         }
-        if !parcel.waker.as_ref().is_some_and(|waker| waker.will_wake(task.waker())) {
-            parcel.waker = Some(task.waker().clone());
+        if !owned.waker.as_ref().is_some_and(|waker| waker.will_wake(task.waker())) {
+            owned.waker = Some(task.waker().clone());
         }
         Poll::Pending
     }
 }
 
-impl Drop for Transfer {
+impl Drop for OperationFuture {
     fn drop(&mut self) {
         // SAFETY: as in `poll`.
-        let parcel = unsafe { &mut *self.parcel.as_ptr() };
-        if !parcel.has_ended {
-            parcel.is_awaited = false;
-            parcel.waker = None;
+        let owned = unsafe { &mut *self.owned.as_ptr() };
+        if !owned.has_ended {
+            owned.is_awaited = false;
+            owned.waker = None;
             return;
         }
         // SAFETY: it is from a box, and the worker does not use it any more.
-        drop(unsafe { Box::from_raw(self.parcel.as_ptr()) });
+        drop(unsafe { Box::from_raw(self.owned.as_ptr()) });
     }
 }

@@ -7,7 +7,7 @@ use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 
 use super::services::RangeBorrow;
-use super::{HostMemory, room};
+use super::{HostMemory, zeroed_bytes};
 use crate::time::yield_now;
 
 /// Most bytes copied without a pause.
@@ -54,7 +54,7 @@ impl HostMemory {
     /// `BUSY` while this plugin receives into some of these bytes; `NO_MEMORY` for the copy;
     /// `IO_ERROR` for unmapped memory, `CONNECTION_RESET` for a lost host; or UCX's status.
     pub async fn tag_send(&self, peer: &Endpoint, tag: u64) -> Result<(), Status> {
-        let mut borrow = match self.place(self.borrow_range(true)?) {
+        let mut borrow = match self.mapped_bytes(self.borrow_range(true)?) {
             Ok((start, len, kept)) => {
                 // SAFETY: `kept` keeps the bytes mapped, and they are never referenced.
                 let bytes = unsafe { Outside::new(start, len, kept) };
@@ -77,7 +77,7 @@ impl HostMemory {
 
     /// Copies the bytes. Other commands run between its pieces: the kernel copies each in the call.
     async fn copied(&self) -> Result<Vec<u8>, DocaError> {
-        let mut bytes = room(self.len)?;
+        let mut bytes = zeroed_bytes(self.len)?;
         let mut at = 0;
         for piece in bytes.chunks_mut(PIECE) {
             if at > 0 {
@@ -114,15 +114,15 @@ impl HostMemory {
             return Err(Status::REJECTED);
         }
         let borrow = self.borrow_range(false)?;
-        match self.place(borrow) {
+        match self.mapped_bytes(borrow) {
             Ok((start, len, kept)) => {
                 // SAFETY: `kept` keeps the bytes mapped; they are writable and never referenced.
                 let bytes = unsafe { OutsideMut::new(start, len, kept) };
                 worker.tag_recv(tag, mask, bytes).await.0
             }
             Err(borrow) => {
-                let room = room(self.len).map_err(status)?;
-                let (came, mut bytes) = worker.tag_recv(tag, mask, room).await;
+                let buffer = zeroed_bytes(self.len).map_err(status)?;
+                let (came, mut bytes) = worker.tag_recv(tag, mask, buffer).await;
                 let came = came?;
                 bytes.truncate(came.length);
                 self.put(bytes, borrow).await.map_err(status)?;
@@ -143,7 +143,7 @@ impl HostMemory {
         written.map_err(|error| error.code())
     }
 
-    fn place(&self, borrow: RangeBorrow) -> Result<(*mut u8, usize, Holder), RangeBorrow> {
+    fn mapped_bytes(&self, borrow: RangeBorrow) -> Result<(*mut u8, usize, Holder), RangeBorrow> {
         match self.mapped() {
             Some(view) => Ok((view.as_ptr(), view.len() as usize, (self.clone(), borrow))),
             None => Err(borrow),

@@ -13,10 +13,10 @@ const TURNS: u32 = 2;
 /// worker's progress and reports few of them: the worker would sleep in between. The worker yields
 /// its core now and then, because the peers may need it.
 #[derive(Clone, Debug, Default)]
-pub struct KeepAwake(Rc<Counts>);
+pub struct KeepAwake(Rc<TransferCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct TransferCounts {
     transfers: Cell<usize>,
     turns: Cell<u32>,
 }
@@ -40,7 +40,7 @@ impl KeepAwake {
 
     #[inline]
     pub(super) fn after(&self, moved: bool) -> bool {
-        let Counts { transfers, turns } = &*self.0;
+        let TransferCounts { transfers, turns } = &*self.0;
         if moved || transfers.get() == 0 {
             turns.set(0);
             return moved;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ucx::{Data, Rendezvous};
+use ucx::{AmData, Rendezvous};
 use zerocopy::FromZeros;
 
 use crate::{DocaError, Error, OrCode, Result};
@@ -20,16 +20,16 @@ impl PeerData {
     ///
     /// # Errors
     /// `NO_MEMORY`.
-    pub fn copied(data: Data<'_>) -> Result<PeerData> {
+    pub fn copied(data: AmData<'_>) -> Result<PeerData> {
         Ok(match data {
-            Data::Eager(bytes) => {
+            AmData::Eager(bytes) => {
                 let mut copy = Vec::new();
-                let room = copy.try_reserve_exact(bytes.len());
-                room.or_code(DocaError::NO_MEMORY, "keeping a message of a peer")?;
+                let reserved = copy.try_reserve_exact(bytes.len());
+                reserved.or_code(DocaError::NO_MEMORY, "keeping a message of a peer")?;
                 copy.extend_from_slice(bytes);
                 PeerData::Here(copy)
             }
-            Data::Rendezvous(announced) => PeerData::Announced(announced),
+            AmData::Rendezvous(announced) => PeerData::Announced(announced),
         })
     }
 
@@ -56,11 +56,11 @@ impl PeerData {
         self.into_bytes_in(Vec::new(), most).await
     }
 
-    /// As [`into_bytes`](Self::into_bytes). Announced bytes use the memory of `room` if they fit.
+    /// As [`into_bytes`](Self::into_bytes). Announced bytes use the memory of `buffer` if they fit.
     ///
     /// # Errors
     /// As [`into_bytes`](Self::into_bytes).
-    pub async fn into_bytes_in(self, mut room: Vec<u8>, most: usize) -> Result<Vec<u8>> {
+    pub async fn into_bytes_in(self, mut buffer: Vec<u8>, most: usize) -> Result<Vec<u8>> {
         let len = self.len();
         if len > most {
             let text = format!("a peer sent {len} bytes where {most} are the most");
@@ -69,14 +69,14 @@ impl PeerData {
         match self {
             PeerData::Here(bytes) => Ok(bytes),
             PeerData::Announced(announced) => {
-                if room.len() < len {
-                    room = u8::new_vec_zeroed(len).map_err(|_| {
+                if buffer.len() < len {
+                    buffer = u8::new_vec_zeroed(len).map_err(|_| {
                         let text = format!("no memory for {len} bytes of a peer");
                         Error::new(DocaError::NO_MEMORY, text)
                     })?;
                 }
-                room.truncate(len);
-                let (came, bytes) = announced.recv(room).await;
+                buffer.truncate(len);
+                let (came, bytes) = announced.recv(buffer).await;
                 came.or_code(DocaError::IO_FAILED, "receiving from a peer")?;
                 Ok(bytes)
             }

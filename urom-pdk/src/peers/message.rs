@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 
 use smallvec::SmallVec;
-use ucx::{Data, Message, WeakWorker, Worker};
+use ucx::{AmData, Message, WeakWorker, Worker};
 use urom_abi::log::Level;
 use urom_abi::protocol::{PeerMessage, PeerMessages};
 
@@ -23,7 +23,7 @@ pub(super) const MESSAGE: u16 = 0x75;
 const VERSION: usize = size_of::<u64>();
 
 /// Does not allocate for up to 256 bytes.
-type Header = SmallVec<[u8; 256]>;
+type HeaderBytes = SmallVec<[u8; 256]>;
 
 /// Handles the typed messages of peers. Each message is a future without a command, polled when the
 /// message arrives, then like [`Tasks`]. An error or a panic ends it and is logged: the first ones,
@@ -53,7 +53,7 @@ pub trait ReceiveNow: 'static {
         &self,
         worker: &WeakWorker,
         message: Self::Message<'_>,
-        data: Data<'_>,
+        data: AmData<'_>,
     ) -> Result<()>;
 }
 
@@ -98,7 +98,7 @@ pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Tar
         let text = format!("a message to a peer exceeds {most} bytes: send its bytes as data");
         Error::new(DocaError::TOO_BIG, text)
     })?;
-    let mut header = Header::from_elem(0, len);
+    let mut header = HeaderBytes::from_elem(0, len);
     header[..VERSION].copy_from_slice(&M::VERSION.to_le_bytes());
     message.encode(&mut header[VERSION..])?;
     Ok(header)
@@ -151,7 +151,7 @@ fn handle(
 fn receive<R: Receive>(receiver: &Rc<R>, cx: &PeerContext, message: Message<'_>) -> Result<()> {
     // Refuses malformed messages before a copy.
     decode::<R::Message<'_>>(message.header)?;
-    let (header, data) = (Header::from_slice(message.header), PeerData::copied(message.data)?);
+    let (header, data) = (HeaderBytes::from_slice(message.header), PeerData::copied(message.data)?);
     let (receiver, context) = (Rc::clone(receiver), cx.clone());
     let mut handled: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move {
         let handled = match decode(&header) {

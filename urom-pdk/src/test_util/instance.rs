@@ -20,7 +20,7 @@ use urom_abi::test_util::watch;
 
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;
-use super::lookups::{Lookup, Member, Seat};
+use super::lookups::{Lookup, TestCtx, TestMember};
 use super::members::SharedDomain;
 use super::pack;
 use super::services::Services;
@@ -31,17 +31,17 @@ pub(super) const PLUGIN_ID: u64 = 4;
 #[derive(Default)]
 pub(super) struct World {
     pub(super) shared: Arc<SharedDomain>,
-    members: RefCell<Vec<Weak<Instance>>>,
+    members: RefCell<Vec<Weak<TestInstance>>>,
 }
 
 impl World {
-    pub(super) fn join(&self, instance: &Rc<Instance>) {
+    pub(super) fn join(&self, instance: &Rc<TestInstance>) {
         let mut members = self.members.borrow_mut();
         members.retain(|member| member.strong_count() > 0);
         members.push(Rc::downgrade(instance));
     }
 
-    pub(super) fn living(&self) -> Vec<Rc<Instance>> {
+    pub(super) fn living(&self) -> Vec<Rc<TestInstance>> {
         self.members.borrow().iter().filter_map(Weak::upgrade).collect()
     }
 
@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-pub(super) struct Instance {
+pub(super) struct TestInstance {
     /// Owner of the allocated descriptors, unique in the process.
     pub(super) owner: u64,
     plugin: &'static str,
@@ -66,11 +66,11 @@ pub(super) struct Instance {
     left: RefCell<Vec<(u64, bool)>>,
     pub(super) address: RefCell<Vec<u8>>,
     ledger: RefCell<Ledger>,
-    member: Arc<Member>,
+    member: Arc<TestMember>,
     pub(super) world: Rc<World>,
 }
 
-impl Instance {
+impl TestInstance {
     /// Opens a plugin and reads its address.
     /// # Errors
     /// The plugin's code; `INITIALIZATION` without a method or version word.
@@ -81,7 +81,7 @@ impl Instance {
         protocol: &'static describe::Protocol,
         is_watched: bool,
         world: &Rc<World>,
-    ) -> Result<Rc<Instance>, DocaError> {
+    ) -> Result<Rc<TestInstance>, DocaError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         crate::time::clock::stop();
         let methods = Methods::of(&iface).map_err(|Missing(field)| {
@@ -91,14 +91,14 @@ impl Instance {
         })?;
         let domain = Arc::clone(&world.shared);
         let failures = Mutex::new(VecDeque::new());
-        let member = Arc::new(Member { domain, plugin: protocol.name, failures });
+        let member = Arc::new(TestMember { domain, plugin: protocol.name, failures });
         let services = Services::new();
-        let instance = Instance {
+        let instance = TestInstance {
             owner: NEXT.fetch_add(1, Ordering::Relaxed),
             plugin: protocol.name,
             commands: &protocol.commands,
             open: RefCell::default(),
-            ctx: Seat::leak(iface, Arc::clone(&member), Rc::clone(&services)),
+            ctx: TestCtx::leak(iface, Arc::clone(&member), Rc::clone(&services)),
             is_watched,
             services,
             left: RefCell::default(),
@@ -174,7 +174,7 @@ impl Instance {
     fn list(&self, connection: u64, token: u64, bytes: &[u8]) {
         let command =
             watch::of(self.owner, || CommandDesc::new(connection, PLUGIN_ID, token, bytes));
-        let command = command.expect("the C heap has room for a command");
+        let command = command.expect("the C heap has space for a command");
         self.with(|plugin| plugin.push(command));
     }
 
@@ -212,7 +212,7 @@ impl Instance {
             count += 1;
             self.take_in(notification);
         }
-        self.tell_of_left();
+        self.notify_hosts_left();
         count
     }
 
@@ -287,11 +287,11 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
+impl Drop for TestInstance {
     fn drop(&mut self) {
         self.close();
         watch::forget(self.owner);
         // SAFETY: from `leak` in `open`; the plugin is closed and does not use it.
-        unsafe { Seat::free(self.ctx) };
+        unsafe { TestCtx::free(self.ctx) };
     }
 }

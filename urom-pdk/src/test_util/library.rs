@@ -20,9 +20,9 @@ use crate::log;
 
 /// Space for a longer interface: the plugin writes before its version can be checked.
 #[repr(C)]
-struct LongIface {
+struct PaddedIface {
     iface: PluginIface,
-    room: [u64; 25],
+    padding: [u64; 25],
 }
 
 /// Returns the plugin's functions. Errors: see [`Worker::load`](super::Worker::load).
@@ -68,10 +68,10 @@ pub(super) unsafe fn methods(
         );
         return Err(fails(DocaError::UNSUPPORTED_VERSION, what));
     }
-    let mut long = LongIface { iface: PluginIface::EMPTY, room: [0; 25] };
-    let place = (&raw mut long).cast::<PluginIface>();
+    let mut long = PaddedIface { iface: PluginIface::EMPTY, padding: [0; 25] };
+    let iface = (&raw mut long).cast::<PluginIface>();
     // SAFETY: the plugin's function, with a structure longer than any interface.
-    unsafe { get_iface(place) }.check()?;
+    unsafe { get_iface(iface) }.check()?;
     // SAFETY: this symbol is the table of a plugin of this kit, or absent.
     let table = unsafe { loaded.get::<*const PluginExtension>(EXTENSION_SYMBOL) };
     let table = table.map_or(std::ptr::null(), |table| *table);

@@ -10,7 +10,7 @@ use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 
 use super::members::SharedDomain;
-use super::services::{Served, Services};
+use super::services::{ServedCtx, Services};
 use crate::guard::guard;
 
 /// A kind of look-up, for [`Worker::fail_lookup`](super::Worker::fail_lookup).
@@ -26,13 +26,13 @@ pub enum Lookup {
     Key,
 }
 
-pub(super) struct Member {
+pub(super) struct TestMember {
     pub(super) domain: Arc<SharedDomain>,
     pub(super) plugin: &'static str,
     pub(super) failures: Mutex<VecDeque<(Lookup, DocaError)>>,
 }
 
-impl Member {
+impl TestMember {
     fn failure(&self, lookup: Lookup) -> Option<DocaError> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let at = failures.iter().position(|(which, _)| *which == lookup)?;
@@ -41,15 +41,15 @@ impl Member {
 }
 
 #[repr(C)]
-pub(super) struct Seat {
-    served: Served,
-    member: Arc<Member>,
+pub(super) struct TestCtx {
+    served: ServedCtx,
+    member: Arc<TestMember>,
 }
 
-impl Seat {
+impl TestCtx {
     pub(super) fn leak(
         iface: PluginIface,
-        member: Arc<Member>,
+        member: Arc<TestMember>,
         services: Rc<Services>,
     ) -> NonNull<WorkerCtx> {
         let domain_iface = DomainLookups {
@@ -60,34 +60,34 @@ impl Seat {
         };
         // A plugin must not read the worker's value before `open`.
         let plugin_ctx = std::ptr::without_provenance_mut(0x10);
-        let ctx = WorkerCtx { iface, domain_iface, plugin_ctx };
-        NonNull::from(Box::leak(Box::new(Seat { served: Served { ctx, services }, member }))).cast()
+        let served = ServedCtx { ctx: WorkerCtx { iface, domain_iface, plugin_ctx }, services };
+        NonNull::from(Box::leak(Box::new(TestCtx { served, member }))).cast()
     }
 
     /// # Safety
-    /// `ctx` is from [`leak`](Seat::leak), is freed once, and the plugin does not use it any more.
+    /// `ctx` is from [`leak`](TestCtx::leak), is freed once, and the plugin no longer uses it.
     pub(super) unsafe fn free(ctx: NonNull<WorkerCtx>) {
         // SAFETY: the caller guarantees that it points to the first member of the box in `leak`.
-        drop(unsafe { Box::from_raw(ctx.cast::<Seat>().as_ptr()) });
+        drop(unsafe { Box::from_raw(ctx.cast::<TestCtx>().as_ptr()) });
     }
 }
 
 /// `None` becomes `NOT_FOUND`.
 /// # Safety
-/// `ctx` is NULL or from [`Seat::leak`] and not freed.
+/// `ctx` is NULL or from [`TestCtx::leak`] and not freed.
 unsafe fn answer(
     ctx: *mut WorkerCtx,
     lookup: Lookup,
-    places_are_there: bool,
+    pointers_are_valid: bool,
     look: impl FnOnce(&SharedDomain, &str) -> Option<()>,
 ) -> DocaError {
     guard("a look-up", DocaError::UNEXPECTED, || {
-        if ctx.is_null() || !places_are_there {
+        if ctx.is_null() || !pointers_are_valid {
             return DocaError::INVALID_VALUE;
         }
-        // SAFETY: the caller guarantees a `Seat`, whose first member is the context. Only `member`
+        // SAFETY: the caller guarantees a `TestCtx`, which begins with the context. Only `member`
         // is borrowed: the plugin may be writing to the rest.
-        let member = unsafe { &raw const (*ctx.cast::<Seat>()).member };
+        let member = unsafe { &raw const (*ctx.cast::<TestCtx>()).member };
         // SAFETY: as above; this member is not written until the context is freed.
         let member = unsafe { &*member };
         if let Some(code) = member.failure(lookup) {

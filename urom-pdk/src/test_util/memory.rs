@@ -57,7 +57,7 @@ impl PlayedMemory {
 #[derive(Debug)]
 struct PlayedPath {
     memory: Rc<PlayedMemory>,
-    in_flight: Rc<RefCell<Vec<InFlight>>>,
+    in_flight: Rc<RefCell<Vec<PlayedOperation>>>,
 }
 
 impl Path for PlayedPath {
@@ -90,7 +90,7 @@ impl Path for PlayedPath {
         };
         if ends_later {
             let (memory, begun) = (Rc::clone(&self.memory), *asked);
-            self.in_flight.borrow_mut().push(InFlight { memory, at, operation, begun });
+            self.in_flight.borrow_mut().push(PlayedOperation { memory, at, operation, begun });
             return Err(DocaError::IN_PROGRESS);
         }
         // SAFETY: the caller guarantees `local`.
@@ -99,7 +99,7 @@ impl Path for PlayedPath {
 }
 
 #[derive(Debug)]
-struct InFlight {
+struct PlayedOperation {
     memory: Rc<PlayedMemory>,
     at: u64,
     operation: NonNull<MemoryOperation>,
@@ -107,7 +107,7 @@ struct InFlight {
     begun: MemoryOperation,
 }
 
-impl InFlight {
+impl PlayedOperation {
     /// A wait ends when its condition is met; a real host also answers after a second.
     fn ends(&self) -> bool {
         let (memory, MemoryOperation { action, operand, compare, .. }) = (&self.memory, self.begun);
@@ -121,7 +121,7 @@ impl InFlight {
 
 pub(super) struct PlayedMemories {
     pub(super) shares: Shares,
-    in_flight: Rc<RefCell<Vec<InFlight>>>,
+    in_flight: Rc<RefCell<Vec<PlayedOperation>>>,
     faults: Rc<RefCell<Vec<Fault>>>,
 }
 
@@ -157,7 +157,7 @@ impl PlayedMemories {
             is_paused: Cell::new(false),
             is_lost: Cell::new(false),
         });
-        memory.view().copy_from(0, bytes).expect("memory has room for its own bytes");
+        memory.view().copy_from(0, bytes).expect("memory has space for its own bytes");
         let (number, address) = (memory.number, memory.view().as_ptr().addr() as u64);
         let offered = Offered { share: 0, memory: number, address, len: memory.len, access };
         let in_flight = Rc::clone(&self.in_flight);
@@ -194,7 +194,7 @@ impl PlayedMemories {
     }
 
     pub(super) fn turn(&self, call: impl Fn(&mut dyn FnMut())) {
-        let ending: Vec<InFlight> =
+        let ending: Vec<PlayedOperation> =
             self.in_flight.borrow_mut().extract_if(.., |it| it.ends()).collect();
         for mut it in ending {
             let status = match it.memory.is_lost.get() {
@@ -214,7 +214,7 @@ impl PlayedMemories {
         }
     }
 
-    fn end(&self, it: &InFlight, status: DocaError, call: impl Fn(&mut dyn FnMut())) {
+    fn end(&self, it: &PlayedOperation, status: DocaError, call: impl Fn(&mut dyn FnMut())) {
         let operation = it.operation.as_ptr();
         // SAFETY: the plugin keeps the operation until it has ended.
         let now = unsafe { *operation };

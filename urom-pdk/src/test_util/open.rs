@@ -8,7 +8,7 @@ use urom_abi::plugin::PluginIface;
 use urom_abi::protocol::{Protocol, Serve};
 
 use super::domain::Domain;
-use super::instance::Instance;
+use super::instance::TestInstance;
 use super::library;
 use super::worker::Worker;
 use crate::__private::{extension, get_iface};
@@ -101,7 +101,7 @@ impl<P: Protocol> Worker<P> {
         domain: &Domain,
     ) -> Result<Worker<P>, DocaError> {
         // SAFETY: the caller guarantees that the functions are a plugin's.
-        unsafe { Instance::open(methods, P::DESCRIPTION, is_watched, domain.world()) }
+        unsafe { TestInstance::open(methods, P::DESCRIPTION, is_watched, domain.world()) }
             .map(Worker::around)
     }
 }

@@ -15,7 +15,7 @@ const MOST: usize = 1 << 30;
 
 pub(super) const HEADER: usize = size_of::<WorkerNotify>();
 
-pub(super) struct Packed {
+pub(super) struct PackOutcome {
     pub(super) notification: Notification,
     pub(super) wrong: Option<String>,
 }
@@ -24,7 +24,7 @@ pub(super) fn notification(
     plugin: &OpenPlugin,
     notification: NotificationDesc,
     limit: usize,
-) -> Packed {
+) -> PackOutcome {
     let header = *notification.header();
     let whole = usize::try_from(header.len).ok().and_then(|len| len.checked_add(HEADER));
     let Some(whole) = whole.filter(|whole| *whole <= MOST) else {
@@ -35,28 +35,28 @@ pub(super) fn notification(
             format!("its header has the length {} bytes", header.len),
         );
     };
-    let mut room = vec![FILL; whole.max(limit) + GUARD];
+    let mut buffer = vec![FILL; whole.max(limit) + GUARD];
     let mut call = |notification, len: usize| {
-        room.fill(FILL);
-        let packed = plugin.pack(notification, &mut room[..len]);
-        let wrote_behind = room[len..].iter().any(|byte| *byte != FILL);
-        let bytes = room[..packed.len.min(len)].to_vec();
+        buffer.fill(FILL);
+        let packed = plugin.pack(notification, &mut buffer[..len]);
+        let wrote_behind = buffer[len..].iter().any(|byte| *byte != FILL);
+        let bytes = buffer[..packed.len.min(len)].to_vec();
         (packed.notification, (packed.code, packed.len, wrote_behind, bytes))
     };
     let (notification, short) = call(notification, whole - 1);
     let (_, full) = call(notification, limit);
     if short.2 || full.2 {
-        let text = "notif_pack wrote behind the room it was given: the length holds the room when it is called";
+        let text = "notif_pack wrote behind its buffer: the length is the capacity on entry";
         return failed(DocaError::UNEXPECTED, text.into());
     }
     if whole > limit {
         // A service does not call `notif_pack` in this case.
         let notification = Notification { status: DocaError::TOO_BIG, bytes: Vec::new() };
-        return Packed { notification, wrong: None };
+        return PackOutcome { notification, wrong: None };
     }
     let (code, packed, _, bytes) = full;
     if let Err(code) = code.check() {
-        let text = format!("notif_pack gave {code} though {limit} bytes are room for all {whole}");
+        let text = format!("notif_pack gave {code} though {limit} bytes hold all {whole}");
         return failed(code, text);
     }
     if packed < HEADER || packed > whole {
@@ -66,7 +66,7 @@ pub(super) fn notification(
         return failed(DocaError::UNEXPECTED, text);
     }
     let mut wrong = (short.0 == DocaError::SUCCESS && packed == whole).then(|| {
-        format!("notif_pack gave SUCCESS where {} bytes are too little room for {whole}", whole - 1)
+        format!("notif_pack gave SUCCESS where {} bytes are too few for {whole}", whole - 1)
     });
     let mut copy = [0; HEADER - 4];
     copy[..8].copy_from_slice(&header.plugin_id.to_le_bytes());
@@ -77,9 +77,9 @@ pub(super) fn notification(
         wrong = Some("notif_pack wrote a header that is not the notification's".into());
     }
     let notification = Notification { status: header.status, bytes: bytes[HEADER..].to_vec() };
-    Packed { notification, wrong }
+    PackOutcome { notification, wrong }
 }
 
-fn failed(status: DocaError, what: String) -> Packed {
-    Packed { notification: Notification { status, bytes: Vec::new() }, wrong: Some(what) }
+fn failed(status: DocaError, what: String) -> PackOutcome {
+    PackOutcome { notification: Notification { status, bytes: Vec::new() }, wrong: Some(what) }
 }

@@ -46,16 +46,16 @@ impl Services {
 }
 
 #[repr(C)]
-pub(super) struct Served {
+pub(super) struct ServedCtx {
     pub(super) ctx: WorkerCtx,
     pub(super) services: Rc<Services>,
 }
 
 /// # Safety
-/// `ctx` is the first member of a [`Served`] that outlives the result, on its thread.
+/// `ctx` is the first member of a [`ServedCtx`] that outlives the result, on its thread.
 pub(super) unsafe fn services<'a>(ctx: *mut WorkerCtx) -> &'a Services {
-    // SAFETY: the caller guarantees a `Served`. Only this member is borrowed.
-    let services = unsafe { &raw const (*ctx.cast::<Served>()).services };
+    // SAFETY: the caller guarantees a `ServedCtx`. Only this member is borrowed.
+    let services = unsafe { &raw const (*ctx.cast::<ServedCtx>()).services };
     // SAFETY: as above; this member is not written until the context is freed.
     unsafe { &*services }
 }

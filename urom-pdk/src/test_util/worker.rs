@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use urom_abi::protocol::{Protocol, Reply, Request};
 use urom_abi::test_util::watch;
-use urom_abi::{DocaError, address};
+use urom_abi::{ConnectionId, DocaError, address};
 
 use super::fault::Report;
-use super::instance::Instance;
+use super::instance::TestInstance;
 use super::ledger::Notification;
 use super::lookups::Lookup;
 use super::pack::HEADER;
@@ -29,15 +29,15 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// [`send`](Self::send), [`call`](Self::call) and [`progress`](Self::progress). Dropping it closes
 /// and checks the plugin, like [`finish`](Self::finish).
 pub struct Worker<P: Protocol> {
-    pub(super) instance: Rc<Instance>,
-    peer_timeout: Cell<Duration>,
+    pub(super) instance: Rc<TestInstance>,
+    timeout: Cell<Duration>,
     is_finished: bool,
     protocol: PhantomData<fn() -> P>,
 }
 
 impl<P: Protocol> Worker<P> {
-    pub(super) fn around(instance: Rc<Instance>) -> Worker<P> {
-        Worker { instance, peer_timeout: TIMEOUT.into(), is_finished: false, protocol: PhantomData }
+    pub(super) fn around(instance: Rc<TestInstance>) -> Worker<P> {
+        Worker { instance, timeout: TIMEOUT.into(), is_finished: false, protocol: PhantomData }
     }
 
     /// Makes the plugin member `id` of its domain: others find the address from its `open`.
@@ -63,7 +63,7 @@ impl<P: Protocol> Worker<P> {
     /// The status of the notification, unless it is `SUCCESS`.
     ///
     /// # Panics
-    /// As [`send`](Self::send); after the [timeout](Self::set_peer_timeout), or for another type.
+    /// As [`send`](Self::send); after the [timeout](Self::set_timeout), or for another type.
     #[track_caller]
     pub fn call<C: Request<Protocol = P>>(&self, command: C) -> Result<C::Reply, DocaError> {
         self.wait(self.send(command))
@@ -80,11 +80,11 @@ impl<P: Protocol> Worker<P> {
 
     /// Sends a command from another connection, as another host program.
     #[track_caller]
-    pub fn send_from<C>(&self, connection: u64, command: C) -> Sent<C::Reply>
+    pub fn send_from<C>(&self, connection: impl Into<ConnectionId>, command: C) -> Sent<C::Reply>
     where
         C: Request<Protocol = P>,
     {
-        let sent = self.queue_from(connection, command);
+        let sent = self.queue_from(connection.into().into(), command);
         self.flush();
         sent
     }
@@ -100,7 +100,7 @@ impl<P: Protocol> Worker<P> {
 
     #[track_caller]
     fn queue_from<C: Request<Protocol = P>>(&self, connection: u64, command: C) -> Sent<C::Reply> {
-        self.hand_over(connection, command, Instance::queue)
+        self.hand_over(connection, command, TestInstance::queue)
     }
 
     /// Sends a command like a worker of this kit (`call` of `urom_plugin_extension.h`). A command
@@ -112,7 +112,7 @@ impl<P: Protocol> Worker<P> {
     /// As [`send`](Self::send).
     #[track_caller]
     pub fn send_directly<C: Request<Protocol = P>>(&self, command: C) -> Sent<C::Reply> {
-        self.hand_over(CONNECTION, command, Instance::call)
+        self.hand_over(CONNECTION, command, TestInstance::call)
     }
 
     /// Sends a command with a deadline after `limit`, by the test's clock. Compare
@@ -139,7 +139,7 @@ impl<P: Protocol> Worker<P> {
         &self,
         connection: u64,
         command: C,
-        by: impl FnOnce(&Instance, u64, &[u8]) -> u64,
+        by: impl FnOnce(&TestInstance, u64, &[u8]) -> u64,
     ) -> Sent<C::Reply> {
         let mut bytes = vec![0; command.encoded_len().expect("a command that can be counted")];
         if let Err(error) = command.encode(&mut bytes) {
@@ -152,7 +152,7 @@ impl<P: Protocol> Worker<P> {
     /// answer with a notification. Panics when the plugin is closed.
     #[track_caller]
     pub fn send_bytes(&self, bytes: &[u8]) -> Sent<Bytes> {
-        let sent = self.sent(CONNECTION, bytes, (), Instance::queue);
+        let sent = self.sent(CONNECTION, bytes, (), TestInstance::queue);
         self.flush();
         sent
     }
@@ -163,7 +163,7 @@ impl<P: Protocol> Worker<P> {
         connection: u64,
         bytes: &[u8],
         echo: R::Echo,
-        by: impl FnOnce(&Instance, u64, &[u8]) -> u64,
+        by: impl FnOnce(&TestInstance, u64, &[u8]) -> u64,
     ) -> Sent<R> {
         assert!(
             self.instance.is_open(),
@@ -224,18 +224,18 @@ impl<P: Protocol> Worker<P> {
     /// Makes the host of a connection leave: its commands are cancelled. After the last has ended,
     /// the handler's `host_left` is called, here or in the [`progress`](Self::progress) that ends
     /// it. Later commands from this connection panic.
-    pub fn leave(&self, connection: u64) {
-        self.instance.leave(connection);
+    pub fn leave(&self, connection: impl Into<ConnectionId>) {
+        self.instance.leave(connection.into().into());
     }
 
     /// Waits for the answer: calls `progress` of this worker and of all others in its domain.
-    /// Panics after the [timeout](Self::set_peer_timeout).
+    /// Panics after the [timeout](Self::set_timeout).
     ///
     /// # Errors
     /// The status of the notification, unless it is `SUCCESS`.
     #[track_caller]
     pub fn wait<R: Reply>(&self, sent: Sent<R>) -> Result<R, DocaError> {
-        let until = Instant::now() + self.peer_timeout.get();
+        let until = Instant::now() + self.timeout.get();
         loop {
             if let Some(answer) = self.answer(&sent) {
                 return answer;
@@ -248,8 +248,8 @@ impl<P: Protocol> Worker<P> {
     }
 
     /// Sets the timeout of [`wait`](Self::wait) and [`call`](Self::call), by default 10 s.
-    pub fn set_peer_timeout(&self, peer_timeout: Duration) {
-        self.peer_timeout.set(peer_timeout);
+    pub fn set_timeout(&self, timeout: Duration) {
+        self.timeout.set(timeout);
     }
 
     /// Sets the longest notification that the worker accepts, including its header of 32 bytes;
@@ -331,11 +331,11 @@ impl<P: Protocol> Worker<P> {
 
     fn unanswered(&self, token: u64) -> String {
         let command = self.instance.describe(token);
-        let peer_timeout = self.peer_timeout.get();
+        let timeout = self.timeout.get();
         if !self.instance.is_open() {
             return format!("{command} gets no notification any more: the plugin is closed");
         }
-        let mut text = format!("{command} did not get a notification within {peer_timeout:?}");
+        let mut text = format!("{command} did not get a notification within {timeout:?}");
         if let Some(next) = clock::until_next() {
             text += &format!(
                 "; something sleeps for another {next:?}, and the clock moves by `advance` alone"

@@ -68,17 +68,17 @@ fn a_mailbox_keeps_what_comes_before_its_take() {
 }
 
 #[test]
-fn a_full_window_refuses_and_says_when_there_is_room() {
+fn a_full_window_refuses_operations_until_it_has_capacity() {
     let window = Window::ordered(2);
     window.begin(0, ()).unwrap();
     window.begin(1, ()).unwrap();
     assert_eq!(window.begin(2, ()).unwrap_err().code(), DocaError::FULL);
     assert_eq!(window.put(3, ()).unwrap_err().code(), DocaError::FULL);
-    let mut room = pin!(window.room());
-    assert_eq!(room.as_mut().poll(&mut Context::from_waker(&noop_waker())), Poll::Pending);
+    let mut waits = pin!(window.free_slot());
+    assert_eq!(waits.as_mut().poll(&mut Context::from_waker(&noop_waker())), Poll::Pending);
     window.finish(0);
     window.take(0).now_or_never().unwrap();
-    assert!(room.now_or_never().is_some());
+    assert!(waits.now_or_never().is_some());
     window.begin(2, ()).unwrap();
     assert_eq!(window.begin(3, ()).unwrap_err().code(), DocaError::FULL);
 }
@@ -92,7 +92,7 @@ fn two_operations_have_different_keys() {
 }
 
 #[test]
-fn a_cancelled_operation_keeps_its_place_until_it_is_finished() {
+fn a_cancelled_operation_keeps_its_position_until_it_is_finished() {
     let window = Window::ordered(8);
     window.begin(0, ()).unwrap();
     window.begin(1, ()).unwrap();

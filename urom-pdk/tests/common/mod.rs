@@ -68,7 +68,7 @@ impl Worker {
 
     pub(crate) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         let command =
-            CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room");
+            CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has space");
         self.commands.push_back(command);
     }
 
@@ -86,16 +86,16 @@ impl Worker {
         self.flush();
     }
 
-    /// The answer buffer has `room` bytes between guard bytes.
+    /// The answer buffer has `capacity` bytes between guard bytes.
     pub(crate) fn call(
         &mut self,
         dest_id: u64,
         token: u64,
         bytes: &[u8],
-        room: usize,
+        capacity: usize,
     ) -> (Called, DocaError, Vec<u8>) {
         const FILL: u8 = 0xee;
-        let (function, mut place) = (self.extension.call.expect("call"), vec![FILL; room + 16]);
+        let (function, mut out) = (self.extension.call.expect("call"), vec![FILL; capacity + 16]);
         let mut call = CommandCall {
             size: size_of::<CommandCall>(),
             dest_id,
@@ -103,17 +103,17 @@ impl Worker {
             urom_context: token,
             command: bytes.as_ptr(),
             command_len: bytes.len(),
-            answer: place.as_mut_ptr().wrapping_add(8),
-            answer_room: room,
+            answer: out.as_mut_ptr().wrapping_add(8),
+            answer_capacity: capacity,
             answer_len: 0,
             status: DocaError::SUCCESS,
             reserved: 0,
         };
         // SAFETY: an open context, and buffers that outlive the call.
         let called = unsafe { function(self.ctx(), &mut call) };
-        assert!(call.answer_len <= room);
-        let (before, behind) = place.split_at(8 + call.answer_len);
-        assert!(before[..8].iter().chain(&behind[room - call.answer_len..]).all(|b| *b == FILL));
+        assert!(call.answer_len <= capacity);
+        let (before, rest) = out.split_at(8 + call.answer_len);
+        assert!(before[..8].iter().chain(&rest[capacity - call.answer_len..]).all(|b| *b == FILL));
         (called, call.status, before[8..].to_vec())
     }
 
@@ -179,10 +179,10 @@ impl Worker {
         panic!("no notification after 10,000 calls of progress");
     }
 
-    pub(crate) fn addr(&mut self, room: &mut [u8]) -> (DocaError, usize) {
+    pub(crate) fn addr(&mut self, buffer: &mut [u8]) -> (DocaError, usize) {
         let addr = self.iface.addr.expect("addr");
-        let (ctx, mut len) = (self.ctx(), room.len());
-        let to = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
+        let (ctx, mut len) = (self.ctx(), buffer.len());
+        let to = if buffer.is_empty() { null_mut() } else { buffer.as_mut_ptr().cast() };
         // SAFETY: an open context and a buffer of `len` bytes.
         let code = unsafe { addr(ctx, to, &mut len) };
         (code, len)

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
+use urom_abi::ConnectionId;
 use urom_abi::describe;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{
@@ -77,8 +78,8 @@ pub(crate) const CANCELLED: u64 = 13;
 
 pub(crate) fn command(tag: u64, value: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
-    put(&mut bytes, 0, &tag).expect("there is room");
-    put(&mut bytes, 8, &value).expect("there is room");
+    put(&mut bytes, 0, &tag).expect("there is space");
+    put(&mut bytes, 8, &value).expect("there is space");
     bytes
 }
 
@@ -161,8 +162,8 @@ impl Serve<Side, Obedient> for Words {
         handler.0.moves.get()
     }
 
-    fn host_left(handler: &Obedient, connection: u64) {
-        handler.0.left.borrow_mut().push(connection);
+    fn host_left(handler: &Obedient, connection: ConnectionId) {
+        handler.0.left.borrow_mut().push(connection.into());
     }
 
     fn arm(handler: &Obedient) -> Armed<'_> {
@@ -185,11 +186,11 @@ impl Serve<Side, Obedient> for Words {
             let desc = reply(tag, value)?;
             let bytes = desc.payload();
             // SAFETY: `Now` is only used here: the buffer is written below and then dropped.
-            if let Some(AnswerBytes { bytes: place, written }) =
-                Side::place(cx, unsafe { Now::new() })
-                && let Some(place) = place.get_mut(..bytes.len())
+            if let Some(AnswerBytes { bytes: buffer, written }) =
+                Side::answer_buffer(cx, unsafe { Now::new() })
+                && let Some(buffer) = buffer.get_mut(..bytes.len())
             {
-                place.copy_from_slice(bytes);
+                buffer.copy_from_slice(bytes);
                 written.set(bytes.len());
                 // SAFETY: the answer was written to the buffer.
                 return Ok(Answer::InPlace(unsafe { WrittenInPlace::new() }));
@@ -263,7 +264,7 @@ impl Obedient {
                 });
                 self.wait(command).await;
             }
-            DEST => return Ok(cx.dest_id() << 8 | cx.plugin_id()),
+            DEST => return Ok(u64::from(cx.connection()) << 8 | cx.plugin_id()),
             _ => {}
         }
         Ok(value)

@@ -34,9 +34,9 @@ fn memory_that_is_open_after_the_close_is_a_fault() {
 
 #[test]
 #[should_panic(expected = "1 operation on paused memory waits for `resume`")]
-fn a_wait_for_paused_memory_says_so() {
+fn a_wait_for_paused_memory_is_reported() {
     let (worker, memory) = open(BOTH, MemoryPath::NETWORK);
-    worker.set_peer_timeout(Duration::from_millis(1));
+    worker.set_timeout(Duration::from_millis(1));
     memory.pause();
     act(async |cx, range| cx.memory(range)?.fetch_add(0, 1).await);
     let _ = worker.call(Act { memory: memory.range() });

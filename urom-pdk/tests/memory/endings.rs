@@ -61,7 +61,7 @@ fn copies_by_the_kernel_end_in_the_call() {
 }
 
 #[test]
-fn operations_fail_as_the_test_says_and_later_ones_go_on() {
+fn operations_fail_as_configured_and_later_ones_continue() {
     let texts = [
         (DocaError::IO_FAILED, "the host has unmapped it"),
         (DocaError::CONNECTION_RESET, "the host has left, or its answer was lost"),

@@ -49,7 +49,7 @@ fn atomic_operations_give_what_was_there_before() {
 }
 
 #[test]
-fn memory_knows_what_it_is() {
+fn memory_has_its_length_path_permissions_and_address() {
     for path in PATHS {
         let (worker, memory) = open(BOTH, path);
         let start = memory.view().as_ptr().addr() as u64;
@@ -131,7 +131,7 @@ fn bytes_outside_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn a_failure_to_open_memory_has_its_reason() {
     for path in PATHS {
         let (worker, memory) = open(BOTH, path);
         let open = async |cx: &urom_pdk::Context, range| Ok(cx.memory(range)?.len());
@@ -197,7 +197,7 @@ fn memory_that_the_host_keeps_from_others_is_not_written() {
 }
 
 #[test]
-fn a_worker_without_these_services_says_what_to_do() {
+fn a_worker_without_these_services_gives_the_next_step() {
     let domain = Domain::new();
     // SAFETY: an interface of this kit.
     let worker =

@@ -42,7 +42,7 @@ pub(crate) fn act(action: impl AsyncFn(&Context, MemoryRange) -> Result<u64> + '
         let action = Rc::clone(&action);
         Box::pin(async move { action(cx, range).await })
     });
-    ACTION.with_borrow_mut(|place| *place = Some(boxed));
+    ACTION.with_borrow_mut(|slot| *slot = Some(boxed));
 }
 
 #[derive(Default)]

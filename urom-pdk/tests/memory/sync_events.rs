@@ -24,7 +24,7 @@ fn a_counter_is_read_set_and_added_to() {
             let event = cx.sync_event(range)?;
             assert_eq!(event.get().await?, 5);
             event.set(u64::MAX).await?;
-            assert_eq!(event.add(3).await?, u64::MAX);
+            assert_eq!(event.fetch_add(3).await?, u64::MAX);
             assert_eq!((event.memory().len(), event.memory().path()), (8, path));
             assert!(format!("{event:?}").ends_with(&format!(", {})", path.name())));
             event.get().await
@@ -93,7 +93,8 @@ fn a_command_ends_the_wait_of_another() {
         let waiting: Vec<_> =
             (0..5).map(|_| worker.send(Act { memory: memory.slice(..8) })).collect();
         for _ in 0..2 {
-            let add = async |cx: &urom_pdk::Context, range| cx.sync_event(range)?.add(1).await;
+            let add =
+                async |cx: &urom_pdk::Context, range| cx.sync_event(range)?.fetch_add(1).await;
             act(add);
             worker.call(Act { memory: memory.slice(..8) }).unwrap();
         }
@@ -104,7 +105,7 @@ fn a_command_ends_the_wait_of_another() {
 }
 
 #[test]
-fn what_is_no_aligned_word_is_refused() {
+fn a_range_that_is_no_aligned_word_is_refused() {
     for path in PATHS {
         let (worker, memory) = open(BOTH, path);
         let open = async |cx: &urom_pdk::Context, range| {
@@ -141,8 +142,9 @@ fn memory_that_may_only_be_read_is_loaded_and_waited_for_and_not_changed() {
             cx.sync_event(range)?.set(1).await.map(|()| 0)
         });
         failed(set, DocaError::NOT_PERMITTED, " to write");
-        let add =
-            done(&worker, memory.slice(..8), async |cx, range| cx.sync_event(range)?.add(1).await);
+        let add = done(&worker, memory.slice(..8), async |cx, range| {
+            cx.sync_event(range)?.fetch_add(1).await
+        });
         failed(add, DocaError::NOT_PERMITTED, " to write");
         for offset in [1, 4, 57, 60, 64, u64::MAX] {
             let load = done(&worker, memory.range(), async move |cx, range| {
@@ -195,7 +197,7 @@ fn a_wait_fails_with_its_host_unless_it_is_mapped() {
 }
 
 #[test]
-fn failures_of_a_wait_say_what_failed() {
+fn failures_of_a_wait_name_the_operation() {
     for path in [MemoryPath::PROCESS, MemoryPath::NETWORK] {
         let (worker, memory) = open(BOTH, path);
         memory.fail_operation(DocaError::NOT_SUPPORTED);

@@ -214,7 +214,7 @@ fn no_bytes_make_zeros() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
-fn what_nothing_can_make_is_an_error_and_no_endless_search() {
+fn an_impossible_value_is_an_error_and_no_endless_search() {
     let seed = Seed::new(&[0x77; 300]);
     assert!(matches!(made::<Unheard>(&seed), Err(Error::IncorrectFormat)));
     let text = crate::driving::panic_of(|| _ = seed.make::<Unheard>());

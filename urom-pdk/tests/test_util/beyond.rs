@@ -62,8 +62,8 @@ impl Handler for Plugin {
         Ok(Plugin)
     }
 
-    fn host_left(&self, connection: u64) {
-        LEFT.with_borrow_mut(|left| left.push(connection));
+    fn host_left(&self, connection: ConnectionId) {
+        LEFT.with_borrow_mut(|left| left.push(connection.into()));
     }
 
     async fn left(&self, cx: &Context, _: Left) -> Result<Value> {
@@ -129,7 +129,7 @@ fn a_command_is_cancelled_and_no_other() {
     assert_eq!(worker.progress(), 1);
     assert_eq!(
         worker.failure(&second).as_deref(),
-        Some("it was cancelled: the host gave the command up")
+        Some("it was cancelled: the host cancelled the command")
     );
     assert_eq!(worker.answer(&second), Some(Err(DocaError::SKIPPED)));
     // A cancel after the answer does nothing.
@@ -227,7 +227,7 @@ fn a_handler_sees_its_deadline_and_the_limit() {
 }
 
 #[test]
-fn why_a_command_failed_is_what_its_host_gets() {
+fn a_host_gets_the_reason_of_its_commands_failure() {
     let worker = open();
     let good = worker.send(Left);
     let (bad, panics) = (worker.send(Fail { text: b"no" }), worker.send(Fail { text: b"panic" }));

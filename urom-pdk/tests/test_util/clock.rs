@@ -52,7 +52,7 @@ fn sleepers_wake_in_the_order_of_their_moments() {
 
 #[test]
 #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
-fn what_takes_longer_than_its_limit_is_a_time_out() {
+fn a_future_that_exceeds_its_limit_times_out() {
     let worker = Worker::open::<Obliging>();
     let late = worker.send(Sleep { cookie: 1, milliseconds: 50, limit: 49 });
     let in_time = worker.send(Sleep { cookie: 1, milliseconds: 50, limit: 50 });
@@ -65,9 +65,9 @@ fn what_takes_longer_than_its_limit_is_a_time_out() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
-fn a_wait_for_a_sleeper_says_that_the_clock_stands_still() {
+fn a_wait_for_a_sleeper_reports_that_the_clock_stands_still() {
     let worker = Worker::open::<Obliging>();
-    worker.set_peer_timeout(Duration::ZERO);
+    worker.set_timeout(Duration::ZERO);
     let text = panic_of(|| _ = worker.call(sleep(1500)));
     assert!(
         text.contains("something sleeps for another 1.5s, and the clock moves by `advance` alone"),

@@ -109,7 +109,7 @@ fn a_closed_plugin_takes_no_commands() {
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
 fn waiting_ends_with_the_name_of_what_was_waited_for() {
     let worker = open();
-    worker.set_peer_timeout(Duration::ZERO);
+    worker.set_timeout(Duration::ZERO);
     let text = panic_of(|| _ = worker.call(Turns { cookie: 1, turns: u64::MAX }));
     assert!(text.starts_with("command 1 (Turns, "), "{text}");
     assert!(text.contains("did not get a notification within 0ns"), "{text}");

@@ -53,7 +53,7 @@ fn commands_that_are_never_answered_are_named() {
 }
 
 #[test]
-fn what_a_plugin_forgets_to_free_is_named() {
+fn memory_that_a_plugin_does_not_free_is_named() {
     assert_eq!(report(Wrong::ForgetsCommands).faults, asked().map(Fault::CommandKept));
     let report = report(Wrong::ForgetsNotifications);
     let kept = |fault: &&Fault| matches!(fault, Fault::NotificationKept(len) if *len == LEN);
@@ -73,16 +73,16 @@ fn memory_of_plugins_that_cannot_be_watched_is_not_judged() {
 
 #[test]
 #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
-fn notifications_for_nobody_are_told_and_help_nobody() {
+fn notifications_without_a_command_are_reported_and_answer_none() {
     let report = report(Wrong::MakesUpAToken);
     let [one, other] = asked().map(Fault::Unanswered);
-    let stray = || Fault::NoCommand(0xabc);
-    assert_eq!(report.faults, [stray(), stray(), one, other]);
+    let unmatched = || Fault::NoCommand(0xabc);
+    assert_eq!(report.faults, [unmatched(), unmatched(), one, other]);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "reads and frees nothing that other tests do not")]
-fn notifications_that_go_elsewhere_are_told() {
+fn misaddressed_notifications_are_reported() {
     let faults = |wrong| {
         let report = report(wrong);
         let elsewhere = |fault: &Fault| match fault {
@@ -104,7 +104,7 @@ fn commands_that_the_plugin_does_not_take_are_answered_by_the_worker() {
 }
 
 #[test]
-fn codes_that_progress_cannot_give_are_told_once() {
+fn codes_that_progress_cannot_return_are_reported_once() {
     let worker = open(Wrong::FailsToProgress).unwrap();
     worker.send(Echo { cookie: 1, value: 2 });
     (0..100).for_each(|_| assert_eq!(worker.progress(), 0));
@@ -116,13 +116,13 @@ fn codes_that_progress_cannot_give_are_told_once() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a plugin writes beyond its buffer on purpose")]
-fn packing_that_is_wrong_is_told() {
+fn incorrect_packing_is_reported() {
     let texts = [
-        (Wrong::PacksBehindTheRoom, "wrote behind the room"),
-        (Wrong::PacksWithoutTheRoom, "are too little room"),
+        (Wrong::PacksBehindTheBuffer, "wrote behind its buffer"),
+        (Wrong::PacksIntoASmallBuffer, "are too few"),
         (Wrong::PacksAnotherHeader, "a header that is not the notification's"),
         (Wrong::PacksTooMuch, "gave a length of"),
-        (Wrong::FailsToPack, "though 4096 bytes are room"),
+        (Wrong::FailsToPack, "though 4096 bytes hold"),
     ];
     // Under Miri only the tests of wrong lengths.
     let step = if cfg!(miri) { 3 } else { 1 };
@@ -138,7 +138,7 @@ fn packing_that_is_wrong_is_told() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a panic prints where it comes from, which takes Miri seconds")]
-fn an_answer_that_cannot_be_read_says_which_command_it_is_of() {
+fn an_unreadable_answer_names_its_command() {
     let worker = open(Wrong::Nothing).unwrap();
     // The answer repeats the command's bytes: they are not a notification.
     let text = panic_of(|| _ = worker.call(Turns { cookie: 1, turns: 2 }));
@@ -147,7 +147,7 @@ fn an_answer_that_cannot_be_read_says_which_command_it_is_of() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a plugin writes beyond its buffer on purpose")]
-fn addresses_that_change_or_do_not_fit_are_told() {
+fn addresses_that_change_or_do_not_fit_are_reported() {
     for (wrong, text) in [
         (Wrong::GrowsItsAddress, "4 bytes when asked first, and 5 then"),
         (Wrong::WritesBehindItsAddress, "wrote more than"),

@@ -158,6 +158,6 @@ impl Handler for Obliging {
     }
 
     async fn connection(&self, cx: &Context, _: Connection) -> Result<Value> {
-        Ok(Value { value: cx.dest_id() })
+        Ok(Value { value: cx.connection().into() })
     }
 }

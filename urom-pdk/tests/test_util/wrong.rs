@@ -23,8 +23,8 @@ pub(crate) enum Wrong {
     AnswersAnotherConnection,
     FailsToTakeCommands,
     FailsToProgress,
-    PacksBehindTheRoom,
-    PacksWithoutTheRoom,
+    PacksBehindTheBuffer,
+    PacksIntoASmallBuffer,
     PacksAnotherHeader,
     PacksTooMuch,
     FailsToPack,
@@ -168,23 +168,23 @@ unsafe extern "C" fn notif_pack(
     to: *mut c_void,
 ) -> DocaError {
     // SAFETY: a worker passes a length.
-    let room = unsafe { &mut *len };
+    let capacity = unsafe { &mut *len };
     // SAFETY: a worker passes a notification of this plugin.
     let whole = 32 + unsafe { (*notif).len } as usize;
-    let fits = whole <= *room;
+    let fits = whole <= *capacity;
     if is(Wrong::FailsToPack) {
         return DocaError::IO_FAILED;
     }
-    if !fits && !is(Wrong::PacksBehindTheRoom) && !is(Wrong::PacksWithoutTheRoom) {
+    if !fits && !is(Wrong::PacksBehindTheBuffer) && !is(Wrong::PacksIntoASmallBuffer) {
         return DocaError::INVALID_VALUE;
     }
-    let count = if is(Wrong::PacksBehindTheRoom) { whole } else { whole.min(*room) };
+    let count = if is(Wrong::PacksBehindTheBuffer) { whole } else { whole.min(*capacity) };
     // SAFETY: the kit's buffer is longer than claimed; the block is as long as its header claims.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(notif.cast(), count) };
     if is(Wrong::PacksAnotherHeader) {
         // SAFETY: the buffer has a header's length.
         unsafe { to.cast::<u8>().write(0x7f) };
     }
-    *room = if is(Wrong::PacksTooMuch) { whole + 1 } else { whole };
+    *capacity = if is(Wrong::PacksTooMuch) { whole + 1 } else { whole };
     DocaError::SUCCESS
 }

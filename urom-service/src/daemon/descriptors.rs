@@ -8,7 +8,7 @@ use tracing::warn;
 
 use urom_abi::Quantity;
 
-use super::options::Limits;
+use super::options::DaemonLimits;
 use crate::handshakes::MAX_HANDSHAKES;
 
 pub(crate) const OWN: usize = 64;
@@ -19,21 +19,21 @@ const FOR_A_HOST: usize = 5;
 /// The daemon's descriptors per worker: its stream, its process, and some briefly during the start.
 const FOR_A_WORKER: usize = 3;
 
-pub(crate) fn allow(limits: Limits) {
+pub(crate) fn allow(limits: DaemonLimits) {
     let needed = needed(limits);
     raise(limits, needed);
-    make_room(needed);
+    reserve_descriptors(needed);
 }
 
 /// Makes the kernel's descriptor table large enough in advance. Later growth, in a process with
 /// several threads, waits some 10 ms for all processors.
-fn make_room(needed: u64) {
+fn reserve_descriptors(needed: u64) {
     let most = getrlimit(Resource::Nofile).current.map_or(needed, |current| current.min(needed));
     let Some(last) = most.checked_sub(1).and_then(|last| i32::try_from(last).ok()) else { return };
     let _ = File::open("/dev/null").map(|file| fcntl_dupfd_cloexec(file, last));
 }
 
-fn raise(limits: Limits, needed: u64) {
+fn raise(limits: DaemonLimits, needed: u64) {
     let now = getrlimit(Resource::Nofile);
     if now.current.is_none_or(|current| current >= needed) {
         return;
@@ -52,8 +52,8 @@ fn raise(limits: Limits, needed: u64) {
     }
 }
 
-fn needed(limits: Limits) -> u64 {
-    let Limits { hosts, workers, .. } = limits;
+fn needed(limits: DaemonLimits) -> u64 {
+    let DaemonLimits { hosts, workers, .. } = limits;
     let all = OWN + MAX_HANDSHAKES + FOR_A_HOST * hosts + FOR_A_WORKER * workers;
     u64::try_from(all).unwrap_or(u64::MAX)
 }
@@ -64,8 +64,10 @@ mod tests {
 
     #[test]
     fn more_hosts_and_workers_need_more_and_the_usual_ones_fit_in_8512() {
-        let usual = Limits::default();
-        for more in [Limits { hosts: 1 << 20, ..usual }, Limits { workers: 1 << 20, ..usual }] {
+        let usual = DaemonLimits::default();
+        for more in
+            [DaemonLimits { hosts: 1 << 20, ..usual }, DaemonLimits { workers: 1 << 20, ..usual }]
+        {
             assert!(needed(more) > 1 << 20);
         }
         assert_eq!(needed(usual), 8512);

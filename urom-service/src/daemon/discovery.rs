@@ -16,7 +16,7 @@ use urom_abi::MAX_PLUGINS;
 use urom_wire::control::{PLUGIN_PATH_VARIABLE, PluginBuild, PluginEntry};
 
 use super::launcher::Launcher;
-use super::place::{PathEntry, Sight, not_served};
+use super::path_entry::{EntryListing, PathEntry, not_served};
 
 /// Splits a plugin path, such as `UROM_PLUGIN_PATH`, into its entries.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn entries(path: &OsStr) -> Vec<PathBuf> {
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundPlugin {
     pub(crate) entry: PluginEntry,
     pub(crate) file: PathBuf,
     pub(crate) description: Option<Arc<[u8]>>,
@@ -37,7 +37,7 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    places: Option<Vec<PathEntry>>,
+    path: Option<Vec<PathEntry>>,
     bits: BTreeMap<String, usize>,
     /// The last search's problems, so that they are logged only once.
     complaints: HashSet<String>,
@@ -50,17 +50,17 @@ pub(crate) fn path_of_environment() -> Option<Vec<PathBuf>> {
 
 impl Catalogue {
     pub(crate) fn new(path: Option<Vec<PathBuf>>, launcher: &Launcher) -> Catalogue {
-        let place = |entry| PathEntry::new(entry, launcher.clone());
-        let places = path.map(|path| path.into_iter().map(place).collect());
-        Catalogue { places, bits: BTreeMap::new(), complaints: HashSet::new() }
+        let new_entry = |entry| PathEntry::new(entry, launcher.clone());
+        let path = path.map(|path| path.into_iter().map(new_entry).collect());
+        Catalogue { path, bits: BTreeMap::new(), complaints: HashSet::new() }
     }
 
     /// Returns all servable plugins, in discovery order. Logs the problems of other files.
-    pub(crate) fn discover(&mut self) -> Vec<Found> {
+    pub(crate) fn discover(&mut self) -> Vec<FoundPlugin> {
         let mut left = ANSWERS_WITHIN;
         let (mut found, mut complaints) = (Vec::new(), Vec::new());
-        let Catalogue { places, bits, .. } = self;
-        let Some(places) = places else {
+        let Catalogue { path, bits, .. } = self;
+        let Some(path) = path else {
             complaints.push(format!(
                 "{PLUGIN_PATH_VARIABLE} is not set: hosts find no plugins; start the service with the directories or \
                  files of plugins in it"
@@ -69,18 +69,18 @@ impl Catalogue {
             return found;
         };
         // Starts all entries before waiting for the first.
-        let begun: Vec<_> = places.iter_mut().map(PathEntry::look).collect();
-        let seen = places.iter_mut().zip(begun);
-        let seen = seen.map(|(place, begun)| begun.and_then(|()| place.sight(&mut left)));
+        let begun: Vec<_> = path.iter_mut().map(PathEntry::look).collect();
+        let seen = path.iter_mut().zip(begun);
+        let seen = seen.map(|(entry, begun)| begun.and_then(|()| entry.listing(&mut left)));
         let seen: Vec<_> = seen.collect();
-        for (place, sight) in places.iter_mut().zip(seen) {
-            let sight = sight.unwrap_or_else(|complaint| Sight {
+        for (entry, listing) in path.iter_mut().zip(seen) {
+            let listing = listing.unwrap_or_else(|complaint| EntryListing {
                 complaints: vec![complaint],
-                ..Sight::default()
+                ..EntryListing::default()
             });
-            complaints.extend(sight.complaints);
-            for (file, name) in sight.candidates {
-                match take_in(place, &file, name, &found, bits, &mut left) {
+            complaints.extend(listing.complaints);
+            for (file, name) in listing.candidates {
+                match take_in(entry, &file, name, &found, bits, &mut left) {
                     Ok(plugin) => found.push(plugin),
                     Err(reason) => complaints.push(not_served(&file, &reason)),
                 }
@@ -104,18 +104,18 @@ impl Catalogue {
 }
 
 fn take_in(
-    place: &mut PathEntry,
+    path_entry: &mut PathEntry,
     file: &Path,
     name: String,
-    found: &[Found],
+    found: &[FoundPlugin],
     bits: &mut BTreeMap<String, usize>,
     left: &mut Duration,
-) -> Result<Found, String> {
+) -> Result<FoundPlugin, String> {
     if let Some(first) = found.iter().find(|found| found.entry.name == name) {
         let first = first.file.display();
         return Err(format!("a plugin of the name `{name}` was found at {first} before"));
     }
-    let (version, known) = place.plugin(file, left)?;
+    let (version, known) = path_entry.plugin(file, left)?;
     let bit = match bits.get(&name) {
         Some(bit) => *bit,
         None if bits.len() < MAX_PLUGINS => {
@@ -131,7 +131,7 @@ fn take_in(
     };
     let build = PluginBuild { version, fingerprint: known.fingerprint() };
     let entry = PluginEntry { id: 1 << bit, build, name };
-    Ok(Found { entry, file: file.to_owned(), description: known.shown.clone() })
+    Ok(FoundPlugin { entry, file: file.to_owned(), description: known.shown.clone() })
 }
 
 #[cfg(test)]
@@ -141,19 +141,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_that_is_given_as_such_may_have_a_separator_in_its_name() {
+    fn a_path_that_is_given_as_an_entry_may_have_a_separator_in_its_name() {
         let directory = tempfile::tempdir().unwrap();
-        let place = directory.path().join("a;b");
-        fs::create_dir(&place).unwrap();
-        fs::write(place.join("text.so"), "This is not an ELF file.").unwrap();
-        let mut catalogue = Catalogue::new(Some(vec![place.clone()]), &Launcher::Thread);
+        let path = directory.path().join("a;b");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("text.so"), "This is not an ELF file.").unwrap();
+        let mut catalogue = Catalogue::new(Some(vec![path.clone()]), &Launcher::Thread);
         assert_eq!(catalogue.discover(), []);
         let complaints: Vec<_> = catalogue.complaints.iter().collect();
         assert!(
             matches!(complaints[..], [text] if text.contains("a;b/text.so is not served")),
             "{complaints:?}"
         );
-        assert_eq!(entries(place.as_os_str()).len(), 2, "as a path that is written it is two");
+        assert_eq!(entries(path.as_os_str()).len(), 2, "as a path that is written it is two");
         assert_eq!(entries(OsStr::new(";/a;;/b;")), ["/a", "/b"].map(PathBuf::from));
     }
 }

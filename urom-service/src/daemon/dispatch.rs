@@ -7,17 +7,17 @@ use urom_abi::DocaError;
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 use urom_wire::stream::LONGEST_DESCRIPTION;
 
-use super::discovery::Found;
-use super::registry::{Action, HostKey, Registry, Serial};
+use super::discovery::FoundPlugin;
+use super::registry::{DaemonAction, HostKey, Registry, Serial};
 
 impl Registry {
     /// Handles a host's message. `plugins` is the list sent to the host, `None` after it left.
-    pub(super) fn host_says(
+    pub(super) fn on_host_message(
         &mut self,
         key: HostKey,
-        plugins: Option<&[Found]>,
+        plugins: Option<&[FoundPlugin]>,
         message: HostToDaemon,
-    ) -> Vec<Action> {
+    ) -> Vec<DaemonAction> {
         match message {
             HostToDaemon::Ping => Vec::new(),
             HostToDaemon::Start { request, worker } => {
@@ -27,24 +27,24 @@ impl Registry {
             }
             HostToDaemon::Group { request, gid } => {
                 let ids = self.group(gid);
-                vec![Action::ToHost(key, DaemonToHost::Group { request, ids })]
+                vec![DaemonAction::ToHost(key, DaemonToHost::Group { request, ids })]
             }
             HostToDaemon::Describe { request, plugin } => {
                 let answer = match describe(plugins.unwrap_or_default(), plugin) {
                     Ok(description) => DaemonToHost::Description { request, description },
                     Err(failure) => DaemonToHost::Failed { request, failure },
                 };
-                vec![Action::ToHost(key, answer)]
+                vec![DaemonAction::ToHost(key, answer)]
             }
         }
     }
 
-    pub(super) fn worker_says(
+    pub(super) fn on_worker_message(
         &mut self,
         serial: Serial,
         listen: IpAddr,
         message: WorkerToDaemon,
-    ) -> Vec<Action> {
+    ) -> Vec<DaemonAction> {
         match message {
             WorkerToDaemon::Ping => {}
             WorkerToDaemon::Ready { port } => {
@@ -60,7 +60,7 @@ impl Registry {
     }
 }
 
-fn describe(plugins: &[Found], plugin: u64) -> Result<Arc<[u8]>, Failure> {
+fn describe(plugins: &[FoundPlugin], plugin: u64) -> Result<Arc<[u8]>, Failure> {
     let found = plugins.iter().find(|found| found.entry.id == plugin).ok_or_else(|| {
         let text = format!("{plugin:#x} is not a plugin's id: take an id of the plugin list");
         Failure::new(DocaError::INVALID_VALUE, text)

@@ -19,9 +19,9 @@ pub(crate) fn library() -> Result<PathBuf> {
 
 /// The library for a program in `directory`: in `../lib`, or beside it in a build tree.
 fn library_of(directory: &Path) -> Result<PathBuf> {
-    let places = [directory.join("../lib").join(LIBRARY), directory.join(LIBRARY)];
-    let Some(file) = places.iter().find(|place| place.is_file()) else {
-        let [installed, built] = places.map(|place| place.display().to_string());
+    let paths = [directory.join("../lib").join(LIBRARY), directory.join(LIBRARY)];
+    let Some(file) = paths.iter().find(|path| path.is_file()) else {
+        let [installed, built] = paths.map(|path| path.display().to_string());
         bail!(
             "--emulate-exported-memory needs {LIBRARY}, which is neither {installed} nor {built}: \
              start the uromd of an installation (`cargo xtask install --prefix DIR` in the kit's \
@@ -56,9 +56,9 @@ pub(crate) fn preload(command: &mut Command, library: &Path) {
 mod tests {
     use super::*;
 
-    fn with(place: &str) -> tempfile::TempDir {
+    fn with(name: &str) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join(place).join(LIBRARY);
+        let file = directory.path().join(name).join(LIBRARY);
         std::fs::create_dir_all(directory.path().join("bin")).unwrap();
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, "").unwrap();
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn the_library_is_found_in_an_installation_and_in_a_build_tree() {
-        for (place, found) in [("lib", "lib"), ("bin", "bin")] {
-            let directory = with(place);
+        for (name, found) in [("lib", "lib"), ("bin", "bin")] {
+            let directory = with(name);
             let library = library_of(&directory.path().join("bin")).unwrap();
             let expected = directory.path().canonicalize().unwrap().join(found).join(LIBRARY);
             assert_eq!(library, expected);
@@ -85,11 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_the_loader_cannot_be_told_of_is_refused() {
-        for place in ["with space", "with:colon"] {
-            let directory = with(place);
-            let error = library_of(&directory.path().join(place)).unwrap_err().to_string();
-            assert!(error.contains(place) && error.contains("cannot be preloaded"), "{error}");
+    fn a_path_that_the_loader_would_split_is_refused() {
+        for name in ["with space", "with:colon"] {
+            let directory = with(name);
+            let error = library_of(&directory.path().join(name)).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("cannot be preloaded"), "{error}");
         }
     }
 

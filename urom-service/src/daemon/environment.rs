@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_is_refused() {
+    fn a_text_that_is_no_variable_is_refused() {
         for text in ["", "=", "=value"] {
             assert!(given(text).is_err(), "{text:?}");
         }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_the_daemon_allows_more() {
+    fn the_daemons_options_allow_more_variables() {
         assert!(
             granted("TRACE=2", &[], &["TRACE=1"], &[]),
             "what it gives, hosts give another value"
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_variables_is_refused() {
+    fn a_pattern_that_names_no_variables_is_refused() {
         for text in ["", "*", "A=b", "A*B", "**", "A=*"] {
             assert!(allowed(text).is_err(), "{text:?}");
         }

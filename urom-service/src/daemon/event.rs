@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 
-use super::discovery::Found;
+use super::discovery::FoundPlugin;
 use super::registry::{HostKey, Serial};
 
 /// Not `Debug`, because it may contain tokens.
-pub(crate) enum Event {
+pub(crate) enum DaemonEvent {
     HostCame { key: HostKey, host: HostLink },
     Host { key: HostKey, message: HostToDaemon },
     HostGone { key: HostKey },
@@ -26,7 +26,7 @@ pub(crate) enum Event {
 pub(crate) struct HostLink {
     pub(crate) outbox: mpsc::Sender<DaemonToHost>,
     /// Closes its stream at once; queued messages are dropped.
-    pub(crate) give_up: oneshot::Sender<()>,
-    pub(crate) plugins: Arc<[Found]>,
+    pub(crate) cancel: oneshot::Sender<()>,
+    pub(crate) plugins: Arc<[FoundPlugin]>,
     pub(crate) peer: SocketAddr,
 }

@@ -14,7 +14,7 @@ use crate::plugin_elf::PluginElf;
 use crate::plugin_file::PluginFile;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum ExamineError {
     /// Caused by the file, which is not examined again until it changes.
     Plugin(String),
     /// Caused by the daemon, for example without a descriptor. The next search retries.
@@ -23,7 +23,11 @@ pub(crate) enum Refusal {
 
 /// Returns a plugin's version, asked in a separate process. An embedded service loads the plugin on
 /// a thread, unless its description states the version.
-pub(crate) fn ask(launcher: &Launcher, file: &Path, shown: &PluginElf) -> Result<u64, Refusal> {
+pub(crate) fn ask(
+    launcher: &Launcher,
+    file: &Path,
+    shown: &PluginElf,
+) -> Result<u64, ExamineError> {
     let (version, word) = match launcher {
         Launcher::Process { config, .. } => {
             let in_process =
@@ -33,11 +37,13 @@ pub(crate) fn ask(launcher: &Launcher, file: &Path, shown: &PluginElf) -> Result
                 examined = in_process(launcher);
             }
             let examined = examined
-                .map_err(|error| Refusal::Daemon(format!("cannot be examined: {error}")))?;
+                .map_err(|error| ExamineError::Daemon(format!("cannot be examined: {error}")))?;
             examined.servable().map_err(|trouble| match &trouble {
                 // The kernel kills processes when memory is short.
-                Trouble::Crash { how, .. } if how == KILLED => Refusal::Daemon(trouble.to_string()),
-                _ => Refusal::Plugin(trouble.to_string()),
+                Trouble::Crash { how, .. } if how == KILLED => {
+                    ExamineError::Daemon(trouble.to_string())
+                }
+                _ => ExamineError::Plugin(trouble.to_string()),
             })?
         }
         Launcher::Thread => match shown.described() {
@@ -77,15 +83,15 @@ fn is_of_another_machine(examined: &io::Result<Examined>) -> bool {
 }
 
 /// Loads a file into this process. A plugin that hangs keeps its thread and the loader's lock.
-fn load(file: &Path) -> Result<(u64, u64), Refusal> {
+fn load(file: &Path) -> Result<(u64, u64), ExamineError> {
     let path = file.to_owned();
     // SAFETY: the program that embeds the service vouches for the files of its plugin path.
     let work = move || unsafe { PluginFile::open(&path) };
-    let mut work = Background::begin(work).map_err(Refusal::Daemon)?;
+    let mut work = Background::begin(work).map_err(ExamineError::Daemon)?;
     let Background::Done(loaded) = work.awaited(&mut { DEADLINE }) else {
         let hang = Trouble::Hang { stage: Stage::Load, limit: DEADLINE };
-        return Err(Refusal::Plugin(hang.to_string()));
+        return Err(ExamineError::Plugin(hang.to_string()));
     };
-    let plugin = loaded.as_ref().map_err(|error| Refusal::Plugin(error.to_string()))?;
+    let plugin = loaded.as_ref().map_err(|error| ExamineError::Plugin(error.to_string()))?;
     Ok((plugin.version, plugin.iface.api_version as u64))
 }

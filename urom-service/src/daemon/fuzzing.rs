@@ -11,9 +11,9 @@ use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 
 use super::config::DaemonConfig;
-use super::discovery::Found;
-use super::options::{DaemonArgs, Limits};
-use super::registry::{Action, HostKey, Registry, Serial};
+use super::discovery::FoundPlugin;
+use super::options::{DaemonArgs, DaemonLimits};
+use super::registry::{DaemonAction, HostKey, Registry, Serial};
 use super::request;
 use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
@@ -35,7 +35,7 @@ static CONFIG: LazyLock<DaemonConfig> =
 pub fn daemon(input: &[u8]) {
     LazyLock::force(&CONFIG);
     let mut daemon = Daemon {
-        registry: Registry::new(Limits::default(), numbers()),
+        registry: Registry::new(DaemonLimits::default(), numbers()),
         open: HashMap::new(),
         asked: None,
         running: HashMap::new(),
@@ -67,7 +67,7 @@ struct Daemon {
     /// An unanswered group request: host, request, group.
     asked: Option<(HostKey, u64, u32)>,
     running: HashMap<Serial, FuzzedProcess>,
-    plugins: [Found; 2],
+    plugins: [FoundPlugin; 2],
     last: Serial,
 }
 
@@ -76,8 +76,8 @@ impl Daemon {
         let host = HostKey::from(step / 8 % HOSTS);
         let serial = Serial::from(step / 8 % 8) + self.last.saturating_sub(7);
         match step % 8 {
-            0..=2 => self.host_says(host, program.bytes()),
-            3 | 4 => self.worker_says(serial, program.bytes()),
+            0..=2 => self.on_host_message(host, program.bytes()),
+            3 | 4 => self.on_worker_message(serial, program.bytes()),
             5 => {
                 self.open.retain(|(of, _), _| *of != host);
                 let actions = self.registry.host_gone(host);
@@ -99,7 +99,7 @@ impl Daemon {
         }
     }
 
-    fn host_says(&mut self, host: HostKey, bytes: &[u8]) {
+    fn on_host_message(&mut self, host: HostKey, bytes: &[u8]) {
         // Without the length prefix; see `control_messages`.
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         match &message {
@@ -109,26 +109,26 @@ impl Daemon {
             }
             HostToDaemon::Group { request, gid } => self.asked = Some((host, *request, *gid)),
         }
-        let actions = self.registry.host_says(host, Some(&self.plugins), message);
+        let actions = self.registry.on_host_message(host, Some(&self.plugins), message);
         self.act(actions);
         assert_eq!(self.asked, None, "a group is answered at once");
     }
 
-    fn worker_says(&mut self, serial: Serial, bytes: &[u8]) {
+    fn on_worker_message(&mut self, serial: Serial, bytes: &[u8]) {
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         if let (WorkerToDaemon::Ready { .. }, Some(process)) =
             (&message, self.running.get_mut(&serial))
         {
             process.ready = true;
         }
-        let actions = self.registry.worker_says(serial, LISTEN, message);
+        let actions = self.registry.on_worker_message(serial, LISTEN, message);
         self.act(actions);
     }
 
-    fn act(&mut self, actions: Vec<Action>) {
+    fn act(&mut self, actions: Vec<DaemonAction>) {
         for action in actions {
             match action {
-                Action::Spawn { serial, id, worker, .. } => {
+                DaemonAction::Spawn { serial, id, worker, .. } => {
                     if let Err(failure) =
                         request::resolve(WorkerId(id), &worker, &self.plugins, &CONFIG, LISTEN)
                     {
@@ -144,24 +144,24 @@ impl Daemon {
                         self.last = self.last.max(serial);
                     }
                 }
-                Action::ToWorker(serial, DaemonToWorker::Expect { token }) => {
+                DaemonAction::ToWorker(serial, DaemonToWorker::Expect { token }) => {
                     let process = self.running.get_mut(&serial);
                     process.expect("a worker with a host runs").tokens.push(token);
                 }
-                Action::ToWorker(..) | Action::Expire(..) => {}
-                Action::Abandon(serial) => drop(self.running.remove(&serial)),
-                Action::ToHost(host, DaemonToHost::Started { request, token, .. }) => {
+                DaemonAction::ToWorker(..) | DaemonAction::Expire(..) => {}
+                DaemonAction::Abandon(serial) => drop(self.running.remove(&serial)),
+                DaemonAction::ToHost(host, DaemonToHost::Started { request, token, .. }) => {
                     assert!(
                         self.running.values().any(|process| process.tokens.contains(&token)),
                         "a worker has the token of its host"
                     );
                     self.answered(host, request);
                 }
-                Action::ToHost(host, DaemonToHost::Failed { request, failure }) => {
+                DaemonAction::ToHost(host, DaemonToHost::Failed { request, failure }) => {
                     assert_ne!(failure.code, 0, "a failure has a code: {}", failure.text);
                     self.answered(host, request);
                 }
-                Action::ToHost(host, DaemonToHost::Group { request, ids }) => {
+                DaemonAction::ToHost(host, DaemonToHost::Group { request, ids }) => {
                     let (of, number, gid) = self.asked.take().expect("a group that was asked for");
                     assert_eq!((host, request), (of, number), "whoever asked is answered");
                     assert!(ids.is_sorted_by(|a, b| a < b), "an id is one worker's: {ids:?}");
@@ -173,7 +173,7 @@ impl Daemon {
                         "a worker of group {gid} that can be joined"
                     );
                 }
-                Action::ToHost(_, other) => panic!("that was not requested: {other:?}"),
+                DaemonAction::ToHost(_, other) => panic!("that was not requested: {other:?}"),
             }
         }
     }
@@ -202,9 +202,9 @@ fn failure() -> Failure {
     Failure::new(DocaError::CONNECTION_RESET, "lost")
 }
 
-pub(super) fn found(id: u64) -> Found {
+pub(super) fn found(id: u64) -> FoundPlugin {
     let name = format!("plugin{id}");
-    Found {
+    FoundPlugin {
         file: format!("/p/{name}.so").into(),
         entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
         description: None,

@@ -17,24 +17,24 @@ use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::{self, StreamError, handshake};
 
 use super::config::DaemonConfig;
-use super::event::{Event, HostLink};
+use super::event::{DaemonEvent, HostLink};
 use super::registry::HostKey;
-use super::search::Search;
+use super::search::PluginSearch;
 use crate::handshakes::PendingHandshake;
 
 /// How long a host waits for the plugin list. The host disconnects after
 /// [`PEER_TIMEOUT`](urom_wire::control::PEER_TIMEOUT) of silence.
 const SEARCH: Duration = Duration::from_secs(3);
 
-const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the places of the \
-    plugin path and the files that it waits for";
+const SEARCHING: &str = "the daemon still looks for plugins, which takes long; try again: its log names the entries of \
+    the plugin path and the files that it waits for";
 
 #[derive(Debug)]
 pub(crate) struct Reception {
     pub(crate) config: Arc<DaemonConfig>,
-    pub(crate) search: Search,
+    pub(crate) search: PluginSearch,
     pub(crate) secret: Option<Secret>,
-    pub(crate) places: Arc<Semaphore>,
+    pub(crate) slots: Arc<Semaphore>,
 }
 
 pub(crate) async fn serve(
@@ -42,7 +42,7 @@ pub(crate) async fn serve(
     mut stream: TcpStream,
     (peer, mut handshakes): (SocketAddr, PendingHandshake),
     reception: Arc<Reception>,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<DaemonEvent>,
 ) {
     let handshake = handshake(
         &mut stream,
@@ -55,7 +55,7 @@ pub(crate) async fn serve(
         return;
     }
     drop(handshakes);
-    let Ok(_place) = Arc::clone(&reception.places).try_acquire_owned() else {
+    let Ok(_slot) = Arc::clone(&reception.slots).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
             Quantity(reception.config.args.limits.hosts, "host")
@@ -88,13 +88,13 @@ pub(crate) async fn serve(
         max_message: reception.config.args.max_message as u64,
     };
     let _ = outbox.try_send(welcome);
-    let (give_up, cancelled) = oneshot::channel();
-    let host = HostLink { outbox, give_up, plugins, peer };
-    if events.send(Event::HostCame { key, host }).await.is_err() {
+    let (cancel, cancelled) = oneshot::channel();
+    let host = HostLink { outbox, cancel, plugins, peer };
+    if events.send(DaemonEvent::HostCame { key, host }).await.is_err() {
         return;
     }
     let relayed = relay::run(stream, outgoing, &events, reception.config.peer_timeout, |message| {
-        Event::Host { key, message }
+        DaemonEvent::Host { key, message }
     });
     let end = tokio::select! {
         end = relayed => end,
@@ -107,7 +107,7 @@ pub(crate) async fn serve(
             limited!(warn, "lost the connection to host {peer}: {error}");
         }
     }
-    let _ = events.send(Event::HostGone { key }).await;
+    let _ = events.send(DaemonEvent::HostGone { key }).await;
 }
 
 /// Waits until a host closes its end; for ever once it has sent data.

@@ -17,10 +17,10 @@ use urom_os::signals::no_thread;
 use super::config::DaemonConfig;
 use super::emulation;
 use super::environment::inherited;
-use super::process::{Process, Reaper};
+use super::process::{Reaper, WorkerProcess};
 use crate::examine::this_program;
 use crate::log::Log;
-use crate::threads::Alive;
+use crate::threads::RunningThread;
 use crate::worker::{self, WORKER, WorkerConfig};
 
 /// Timeout for a worker's handshake, and again for opening its plugins. Beside dozens of spinning
@@ -40,8 +40,8 @@ pub(crate) enum Launcher {
 }
 
 #[derive(Debug)]
-pub(crate) enum Body {
-    Process(Process),
+pub(crate) enum WorkerHandle {
+    Process(WorkerProcess),
     Thread(oneshot::Receiver<()>),
 }
 
@@ -58,14 +58,14 @@ impl Launcher {
         &self,
         config: WorkerConfig,
         env: Vec<(OsString, OsString)>,
-    ) -> io::Result<(UnixStream, Body)> {
+    ) -> io::Result<(UnixStream, WorkerHandle)> {
         ucx::require_descriptors(match self {
             Launcher::Process { .. } => FOR_A_PROCESS,
             Launcher::Thread => FOR_A_THREAD,
         })?;
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let body = match self {
+        let handle = match self {
             Launcher::Process { config: daemon, reaper } => {
                 let mut command = daemon.command(daemon.worker_launcher())?;
                 command.arg(WORKER).args(config.to_args());
@@ -84,10 +84,12 @@ impl Launcher {
                 command.stdout(std::io::stderr());
                 // A terminal's signals go to the daemon, which stops its workers in order.
                 command.process_group(0);
-                Body::Process(Process::start(&mut command, reaper).map_err(|error| {
-                    let program = command.get_program().display();
-                    io::Error::new(error.kind(), format!("`{program}`: {error}"))
-                })?)
+                WorkerHandle::Process(WorkerProcess::start(&mut command, reaper).map_err(
+                    |error| {
+                        let program = command.get_program().display();
+                        io::Error::new(error.kind(), format!("`{program}`: {error}"))
+                    },
+                )?)
             }
             Launcher::Thread => {
                 if !env.is_empty() || config.cpus.is_some() {
@@ -97,10 +99,10 @@ impl Launcher {
                         config.id
                     );
                 }
-                Body::Thread(thread(config, theirs)?)
+                WorkerHandle::Thread(thread(config, theirs)?)
             }
         };
-        Ok((UnixStream::from_std(ours)?, body))
+        Ok((UnixStream::from_std(ours)?, handle))
     }
 }
 
@@ -124,7 +126,7 @@ impl DaemonConfig {
 fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot::Receiver<()>> {
     config.cpus = None;
     let (done, is_done) = oneshot::channel::<()>();
-    let alive = Alive::new();
+    let alive = RunningThread::new();
     let log = dispatcher::get_default(|current| match current.downcast_ref::<Log>() {
         Some(log) => Dispatch::new(log.named(format!("worker {}", config.id))),
         None => current.clone(),
@@ -133,27 +135,27 @@ fn thread(mut config: WorkerConfig, stream: StdUnixStream) -> io::Result<oneshot
     let started = thread.spawn(move || {
         // Dropped at the end of the thread, even after a panic.
         let (_done, _alive) = (done, alive);
-        dispatcher::with_default(&log, || worker::run(config, stream, worker::Place::Thread));
+        dispatcher::with_default(&log, || worker::run(config, stream, worker::WorkerKind::Thread));
     });
     started.map(|_| is_done).map_err(no_thread)
 }
 
-impl Body {
+impl WorkerHandle {
     pub(crate) fn process(&self) -> String {
         match self {
-            Body::Process(process) => format!(" (process {})", process.id()),
-            Body::Thread(_) => String::new(),
+            WorkerHandle::Process(process) => format!(" (process {})", process.id()),
+            WorkerHandle::Thread(_) => String::new(),
         }
     }
 
     pub(crate) async fn ended(&mut self) -> String {
         let which = self.process();
         match self {
-            Body::Process(process) => match process.ended().await {
+            WorkerHandle::Process(process) => match process.ended().await {
                 Ok(status) => format!("it ended{which}: {status}"),
                 Err(error) => format!("it cannot be waited for{which}: {error}"),
             },
-            Body::Thread(done) => {
+            WorkerHandle::Thread(done) => {
                 // Completes once, when the other end is dropped; nothing is sent.
                 if !done.is_terminated() {
                     let _ = done.await;
@@ -164,7 +166,7 @@ impl Body {
     }
 
     pub(crate) fn kill(&self) {
-        if let Body::Process(process) = self {
+        if let WorkerHandle::Process(process) = self {
             process.kill();
         }
     }
@@ -177,9 +179,9 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_thread_is_told_again() {
         let (done, is_done) = oneshot::channel();
-        let mut body = Body::Thread(is_done);
+        let mut handle = WorkerHandle::Thread(is_done);
         drop(done);
-        assert_eq!(body.ended().await, "its thread ended");
-        assert_eq!(body.ended().await, "its thread ended");
+        assert_eq!(handle.ended().await, "its thread ended");
+        assert_eq!(handle.ended().await, "its thread ended");
     }
 }

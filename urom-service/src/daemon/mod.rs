@@ -16,7 +16,7 @@ mod host;
 mod launcher;
 mod manager;
 mod options;
-mod place;
+mod path_entry;
 mod process;
 mod registry;
 mod request;

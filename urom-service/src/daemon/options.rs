@@ -30,7 +30,7 @@ pub struct DaemonArgs {
     pub(crate) listen: SocketAddr,
     pub(crate) address_file: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: DaemonLimits,
     pub(crate) peer_timeout: Option<PeerTimeout>,
     pub(crate) plugin_timeout: Option<u32>,
     pub(crate) plain_doca: bool,
@@ -52,7 +52,7 @@ impl Default for DaemonArgs {
             listen: (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
             address_file: None,
             key_file: None,
-            limits: Limits::default(),
+            limits: DaemonLimits::default(),
             peer_timeout: None,
             plugin_timeout: None,
             plain_doca: false,
@@ -71,15 +71,15 @@ impl Default for DaemonArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct DaemonLimits {
     pub hosts: usize,
     pub workers: usize,
     pub workers_per_host: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { hosts: 1024, workers: 1024, workers_per_host: 256 }
+impl Default for DaemonLimits {
+    fn default() -> DaemonLimits {
+        DaemonLimits { hosts: 1024, workers: 1024, workers_per_host: 256 }
     }
 }
 
@@ -140,7 +140,7 @@ impl CommandLine {
                 return Err(format!("the option '--{option}' is given twice"));
             }
             given_before.push(option.clone());
-            let value = Value { option: &option, parser: &mut parser };
+            let value = OptionValue { option: &option, parser: &mut parser };
             match &*option {
                 "listen" => args.listen = value.read(listen_address)?,
                 "address-file" => args.address_file = Some(value.path()?),
@@ -172,12 +172,12 @@ fn unknown(option: &str) -> String {
     format!("unknown option '{option}'")
 }
 
-struct Value<'a> {
+struct OptionValue<'a> {
     option: &'a str,
     parser: &'a mut Parser,
 }
 
-impl Value<'_> {
+impl OptionValue<'_> {
     fn words(self) -> Result<OsString, String> {
         if let Some(value) = self.parser.optional_value() {
             return Ok(value);
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn the_help_has_the_defaults() {
         let args = DaemonArgs::default();
-        let Limits { hosts, workers, workers_per_host } = args.limits;
+        let DaemonLimits { hosts, workers, workers_per_host } = args.limits;
         let section = |option: &str| {
             let (_, rest) = OPTIONS.split_once(&format!("--{option} ")).expect(option);
             rest.split_once("\n  -").map_or(rest, |(section, _)| section).to_owned()

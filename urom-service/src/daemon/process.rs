@@ -15,19 +15,19 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct WorkerProcess {
     pid: Pid,
     end: AsyncFd<OwnedFd>,
     reaper: Reaper,
 }
 
-impl Process {
-    pub(crate) fn start(command: &mut Command, reaper: &Reaper) -> io::Result<Process> {
+impl WorkerProcess {
+    pub(crate) fn start(command: &mut Command, reaper: &Reaper) -> io::Result<WorkerProcess> {
         let mut child = command.spawn()?;
         let pid = Pid::from_child(&child);
         let watched = pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from).and_then(watch);
         match watched {
-            Ok(end) => Ok(Process { pid, end, reaper: reaper.clone() }),
+            Ok(end) => Ok(WorkerProcess { pid, end, reaper: reaper.clone() }),
             Err(error) => {
                 let _ = child.kill();
                 reaper.take_back(pid);
@@ -59,7 +59,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         self.kill();
         self.reaper.take_back(self.pid);
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    fn directory(process: &Process) -> PathBuf {
+    fn directory(process: &WorkerProcess) -> PathBuf {
         PathBuf::from(format!("/proc/{}", process.id()))
     }
 
@@ -148,7 +148,7 @@ mod tests {
         for script in
             ["exit 0", "exit 3", "exit 255", "kill -KILL $$", "kill -SEGV $$", "kill -TERM $$"]
         {
-            let process = Process::start(&mut shell(script), &reaper).unwrap();
+            let process = WorkerProcess::start(&mut shell(script), &reaper).unwrap();
             let told = process.ended().await.unwrap();
             let expected = shell(script).status().unwrap();
             assert_eq!(
@@ -164,7 +164,7 @@ mod tests {
     #[tokio::test]
     async fn the_loop_that_hears_of_an_end_does_not_take_the_process_back() {
         let reaper = Reaper::start().unwrap();
-        let process = Process::start(&mut shell("exit 0"), &reaper).unwrap();
+        let process = WorkerProcess::start(&mut shell("exit 0"), &reaper).unwrap();
         process.ended().await.unwrap();
         let directory = directory(&process);
         assert_eq!(state(&directory), Some('Z'));
@@ -175,9 +175,9 @@ mod tests {
     #[tokio::test]
     async fn one_that_takes_long_to_take_back_holds_up_nobody() {
         let reaper = Reaper::start().unwrap();
-        let slow = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
+        let slow = WorkerProcess::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
         reaper.take_back(slow.pid);
-        let quick = Process::start(&mut shell("exit 3"), &reaper).unwrap();
+        let quick = WorkerProcess::start(&mut shell("exit 3"), &reaper).unwrap();
         assert_eq!(quick.ended().await.unwrap().code(), Some(3));
         let directory = directory(&quick);
         drop(quick);
@@ -189,7 +189,7 @@ mod tests {
     #[tokio::test]
     async fn a_process_that_nobody_needs_is_killed_and_taken_back() {
         let reaper = Reaper::start().unwrap();
-        let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
+        let process = WorkerProcess::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
         let directory = directory(&process);
         assert_ne!(state(&directory), Some('Z'));
         drop(process);
@@ -197,12 +197,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_process_has_forked_ends_with_it() {
+    async fn forked_processes_end_with_their_parent() {
         let reaper = Reaper::start().unwrap();
         let (mut told, tell) = io::pipe().unwrap();
         let mut command = shell("sleep 1000 & exit 0");
         command.stdout(tell).process_group(0);
-        let process = Process::start(&mut command, &reaper).unwrap();
+        let process = WorkerProcess::start(&mut command, &reaper).unwrap();
         drop(command);
         process.ended().await.unwrap();
         drop(process);
@@ -212,7 +212,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_that_was_cancelled_can_be_taken_up_again() {
         let reaper = Reaper::start().unwrap();
-        let process = Process::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
+        let process = WorkerProcess::start(&mut shell("exec sleep 1000"), &reaper).unwrap();
         assert!(
             tokio::time::timeout(Duration::from_millis(20), process.ended()).await.is_err(),
             "it ended"
@@ -225,7 +225,8 @@ mod tests {
     #[tokio::test]
     async fn a_program_that_is_not_there_is_an_error() {
         let reaper = Reaper::start().unwrap();
-        let error = Process::start(&mut Command::new("/no/such/program"), &reaper).unwrap_err();
+        let error =
+            WorkerProcess::start(&mut Command::new("/no/such/program"), &reaper).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

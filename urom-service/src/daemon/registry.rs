@@ -12,8 +12,8 @@ use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 use urom_wire::relay::BACKLOG;
 
-use self::entry::{Entry, State, VisitStage, Waiting};
-use super::options::Limits;
+use self::entry::{VisitStage, WaitingHost, WorkerEntry, WorkerPhase};
+use super::options::DaemonLimits;
 
 pub(crate) type HostKey = u64;
 pub(crate) type Serial = u64;
@@ -23,7 +23,7 @@ pub(crate) type Serial = u64;
 const MOST_WAITING: usize = BACKLOG / 2;
 
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum DaemonAction {
     Spawn {
         serial: Serial,
         id: u64,
@@ -38,9 +38,9 @@ pub(crate) enum Action {
 }
 
 pub(crate) struct Registry {
-    limits: Limits,
+    limits: DaemonLimits,
     new_token: Box<dyn FnMut() -> Result<u128, Failure>>,
-    workers: BTreeMap<Serial, Entry>,
+    workers: BTreeMap<Serial, WorkerEntry>,
     last_serial: Serial,
     last_generated: u32,
     stopping: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn new(
-        limits: Limits,
+        limits: DaemonLimits,
         new_token: impl FnMut() -> Result<u128, Failure> + 'static,
     ) -> Registry {
         Registry {
@@ -67,45 +67,47 @@ impl Registry {
         request: u64,
         mut worker: StartWorker,
         known: u64,
-    ) -> Vec<Action> {
-        let refused = self.check(&worker, known).and_then(|()| self.has_room(host, worker.id));
+    ) -> Vec<DaemonAction> {
+        let refused = self.check(&worker, known).and_then(|()| self.has_capacity(host, worker.id));
         if let Err(failure) = refused {
             return vec![failed(host, request, &failure)];
         }
         if worker.id == WORKER_ID_ANY {
             worker.id = self.generate();
         }
-        self.begin(Waiting { host, request }, worker)
+        self.begin(WaitingHost { host, request }, worker)
     }
 
-    fn begin(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
+    fn begin(&mut self, waiting: WaitingHost, worker: StartWorker) -> Vec<DaemonAction> {
         let id = worker.id;
         let there = self.workers.iter_mut().find(|(_, entry)| entry.id == id);
         let Some((&serial, entry)) = there else { return self.spawn(waiting, worker) };
-        match &mut entry.state {
-            State::Starting(others) => wait(others, id, waiting),
-            State::Ready(_) => entry.promise(serial, waiting, Some(worker), (self.new_token)()),
+        match &mut entry.phase {
+            WorkerPhase::Starting(others) => wait(others, id, waiting),
+            WorkerPhase::Ready(_) => {
+                entry.promise(serial, waiting, Some(worker), (self.new_token)())
+            }
         }
     }
 
-    fn spawn(&mut self, waiting: Waiting, worker: StartWorker) -> Vec<Action> {
+    fn spawn(&mut self, waiting: WaitingHost, worker: StartWorker) -> Vec<DaemonAction> {
         let (id, host) = (worker.id, waiting.host);
         self.last_serial += 1;
         let serial = self.last_serial;
-        let entry = Entry {
+        let entry = WorkerEntry {
             id,
             gid: worker.gid,
             plugins: worker.plugins,
             env: worker.env.clone().unwrap_or_default(),
-            state: State::Starting(vec![waiting]),
+            phase: WorkerPhase::Starting(vec![waiting]),
             abandoned: false,
             visitors: HashMap::new(),
         };
         self.workers.insert(serial, entry);
-        vec![Action::Spawn { serial, id, host, worker }]
+        vec![DaemonAction::Spawn { serial, id, host, worker }]
     }
 
-    fn of_id(&self, id: u64) -> Option<&Entry> {
+    fn of_id(&self, id: u64) -> Option<&WorkerEntry> {
         self.workers.values().find(|entry| entry.id == id)
     }
 
@@ -126,7 +128,7 @@ impl Registry {
         }
         if let Some(entry) = self.of_id(id) {
             // A silent worker is replaced; the next worker gets the requested environment.
-            let is_followed = entry.abandoned && matches!(entry.state, State::Ready(_));
+            let is_followed = entry.abandoned && matches!(entry.phase, WorkerPhase::Ready(_));
             let name = WorkerId(id);
             if let Some(env) = &worker.env
                 && !is_followed
@@ -151,11 +153,11 @@ impl Registry {
         Ok(())
     }
 
-    fn has_room(&self, host: HostKey, id: u64) -> Result<(), Failure> {
+    fn has_capacity(&self, host: HostKey, id: u64) -> Result<(), Failure> {
         let full = |text: String| Err(Failure::new(DocaError::FULL, text));
-        let Limits { workers, workers_per_host, .. } = self.limits;
-        let places = self.workers.values().map(|entry| entry.places_of(host)).sum::<usize>();
-        if places >= workers_per_host {
+        let DaemonLimits { workers, workers_per_host, .. } = self.limits;
+        let count = self.workers.values().map(|entry| entry.count_of(host)).sum::<usize>();
+        if count >= workers_per_host {
             return full(format!(
                 "this host has {} already, which is the daemon's limit: stop one, or start uromd \
                  with a larger --max-workers-per-host",
@@ -183,8 +185,8 @@ impl Registry {
     }
 
     pub(crate) fn group(&self, gid: u32) -> Vec<u64> {
-        let usable = |entry: &&Entry| {
-            entry.gid == gid && matches!(entry.state, State::Ready(_)) && !entry.abandoned
+        let usable = |entry: &&WorkerEntry| {
+            entry.gid == gid && matches!(entry.phase, WorkerPhase::Ready(_)) && !entry.abandoned
         };
         let mut ids: Vec<u64> =
             self.workers.values().filter(usable).map(|entry| entry.id).collect();
@@ -193,58 +195,63 @@ impl Registry {
     }
 
     /// Removes a host from all waiting lists, when its stream ends or is about to. Idempotent.
-    pub(crate) fn host_gone(&mut self, host: HostKey) -> Vec<Action> {
+    pub(crate) fn host_gone(&mut self, host: HostKey) -> Vec<DaemonAction> {
         let mut actions = Vec::new();
         for (serial, entry) in &mut self.workers {
-            if let State::Starting(waiting) = &mut entry.state {
+            if let WorkerPhase::Starting(waiting) = &mut entry.phase {
                 waiting.retain(|waiting| waiting.host != host);
             }
             let gone = entry.visitors.extract_if(|_, visitor| {
                 visitor.host == host && !matches!(visitor.stage, VisitStage::There)
             });
             let expected = gone.filter(|(_, visitor)| !matches!(visitor.stage, VisitStage::Late));
-            actions.extend(
-                expected
-                    .map(|(token, _)| Action::ToWorker(*serial, DaemonToWorker::Forget { token })),
-            );
+            actions.extend(expected.map(|(token, _)| {
+                DaemonAction::ToWorker(*serial, DaemonToWorker::Forget { token })
+            }));
         }
         actions
     }
 
-    pub(crate) fn ready(&mut self, serial: Serial, address: SocketAddr) -> Vec<Action> {
+    pub(crate) fn ready(&mut self, serial: Serial, address: SocketAddr) -> Vec<DaemonAction> {
         let Some(entry) = self.workers.get_mut(&serial) else { return Vec::new() };
-        let State::Starting(waiting) = &mut entry.state else { return Vec::new() };
+        let WorkerPhase::Starting(waiting) = &mut entry.phase else { return Vec::new() };
         let waiting = std::mem::take(waiting);
-        entry.state = State::Ready(address);
+        entry.phase = WorkerPhase::Ready(address);
         let promise = |waiting| entry.promise(serial, waiting, None, (self.new_token)());
-        let mut actions: Vec<Action> = waiting.into_iter().flat_map(promise).collect();
+        let mut actions: Vec<DaemonAction> = waiting.into_iter().flat_map(promise).collect();
         if entry.visitors.is_empty() {
             actions.extend(self.dismiss(serial));
         }
         actions
     }
 
-    pub(crate) fn expected(&mut self, serial: Serial, token: u128) -> Vec<Action> {
+    pub(crate) fn expected(&mut self, serial: Serial, token: u128) -> Vec<DaemonAction> {
         let Some(entry) = self.workers.get_mut(&serial) else { return Vec::new() };
-        let (State::Ready(address), Some(visitor)) = (&entry.state, entry.visitors.get_mut(&token))
+        let (WorkerPhase::Ready(address), Some(visitor)) =
+            (&entry.phase, entry.visitors.get_mut(&token))
         else {
             return Vec::new();
         };
         let VisitStage::Pending { request, .. } = visitor.stage else { return Vec::new() };
         visitor.stage = VisitStage::Expected;
         let (id, address) = (entry.id, *address);
-        vec![Action::ToHost(visitor.host, DaemonToHost::Started { request, id, address, token })]
+        vec![DaemonAction::ToHost(
+            visitor.host,
+            DaemonToHost::Started { request, id, address, token },
+        )]
     }
 
-    pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
+    pub(crate) fn failed(&mut self, serial: Serial, failure: &Failure) -> Vec<DaemonAction> {
         let mut actions = self.gone(serial, failure);
-        actions.push(Action::Abandon(serial));
+        actions.push(DaemonAction::Abandon(serial));
         actions
     }
 
-    pub(crate) fn overdue(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
+    pub(crate) fn overdue(&mut self, serial: Serial, failure: &Failure) -> Vec<DaemonAction> {
         match self.workers.get(&serial) {
-            Some(Entry { state: State::Starting(_), .. }) => self.failed(serial, failure),
+            Some(WorkerEntry { phase: WorkerPhase::Starting(_), .. }) => {
+                self.failed(serial, failure)
+            }
             _ => Vec::new(),
         }
     }
@@ -273,11 +280,11 @@ impl Registry {
         }
     }
 
-    pub(crate) fn expired(&mut self, serial: Serial, token: u128) -> Vec<Action> {
+    pub(crate) fn expired(&mut self, serial: Serial, token: u128) -> Vec<DaemonAction> {
         let Some(entry) = self.workers.get_mut(&serial) else { return Vec::new() };
         let Some(visitor) = entry.visitors.get_mut(&token) else { return Vec::new() };
         let (host, forget) =
-            (visitor.host, Action::ToWorker(serial, DaemonToWorker::Forget { token }));
+            (visitor.host, DaemonAction::ToWorker(serial, DaemonToWorker::Forget { token }));
         match visitor.stage {
             VisitStage::There => Vec::new(),
             VisitStage::Late => {
@@ -287,7 +294,7 @@ impl Registry {
             }
             VisitStage::Expected => {
                 visitor.stage = VisitStage::Late;
-                vec![forget, Action::Expire(serial, token)]
+                vec![forget, DaemonAction::Expire(serial, token)]
             }
             VisitStage::Pending { request, .. } => {
                 entry.visitors.remove(&token);
@@ -301,8 +308,8 @@ impl Registry {
     }
 
     /// A worker's last host left: the worker ends, unless a host is on the way.
-    pub(crate) fn empty(&mut self, serial: Serial) -> Vec<Action> {
-        let is_no_matter = |entry: &Entry| {
+    pub(crate) fn empty(&mut self, serial: Serial) -> Vec<DaemonAction> {
+        let is_no_matter = |entry: &WorkerEntry| {
             entry
                 .visitors
                 .values()
@@ -310,42 +317,42 @@ impl Registry {
         };
         match self.workers.get(&serial) {
             // A worker that is not ready never had a host; waiting hosts still need an answer.
-            Some(entry) if matches!(entry.state, State::Ready(_)) && is_no_matter(entry) => {
+            Some(entry) if matches!(entry.phase, WorkerPhase::Ready(_)) && is_no_matter(entry) => {
                 self.dismiss(serial)
             }
             _ => Vec::new(),
         }
     }
 
-    pub(crate) fn stop(&mut self) -> Vec<Action> {
+    pub(crate) fn stop(&mut self) -> Vec<DaemonAction> {
         self.stopping = true;
         let failure = Failure::new(DocaError::SHUTDOWN, "the daemon is shutting down");
         let serials: Vec<Serial> = self.workers.keys().copied().collect();
         let mut actions = Vec::new();
         for serial in serials {
-            actions.push(Action::ToWorker(serial, DaemonToWorker::Stop));
+            actions.push(DaemonAction::ToWorker(serial, DaemonToWorker::Stop));
             actions.extend(self.failed(serial, &failure));
         }
         actions
     }
 
-    fn dismiss(&mut self, serial: Serial) -> Vec<Action> {
+    fn dismiss(&mut self, serial: Serial) -> Vec<DaemonAction> {
         self.workers.remove(&serial);
-        vec![Action::ToWorker(serial, DaemonToWorker::Leave), Action::Abandon(serial)]
+        vec![DaemonAction::ToWorker(serial, DaemonToWorker::Leave), DaemonAction::Abandon(serial)]
     }
 
     /// Removes a worker. Hosts waiting for its start get the failure; joining hosts another worker.
-    pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<Action> {
-        let Some(Entry { state, visitors, .. }) = self.workers.remove(&serial) else {
+    pub(crate) fn gone(&mut self, serial: Serial, failure: &Failure) -> Vec<DaemonAction> {
+        let Some(WorkerEntry { phase, visitors, .. }) = self.workers.remove(&serial) else {
             return Vec::new();
         };
-        if let State::Starting(waiting) = state {
-            let told = |Waiting { host, request }| failed(host, request, failure);
+        if let WorkerPhase::Starting(waiting) = phase {
+            let told = |WaitingHost { host, request }| failed(host, request, failure);
             return waiting.into_iter().map(told).collect();
         }
         let pending = visitors.into_values().filter_map(|one| match one.stage {
             VisitStage::Pending { request, again } => {
-                Some((Waiting { host: one.host, request }, again))
+                Some((WaitingHost { host: one.host, request }, again))
             }
             _ => None,
         });
@@ -354,7 +361,7 @@ impl Registry {
         pending.sort_by_key(|(_, again)| again.as_ref().is_none_or(|worker| worker.env.is_none()));
         let mut actions = Vec::new();
         for (waiting, again) in pending {
-            let Waiting { host, request } = waiting;
+            let WaitingHost { host, request } = waiting;
             let begun = match again {
                 Some(worker) if !self.stopping => {
                     self.check(&worker, u64::MAX).map(|()| self.begin(waiting, worker))
@@ -364,12 +371,12 @@ impl Registry {
             actions.extend(begun.unwrap_or_else(|failure| vec![failed(host, request, &failure)]));
         }
         // Start workers first: a host that does not read is removed when it is notified.
-        actions.sort_by_key(|action| !matches!(action, Action::Spawn { .. }));
+        actions.sort_by_key(|action| !matches!(action, DaemonAction::Spawn { .. }));
         actions
     }
 }
 
-fn wait(others: &mut Vec<Waiting>, id: u64, waiting: Waiting) -> Vec<Action> {
+fn wait(others: &mut Vec<WaitingHost>, id: u64, waiting: WaitingHost) -> Vec<DaemonAction> {
     if others.len() >= MOST_WAITING {
         let text = format!(
             "{MOST_WAITING} requests wait for worker {}, which is starting, and that is the most: ask again when it runs",
@@ -382,8 +389,8 @@ fn wait(others: &mut Vec<Waiting>, id: u64, waiting: Waiting) -> Vec<Action> {
     Vec::new()
 }
 
-fn failed(host: HostKey, request: u64, failure: &Failure) -> Action {
-    Action::ToHost(host, DaemonToHost::Failed { request, failure: failure.clone() })
+fn failed(host: HostKey, request: u64, failure: &Failure) -> DaemonAction {
+    DaemonAction::ToHost(host, DaemonToHost::Failed { request, failure: failure.clone() })
 }
 
 #[cfg(test)]

@@ -18,18 +18,18 @@ fn lost() -> Failure {
 }
 
 /// A registry with tokens 1, 2, 3 and so on, after a [script](play).
-fn after(limits: Limits, script: &str) -> Registry {
+fn after(limits: DaemonLimits, script: &str) -> Registry {
     let mut registry = Registry::new(limits, numbers());
     play(&mut registry, script);
     registry
 }
 
 fn plays(script: &str) {
-    after(Limits::default(), script);
+    after(DaemonLimits::default(), script);
 }
 
 fn plays_within(workers: usize, workers_per_host: usize, script: &str) {
-    after(Limits { hosts: 9, workers, workers_per_host }, script);
+    after(DaemonLimits { hosts: 9, workers, workers_per_host }, script);
 }
 
 /// Runs a script. Each line is an event, and the actions after `->` if they matter. Host 1 sends
@@ -92,26 +92,28 @@ fn asked(id: u64, more: &[&str]) -> StartWorker {
     worker
 }
 
-fn texts(actions: Vec<Action>) -> Vec<String> {
+fn texts(actions: Vec<DaemonAction>) -> Vec<String> {
     let text = |action| match action {
-        Action::Spawn { serial, id, host, .. } => format!("spawn {serial} as {id} for {host}"),
-        Action::ToWorker(serial, DaemonToWorker::Expect { token }) => {
+        DaemonAction::Spawn { serial, id, host, .. } => {
+            format!("spawn {serial} as {id} for {host}")
+        }
+        DaemonAction::ToWorker(serial, DaemonToWorker::Expect { token }) => {
             format!("worker {serial}: expect {token}")
         }
-        Action::ToWorker(serial, DaemonToWorker::Forget { token }) => {
+        DaemonAction::ToWorker(serial, DaemonToWorker::Forget { token }) => {
             format!("worker {serial}: forget {token}")
         }
-        Action::ToWorker(serial, other) => format!("worker {serial}: {other:?}"),
-        Action::Abandon(serial) => format!("abandon {serial}"),
-        Action::ToHost(host, DaemonToHost::Started { request, id, token, .. }) => {
+        DaemonAction::ToWorker(serial, other) => format!("worker {serial}: {other:?}"),
+        DaemonAction::Abandon(serial) => format!("abandon {serial}"),
+        DaemonAction::ToHost(host, DaemonToHost::Started { request, id, token, .. }) => {
             format!("host {host}: {request} started {id} token {token}")
         }
-        Action::ToHost(host, DaemonToHost::Failed { request, failure }) => {
+        DaemonAction::ToHost(host, DaemonToHost::Failed { request, failure }) => {
             let code = failure.code().name();
             format!("host {host}: {request} failed {}", code.trim_start_matches("DOCA_ERROR_"))
         }
-        Action::ToHost(host, other) => format!("host {host}: {other:?}"),
-        Action::Expire(serial, token) => format!("expire {serial} {token}"),
+        DaemonAction::ToHost(host, other) => format!("host {host}: {other:?}"),
+        DaemonAction::Expire(serial, token) => format!("expire {serial} {token}"),
     };
     actions.into_iter().map(text).collect()
 }
@@ -154,7 +156,7 @@ fn several_hosts_that_want_a_worker_that_has_just_died_share_the_new_one() {
                   expected 1 1
                   start 2 7
                   start 3 7";
-    let mut registry = after(Limits::default(), script);
+    let mut registry = after(DaemonLimits::default(), script);
     let actions = texts(registry.gone(1, &lost()));
     assert!(actions == ["spawn 2 as 7 for 2"] || actions == ["spawn 2 as 7 for 3"], "{actions:?}");
     let both = registry.ready(2, ([127, 0, 0, 1], 5000).into());
@@ -265,7 +267,7 @@ fn a_token_that_is_not_used_runs_out_and_a_used_one_does_not() {
 fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
     let own = ["A=1", "B=old", "B=x=y", "C="];
     for ready in [false, true] {
-        let mut registry = after(Limits::default(), "");
+        let mut registry = after(DaemonLimits::default(), "");
         registry.start(1, 10, with_variables(&own), KNOWN);
         if ready {
             play(&mut registry, "ready 1");
@@ -273,7 +275,7 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
         let mut start = |env: &[&str]| {
             let actions = registry.start(2, 20, with_variables(env), KNOWN);
             match &actions[..] {
-                [Action::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
+                [DaemonAction::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
                     assert_eq!(failure.code(), DocaError::ALREADY_EXIST);
                     Err(failure.text.to_string())
                 }
@@ -296,7 +298,7 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
             assert!(names && !text.contains("secret"), "{text}");
         }
     }
-    let mut registry = after(Limits::default(), "start 1 7");
+    let mut registry = after(DaemonLimits::default(), "start 1 7");
     assert!(registry.start(2, 20, with_variables(&[]), KNOWN).is_empty(), "an empty one fits none");
 }
 
@@ -304,7 +306,7 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
 fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_asked_for() {
     // A worker that falls silent during its start is not replaced.
     let mut registry = after(
-        Limits::default(),
+        DaemonLimits::default(),
         "start 4 8
          silent 1
          start 2 8 env=MARK=kept -> host 2: 20 failed ALREADY_EXIST
@@ -316,7 +318,8 @@ fn a_worker_that_fell_silent_is_followed_by_one_with_the_environment_that_is_ask
     );
     assert!(registry.group(0).is_empty(), "nobody is sent there by its group");
     let told = registry.gone(2, &lost());
-    let [Action::Spawn { serial: 3, id: 7, host: 2, worker }, Action::ToHost(1, _)] = &told[..]
+    let [DaemonAction::Spawn { serial: 3, id: 7, host: 2, worker }, DaemonAction::ToHost(1, _)] =
+        &told[..]
     else {
         panic!("{told:?}")
     };
@@ -329,14 +332,14 @@ fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_ha
 {
     // Tokens are random, so try several times.
     for with in 2..12 {
-        let mut registry = after(Limits::default(), "start 1 7\n ready 1\n silent 1");
+        let mut registry = after(DaemonLimits::default(), "start 1 7\n ready 1\n silent 1");
         let with_env = with_variables(&["MARK=kept"]);
         for host in 2..12 {
             let worker = if host == with { with_env.clone() } else { wish(7) };
             registry.start(host, 1, worker, KNOWN);
         }
         let told = registry.gone(1, &lost());
-        let Some(Action::Spawn { worker, .. }) = told.first() else { panic!("{told:?}") };
+        let Some(DaemonAction::Spawn { worker, .. }) = told.first() else { panic!("{told:?}") };
         assert_eq!(worker.env, with_env.env);
         let joined = registry.ready(2, ([127, 0, 0, 1], 5000).into());
         assert_eq!(joined.len(), 2 * 10, "and the others join it");
@@ -374,14 +377,16 @@ fn generated_ids_pass_over_those_in_use() {
 fn a_group_lists_its_ready_workers_in_rising_order() {
     let script =
         "start 1 9\n start 1 3\n start 1 5 gid=1\n start 1 1\n ready 1\n ready 2\n ready 3";
-    let registry = after(Limits::default(), script);
+    let registry = after(DaemonLimits::default(), script);
     assert_eq!([0, 1, 2].map(|gid| registry.group(gid)), [vec![3, 9], vec![5], vec![]]);
 }
 
 #[test]
 fn stopping_refuses_what_waits_and_what_comes() {
-    let mut registry =
-        after(Limits::default(), "start 1 1\n ready 1\n expected 1 1\n start 3 1\n start 1 2");
+    let mut registry = after(
+        DaemonLimits::default(),
+        "start 1 1\n ready 1\n expected 1 1\n start 3 1\n start 1 2",
+    );
     let expected = [
         "worker 1: Stop",
         "host 3: 30 failed SHUTDOWN",
@@ -455,13 +460,14 @@ fn there_are_so_many_workers_and_who_is_sent_to_one_needs_no_other() {
 }
 
 #[test]
-fn so_many_requests_wait_for_a_worker_that_starts_and_its_queue_has_room_for_them() {
-    let mut registry = after(Limits::default(), "start 0 7");
+fn requests_up_to_a_limit_wait_for_a_starting_worker_and_its_queue_has_capacity_for_them() {
+    let mut registry = after(DaemonLimits::default(), "start 0 7");
     for host in 1..MOST_WAITING as HostKey {
         assert!(registry.start(host, 1, wish(7), KNOWN).is_empty());
     }
     let actions = registry.start(9000, 1, wish(7), KNOWN);
-    let [Action::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..] else {
+    let [DaemonAction::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..]
+    else {
         panic!("a refusal, not {:?}", texts(actions));
     };
     assert_eq!(failure.code(), DocaError::FULL);

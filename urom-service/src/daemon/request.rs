@@ -8,7 +8,7 @@ use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, StartWorker};
 
 use super::config::DaemonConfig;
-use super::discovery::Found;
+use super::discovery::FoundPlugin;
 use super::environment::{inherited, is_granted};
 use super::options::DaemonArgs;
 use super::trust::{self, Distrust};
@@ -17,7 +17,7 @@ use crate::worker::{PluginItem, WorkerConfig};
 pub(crate) fn resolve(
     id: WorkerId,
     wish: &StartWorker,
-    plugins: &[Found],
+    plugins: &[FoundPlugin],
     daemon: &DaemonConfig,
     listen: IpAddr,
 ) -> Result<(WorkerConfig, Vec<(OsString, OsString)>), Failure> {
@@ -49,7 +49,7 @@ pub(crate) fn resolve(
 }
 
 /// Checks again who may write to a plugin: the host's list may be days old.
-fn plugin(found: &Found) -> Result<PluginItem, Failure> {
+fn plugin(found: &FoundPlugin) -> Result<PluginItem, Failure> {
     let path = found.file.clone();
     match trust::check(&path) {
         Err(reason @ (Distrust::Writable { .. } | Distrust::Owner { .. })) => {

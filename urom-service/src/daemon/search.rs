@@ -4,48 +4,48 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::discovery::Found;
+use super::discovery::FoundPlugin;
 use crate::aside::on_thread;
 
-type Asker = oneshot::Sender<Arc<[Found]>>;
+type SearchReply = oneshot::Sender<Arc<[FoundPlugin]>>;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Search {
-    ask: mpsc::UnboundedSender<Asker>,
-    latest: watch::Receiver<Option<Arc<[Found]>>>,
+pub(crate) struct PluginSearch {
+    ask: mpsc::UnboundedSender<SearchReply>,
+    latest: watch::Receiver<Option<Arc<[FoundPlugin]>>>,
 }
 
-impl Search {
+impl PluginSearch {
     /// Starts a thread that calls `look` once, and again for each request.
     pub(crate) fn begin(
-        look: impl FnMut() -> Vec<Found> + Send + 'static,
-    ) -> Result<Search, String> {
+        look: impl FnMut() -> Vec<FoundPlugin> + Send + 'static,
+    ) -> Result<PluginSearch, String> {
         let (ask, asked) = mpsc::unbounded_channel();
         let (tell, latest) = watch::channel(None);
         on_thread("urom-search", move || serve(look, asked, tell))?;
-        Ok(Search { ask, latest })
+        Ok(PluginSearch { ask, latest })
     }
 
-    pub(crate) async fn look(&self) -> Option<Arc<[Found]>> {
+    pub(crate) async fn look(&self) -> Option<Arc<[FoundPlugin]>> {
         let (answer, answered) = oneshot::channel();
         let _ = self.ask.send(answer);
         answered.await.ok()
     }
 
-    pub(crate) fn latest(&self) -> Option<Arc<[Found]>> {
+    pub(crate) fn latest(&self) -> Option<Arc<[FoundPlugin]>> {
         self.latest.borrow().clone()
     }
 }
 
 fn serve(
-    mut look: impl FnMut() -> Vec<Found>,
-    mut asked: mpsc::UnboundedReceiver<Asker>,
-    latest: watch::Sender<Option<Arc<[Found]>>>,
+    mut look: impl FnMut() -> Vec<FoundPlugin>,
+    mut asked: mpsc::UnboundedReceiver<SearchReply>,
+    latest: watch::Sender<Option<Arc<[FoundPlugin]>>>,
 ) {
-    let mut waiting: Vec<Asker> = Vec::new();
+    let mut waiting: Vec<SearchReply> = Vec::new();
     loop {
         // If `look` panics, waiting tasks notice the closed channel.
-        let found = Arc::<[Found]>::from(look());
+        let found = Arc::<[FoundPlugin]>::from(look());
         latest.send_replace(Some(Arc::clone(&found)));
         for answer in waiting.drain(..) {
             let _ = answer.send(Arc::clone(&found));
@@ -69,7 +69,7 @@ mod tests {
         let (go_on, may_go_on) = blocking::channel::<()>();
         let looks = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&looks);
-        let search = Search::begin(move || {
+        let search = PluginSearch::begin(move || {
             count.fetch_add(1, Ordering::SeqCst);
             may_go_on.recv().unwrap();
             Vec::new()
@@ -98,7 +98,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_asks_learns_that_looking_panicked() {
-        let search = Search::begin(|| std::panic::resume_unwind(Box::new("a look"))).unwrap();
+        let search = PluginSearch::begin(|| std::panic::resume_unwind(Box::new("a look"))).unwrap();
         assert_eq!(search.look().await, None);
         assert_eq!(search.look().await, None);
     }

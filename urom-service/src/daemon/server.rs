@@ -20,14 +20,14 @@ use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG};
 
 use super::config::DaemonConfig;
-use super::discovery::{Catalogue, Found, path_of_environment};
-use super::event::{Event, HostLink};
+use super::discovery::{Catalogue, FoundPlugin, path_of_environment};
+use super::event::{DaemonEvent, HostLink};
 use super::host::{self, Reception};
 use super::launcher::Launcher;
 use super::manager::Manager;
-use super::registry::{Action, HostKey, Registry, Serial};
+use super::registry::{DaemonAction, HostKey, Registry, Serial};
 use super::request;
-use super::search::Search;
+use super::search::PluginSearch;
 use super::supervisor::{self, GRACE};
 use super::tokens;
 use super::turns::{self, measured};
@@ -43,7 +43,7 @@ struct Server {
     hosts: HashMap<HostKey, HostLink>,
     workers: HashMap<Serial, WorkerLink>,
     supervisors: JoinSet<()>,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<DaemonEvent>,
 }
 
 struct WorkerLink {
@@ -77,9 +77,9 @@ async fn run(
     let mut catalogue = Catalogue::new(path, &launcher);
     let reception = Arc::new(Reception {
         config: Arc::clone(&config),
-        search: Search::begin(move || catalogue.discover()).map_err(io::Error::other)?,
+        search: PluginSearch::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
-        places: Arc::new(Semaphore::new(config.args.limits.hosts)),
+        slots: Arc::new(Semaphore::new(config.args.limits.hosts)),
     });
     let mut server = Server {
         address: listener.local_addr()?,
@@ -137,49 +137,49 @@ async fn run(
 }
 
 impl Server {
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: DaemonEvent) {
         let actions = match event {
-            Event::HostCame { key, host } => {
+            DaemonEvent::HostCame { key, host } => {
                 self.hosts.insert(key, host);
                 Vec::new()
             }
-            Event::Host { key, message } => {
+            DaemonEvent::Host { key, message } => {
                 let plugins = self.hosts.get(&key).map(|host| &host.plugins[..]);
-                self.registry.host_says(key, plugins, message)
+                self.registry.on_host_message(key, plugins, message)
             }
-            Event::HostGone { key } => {
+            DaemonEvent::HostGone { key } => {
                 self.hosts.remove(&key);
                 self.registry.host_gone(key)
             }
-            Event::Worker { serial, message } => self.worker_says(serial, message),
-            Event::NotStarted { serial, failure } => {
+            DaemonEvent::Worker { serial, message } => self.on_worker_message(serial, message),
+            DaemonEvent::NotStarted { serial, failure } => {
                 limited!(warn, "worker {} was not started: {failure}", self.name(serial));
                 self.registry.failed(serial, &failure)
             }
-            Event::WorkerSilent { serial } => {
+            DaemonEvent::WorkerSilent { serial } => {
                 self.registry.silent(serial);
                 Vec::new()
             }
-            Event::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
-            Event::Overdue { serial } => {
+            DaemonEvent::WorkerGone { serial, cause } => self.worker_gone(serial, &cause),
+            DaemonEvent::Overdue { serial } => {
                 let text =
                     format!("the worker did not open its plugins within {} s", self.ready_within());
                 self.registry.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
-            Event::Expired { serial, token } => self.registry.expired(serial, token),
+            DaemonEvent::Expired { serial, token } => self.registry.expired(serial, token),
         };
         self.act(actions);
     }
 
-    fn worker_says(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<Action> {
+    fn on_worker_message(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<DaemonAction> {
         if let WorkerToDaemon::Failed(failure) = &message {
             let (name, code) = (self.name(serial), failure.code().name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
-        self.registry.worker_says(serial, self.address.ip(), message)
+        self.registry.on_worker_message(serial, self.address.ip(), message)
     }
 
-    fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<Action> {
+    fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<DaemonAction> {
         match self.workers.remove(&serial) {
             Some(link) => warn!("worker {} has ended: {cause}; it ran {}", link.id, link.plugins),
             None => debug!("a worker that no host used any more ended: {cause}"),
@@ -190,16 +190,18 @@ impl Server {
         self.registry.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
     }
 
-    fn act(&mut self, actions: Vec<Action>) {
+    fn act(&mut self, actions: Vec<DaemonAction>) {
         for action in actions {
             match action {
-                Action::Spawn { serial, id, host, worker } => self.spawn(serial, id, host, worker),
-                Action::ToWorker(serial, message) => self.tell_worker(serial, message),
-                Action::Abandon(serial) => drop(self.workers.remove(&serial)),
-                Action::ToHost(key, message) => self.tell_host(key, message),
-                Action::Expire(serial, token) => self.later(
+                DaemonAction::Spawn { serial, id, host, worker } => {
+                    self.spawn(serial, id, host, worker)
+                }
+                DaemonAction::ToWorker(serial, message) => self.send_to_worker(serial, message),
+                DaemonAction::Abandon(serial) => drop(self.workers.remove(&serial)),
+                DaemonAction::ToHost(key, message) => self.send_to_host(key, message),
+                DaemonAction::Expire(serial, token) => self.later(
                     self.config.peer_timeout.at_least(TOKEN_LIFETIME),
-                    Event::Expired { serial, token },
+                    DaemonEvent::Expired { serial, token },
                 ),
             }
         }
@@ -212,7 +214,7 @@ impl Server {
         let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
-        let plugins: Vec<Found> = wanted.cloned().collect();
+        let plugins: Vec<FoundPlugin> = wanted.cloned().collect();
         let names: Vec<&str> = plugins.iter().map(|found| &found.entry.name[..]).collect();
         let names = names.join(", ");
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
@@ -243,14 +245,14 @@ impl Server {
             }
         };
         self.supervisors.spawn(measured("a worker's stream", supervisor));
-        self.later(self.ready_within(), Event::Overdue { serial });
+        self.later(self.ready_within(), DaemonEvent::Overdue { serial });
     }
 
     fn ready_within(&self) -> PeerTimeout {
         self.config.peer_timeout.at_least(self.launcher.ready_deadline())
     }
 
-    fn later(&self, delay: PeerTimeout, event: Event) {
+    fn later(&self, delay: PeerTimeout, event: DaemonEvent) {
         let events = self.events.clone();
         let timer = async move {
             delay.run_out().await;
@@ -259,7 +261,7 @@ impl Server {
         tokio::spawn(measured("a timer", timer));
     }
 
-    fn tell_worker(&mut self, serial: Serial, message: DaemonToWorker) {
+    fn send_to_worker(&mut self, serial: Serial, message: DaemonToWorker) {
         let Some(link) = self.workers.get(&serial) else { return };
         // The end of a closed stream is reported separately, with its cause.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(message) {
@@ -271,7 +273,7 @@ impl Server {
         }
     }
 
-    fn tell_host(&mut self, key: HostKey, message: DaemonToHost) {
+    fn send_to_host(&mut self, key: HostKey, message: DaemonToHost) {
         let Some(host) = self.hosts.get(&key) else { return };
         let Err(error) = host.outbox.try_send(message) else { return };
         if let (TrySendError::Full(_), Some(host)) = (error, self.hosts.remove(&key)) {
@@ -279,7 +281,7 @@ impl Server {
                 "host {} does not read the messages of the daemon, which closes its connection",
                 host.peer
             );
-            let _ = host.give_up.send(());
+            let _ = host.cancel.send(());
             // Not at the stream's end: until then, a worker might be started for this host.
             let actions = self.registry.host_gone(key);
             self.act(actions);

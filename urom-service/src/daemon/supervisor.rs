@@ -15,8 +15,8 @@ use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay;
 use urom_wire::stream::{StreamError, handshake};
 
-use super::event::Event;
-use super::launcher::Body;
+use super::event::DaemonEvent;
+use super::launcher::WorkerHandle;
 use super::registry::Serial;
 use crate::aside::result_of;
 
@@ -28,24 +28,24 @@ const CAUSE: Duration = Duration::from_millis(300);
 pub(crate) async fn supervise(
     serial: Serial,
     id: WorkerId,
-    launch: impl FnOnce() -> Result<(UnixStream, Body), Failure> + Send + 'static,
+    launch: impl FnOnce() -> Result<(UnixStream, WorkerHandle), Failure> + Send + 'static,
     outgoing: mpsc::Receiver<DaemonToWorker>,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<DaemonEvent>,
     (first_word, peer_timeout): (PeerTimeout, PeerTimeout),
 ) {
     let launched = result_of("urom-start", launch).await.unwrap_or_else(|why| {
         let text = format!("it could not be started: {why}");
         Err(Failure::new(DocaError::OPERATING_SYSTEM, text))
     });
-    let (stream, mut body) = match launched {
+    let (stream, mut handle) = match launched {
         Ok(launched) => launched,
         Err(failure) => {
-            let _ = events.send(Event::NotStarted { serial, failure }).await;
+            let _ = events.send(DaemonEvent::NotStarted { serial, failure }).await;
             return;
         }
     };
     let over = async {
-        body.ended().await;
+        handle.ended().await;
         // A child of a plugin may keep the stream open.
         sleep(CAUSE).await;
     };
@@ -57,14 +57,14 @@ pub(crate) async fn supervise(
     };
     if matches!(end, Some(StreamError::Silent(_))) {
         // Its hosts time out soon, too. Killed earlier, the worker would look crashed to them.
-        let _ = events.send(Event::WorkerSilent { serial }).await;
+        let _ = events.send(DaemonEvent::WorkerSilent { serial }).await;
         sleep(HEARTBEAT + HEARTBEAT / 2).await;
     }
     if matches!(end, Some(StreamError::Silent(_) | StreamError::Garbage(_) | StreamError::Hello(_)))
     {
-        body.kill();
+        handle.kill();
     }
-    let cause = timeout(CAUSE, body.ended()).await;
+    let cause = timeout(CAUSE, handle.ended()).await;
     let ended = cause.is_ok();
     let cause = match (end, cause) {
         (Some(StreamError::Closed) | None, cause) => {
@@ -73,9 +73,9 @@ pub(crate) async fn supervise(
         (Some(error), Ok(cause)) => format!("{error}; {cause}"),
         (Some(error), Err(_)) => error.to_string(),
     };
-    let _ = events.send(Event::WorkerGone { serial, cause }).await;
+    let _ = events.send(DaemonEvent::WorkerGone { serial, cause }).await;
     if !ended {
-        see_off(id, body).await;
+        see_off(id, handle).await;
     }
 }
 
@@ -84,7 +84,7 @@ async fn talk(
     mut stream: UnixStream,
     first_word: PeerTimeout,
     outgoing: mpsc::Receiver<DaemonToWorker>,
-    events: &mpsc::Sender<Event>,
+    events: &mpsc::Sender<DaemonEvent>,
     peer_timeout: PeerTimeout,
 ) -> Option<StreamError> {
     if first_word.wait(stream.readable()).await.is_err() {
@@ -95,8 +95,11 @@ async fn talk(
     {
         return Some(error);
     }
-    relay::run(stream, outgoing, events, peer_timeout, |message| Event::Worker { serial, message })
-        .await
+    relay::run(stream, outgoing, events, peer_timeout, |message| DaemonEvent::Worker {
+        serial,
+        message,
+    })
+    .await
 }
 
 /// Removes the socket file of a worker that was killed.
@@ -113,17 +116,17 @@ pub(crate) async fn remove_socket(file: PathBuf) {
     }
 }
 
-async fn see_off(id: WorkerId, mut body: Body) {
-    if timeout(GRACE, body.ended()).await.is_ok() {
+async fn see_off(id: WorkerId, mut handle: WorkerHandle) {
+    if timeout(GRACE, handle.ended()).await.is_ok() {
         return;
     }
-    body.kill();
-    match body {
-        Body::Process(_) => {
+    handle.kill();
+    match handle {
+        WorkerHandle::Process(_) => {
             warn!("worker {id} did not end within {} s and was killed", GRACE.as_secs());
-            body.ended().await;
+            handle.ended().await;
         }
-        Body::Thread(_) => {
+        WorkerHandle::Thread(_) => {
             warn!(
                 "worker {id} did not end within {} s; its thread is left behind",
                 GRACE.as_secs()

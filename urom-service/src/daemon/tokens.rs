@@ -19,8 +19,8 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::options::Limits;
-    use crate::daemon::registry::{Action, Registry};
+    use crate::daemon::options::DaemonLimits;
+    use crate::daemon::registry::{DaemonAction, Registry};
     use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 
     fn wish(id: u64) -> StartWorker {
@@ -31,8 +31,8 @@ mod tests {
         Err(Failure::new(DocaError::OPERATING_SYSTEM, "no random numbers"))
     }
 
-    fn is_failure(action: &Action, of: (u64, u64)) -> bool {
-        matches!(action, Action::ToHost(host, DaemonToHost::Failed { request, failure })
+    fn is_failure(action: &DaemonAction, of: (u64, u64)) -> bool {
+        matches!(action, DaemonAction::ToHost(host, DaemonToHost::Failed { request, failure })
             if (*host, *request) == of && failure.code() == DocaError::OPERATING_SYSTEM)
     }
 
@@ -44,27 +44,33 @@ mod tests {
 
     #[test]
     fn a_host_without_a_token_is_told_and_a_worker_that_nobody_is_sent_to_leaves() {
-        let mut registry = Registry::new(Limits::default(), none);
+        let mut registry = Registry::new(DaemonLimits::default(), none);
         for host in [1, 2] {
             registry.start(host, host * 10, wish(7), 1);
         }
         let actions = registry.ready(1, ([127, 0, 0, 1], 5000).into());
         let [first, second, leave, abandon] = &*actions else { panic!("{actions:?}") };
         assert!(is_failure(first, (1, 10)) && is_failure(second, (2, 20)), "{actions:?}");
-        assert!(matches!(leave, Action::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
-        assert!(matches!(abandon, Action::Abandon(1)), "{actions:?}");
-        assert!(matches!(&*registry.start(3, 30, wish(7), 1), [Action::Spawn { serial: 2, .. }]));
+        assert!(matches!(leave, DaemonAction::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
+        assert!(matches!(abandon, DaemonAction::Abandon(1)), "{actions:?}");
+        assert!(matches!(
+            &*registry.start(3, 30, wish(7), 1),
+            [DaemonAction::Spawn { serial: 2, .. }]
+        ));
     }
 
     #[test]
     fn a_host_that_wants_to_join_without_a_token_is_told_and_nobody_else_suffers() {
         let mut tokens = [Ok(1), none(), none()].into_iter();
-        let mut registry = Registry::new(Limits::default(), move || tokens.next().unwrap());
+        let mut registry = Registry::new(DaemonLimits::default(), move || tokens.next().unwrap());
         registry.start(1, 10, wish(7), 1);
         registry.start(2, 20, wish(7), 1);
         let actions = registry.ready(1, ([127, 0, 0, 1], 5000).into());
-        let [Action::ToWorker(1, DaemonToWorker::Expect { token: 1 }), Action::Expire(1, 1), last] =
-            &*actions
+        let [
+            DaemonAction::ToWorker(1, DaemonToWorker::Expect { token: 1 }),
+            DaemonAction::Expire(1, 1),
+            last,
+        ] = &*actions
         else {
             panic!("{actions:?}")
         };

@@ -66,18 +66,18 @@ fn a_mode_that_lets_others_write_refuses_what_it_holds() {
         ("up/below/file.so", 0o400, true, true),
     ] {
         let before = fs::metadata(tree.path(changed)).unwrap().permissions();
-        let place = tree.set(changed, mode);
+        let target = tree.set(changed, mode);
         for (path, is_good) in [(&directory, is_directory_good), (&file, is_file_good)] {
             let result = check(path);
             assert_eq!(result.is_ok(), is_good, "{changed} {mode:o}: {result:?}");
             if let Err(error) = result {
                 let text = error.to_string();
-                let named = format!("{} (mode {mode:04o})", place.display());
+                let named = format!("{} (mode {mode:04o})", target.display());
                 assert!(text.contains(&named), "{text}");
                 assert_eq!(text.contains("chmod go-w"), mode & STICKY == 0, "{text}");
             }
         }
-        fs::set_permissions(place, before).unwrap();
+        fs::set_permissions(target, before).unwrap();
     }
     check(Path::new("/usr/lib")).unwrap();
     check(Path::new("/")).unwrap();
@@ -162,7 +162,7 @@ fn links_count_as_what_they_lead_through() {
 }
 
 #[test]
-fn what_belongs_to_somebody_else_is_refused_unless_that_user_can_replace_the_program() {
+fn a_file_of_another_user_is_refused_unless_that_user_can_replace_the_program() {
     let tree = Tree::new();
     let program = tree.file("program", 0o755);
     let path = tree.directory("theirs", 0o755);

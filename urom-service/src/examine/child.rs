@@ -1,4 +1,4 @@
-//! The process that examines a plugin. It writes one [`Step`] for each completed step.
+//! The process that examines a plugin. It writes one [`ExamineStep`] for each completed step.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use rustix::process::{
 };
 use urom_abi::driver::Methods;
 
-use super::{MOST, Step};
+use super::{ExamineStep, MOST};
 use crate::plugin_file::Loaded;
 
 pub(crate) fn run(file: &Path) -> Result<()> {
@@ -24,12 +24,12 @@ pub(crate) fn run(file: &Path) -> Result<()> {
     lower(Resource::Fsize, MOST)?;
     let mut out = crate::take_stdout()?;
     match ask(file, &mut out) {
-        Err(error) => tell(&mut out, &Step::Refused(error.downcast()?)),
+        Err(error) => tell(&mut out, &ExamineStep::Refused(error.downcast()?)),
         told => told,
     }
 }
 
-/// Makes this process end with its requester (not always the parent), which holds the other end of
+/// Makes this process end with its client (not always the parent), which holds the other end of
 /// standard input. A thread keeps polling, as a sibling between fork and exec holds that end
 /// briefly.
 fn end_with_parent() -> Result<()> {
@@ -56,18 +56,18 @@ fn lower(resource: Resource, most: u64) -> Result<()> {
 fn ask(file: &Path, out: &mut File) -> Result<()> {
     // SAFETY: this process only runs this file; its limits and its end protect other processes.
     let loaded = unsafe { Loaded::load(file) }?;
-    tell(out, &Step::Loaded)?;
-    tell(out, &Step::Version(loaded.version()?))?;
+    tell(out, &ExamineStep::Loaded)?;
+    tell(out, &ExamineStep::Version(loaded.version()?))?;
     let iface = loaded.iface()?;
     tell(
         out,
-        &Step::Iface {
+        &ExamineStep::Iface {
             word: iface.api_version as u64,
             missing: Methods::missing(&iface).collect(),
         },
     )
 }
 
-fn tell(out: &mut File, step: &Step) -> Result<()> {
+fn tell(out: &mut File, step: &ExamineStep) -> Result<()> {
     Ok(out.write_all(&postcard::to_stdvec(step)?)?)
 }

@@ -134,7 +134,7 @@ impl Examined {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Step {
+enum ExamineStep {
     Loaded,
     Version(u64),
     /// `missing` are indices of [`Methods::NAMES`].
@@ -227,17 +227,17 @@ fn judge(mut told: &[u8], status: Option<ExitStatus>, limit: Duration, said: &st
     while let Ok((step, rest)) = postcard::take_from_bytes(told) {
         told = rest;
         match step {
-            Step::Loaded => stage = Stage::Version,
-            Step::Version(version) => {
+            ExamineStep::Loaded => stage = Stage::Version,
+            ExamineStep::Version(version) => {
                 examined.version = Some(version);
                 stage = Stage::Iface;
             }
-            Step::Iface { word, missing } => {
+            ExamineStep::Iface { word, missing } => {
                 let missing = missing.into_iter().filter_map(|at| Methods::NAMES.get(at).copied());
                 (examined.api_version, examined.missing) = (Some(word), missing.collect());
                 stage = Stage::Exit;
             }
-            Step::Refused(error) => {
+            ExamineStep::Refused(error) => {
                 examined.trouble = Some(error.into());
                 return examined;
             }

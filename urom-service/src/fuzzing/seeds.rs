@@ -77,39 +77,42 @@ pub(super) fn of_worker_control() -> Seeds {
     let forgets =
         [step(4, 0, &DaemonToWorker::Forget { token: 7 }), enter(2), vec![7 + 16]].concat();
     let broken = [enter(0), domain(0, 5, DomainWord::Start { len: 9 }), starts(0, 6)].concat();
-    let stranger = [vec![5], starts(0, 5), vec![5 + 8, 7 + 8]].concat();
+    let unknown = [vec![5], starts(0, 5), vec![5 + 8, 7 + 8]].concat();
     let memory = |link, word| step(0, link, &HostToWorker::Memory(word));
     let reach = |link| {
         let reach = Reach { ucx_address: vec![1; 5], channel: 3 };
         step(0, link, &HostToWorker::Reach(reach))
     };
-    let offer = |place| MemoryOffer {
+    let offer = |location| MemoryOffer {
         share: 2,
         memory: 6,
         address: 0x7000,
         len: 4096,
         access: 33,
-        place,
+        location,
         ucx_address: vec![3; 9],
     };
     let shares = |link| {
-        let places =
-            [MemoryPlace::Handed { offset: 0 }, MemoryPlace::Process, MemoryPlace::Network];
-        let offers = places.map(|place| memory(link, MemoryWord::Share(offer(place))));
+        let locations = [
+            MemoryLocation::Handed { offset: 0 },
+            MemoryLocation::Process,
+            MemoryLocation::Network,
+        ];
+        let offers = locations.map(|location| memory(link, MemoryWord::Share(offer(location))));
         let ends = memory(link, MemoryWord::End { memory: 6, share: 2, after: 0 });
         let leaves = memory(link, MemoryWord::Leave);
         [reach(link), offers.concat(), ends, leaves].concat()
     };
     let memories = [enter(0), shares(0), vec![6]].concat();
-    let of_stranger = [vec![5], shares(0), vec![5 + 8], reach(1)].concat();
+    let of_unknown = [vec![5], shares(0), vec![5 + 8], reach(1)].concat();
     vec![
         ("memories".to_owned(), memories),
-        ("memories-of-a-stranger".to_owned(), of_stranger),
+        ("memories-of-a-stranger".to_owned(), of_unknown),
         ("whole".to_owned(), whole),
         ("two".to_owned(), two),
         ("forgets".to_owned(), forgets),
         ("broken".to_owned(), broken),
-        ("stranger".to_owned(), stranger),
+        ("stranger".to_owned(), unknown),
     ]
 }
 

@@ -22,7 +22,7 @@ use urom_log::Origin;
 use urom_os::fork::PerProcess;
 use urom_os::signals;
 
-const ROOM: usize = 256 << 10;
+const QUEUE_BYTES: usize = 256 << 10;
 
 const LAST_LINES: Duration = Duration::from_millis(500);
 
@@ -91,7 +91,7 @@ impl Lines {
         let length = line.len();
         let before = self.waiting.fetch_add(length, SeqCst);
         // The queue takes at least one line of any length.
-        if (before > 0 && before + length > ROOM) || self.queue.send(line).is_err() {
+        if (before > 0 && before + length > QUEUE_BYTES) || self.queue.send(line).is_err() {
             self.waiting.fetch_sub(length, SeqCst);
             self.dropped.fetch_add(1, SeqCst);
         }
@@ -229,7 +229,7 @@ mod tests {
                 let lines = &lines;
                 scope.spawn(move || {
                     for number in 0..LINES {
-                        while lines.waiting.load(SeqCst) > ROOM / 2 {
+                        while lines.waiting.load(SeqCst) > QUEUE_BYTES / 2 {
                             std::thread::yield_now();
                         }
                         lines.write(format!("{thread} {number}\n"));
@@ -269,7 +269,7 @@ mod tests {
             }
         }
         assert!(
-            dropped > LINES / 2 && whole * line.len() >= ROOM / 2,
+            dropped > LINES / 2 && whole * line.len() >= QUEUE_BYTES / 2,
             "{whole} came, {dropped} did not"
         );
         writer.write("at last\n".to_owned());

@@ -22,12 +22,12 @@ use tracing::{debug, info, warn};
 use urom_abi::{DocaError, Quantity};
 
 use self::health::takes_no_host;
-pub(crate) use self::run::{Setup, start};
+pub(crate) use self::run::{ControlSetup, start};
 use super::WorkerConfig;
-use super::intake::{Answer, Intake, TableInbox};
+use super::intake::{DomainReply, Intake, TableInbox};
 use super::memory::handover::Handover;
 use super::messages::{LinkKey, ToControl, ToData};
-use super::watch::{LONG, Observer, Watch};
+use super::watch::{CallObserver, CallWatch, LONG};
 use crate::handshakes::PendingHandshake;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
@@ -87,7 +87,7 @@ pub(super) enum ControlEvent {
     },
 }
 
-struct Link {
+struct ControlLink {
     peer: SocketAddr,
     /// For log lines: the address and, once admitted, the host's program.
     name: String,
@@ -105,26 +105,26 @@ struct Link {
     waits: Option<u32>,
 }
 
-impl Link {
+impl ControlLink {
     fn is_admitted(&self) -> bool {
         self.intake.is_some()
     }
 }
 
-struct Control {
+struct ControlState {
     config: WorkerConfig,
     mailbox: Arc<Mailbox<ToData>>,
-    observer: Observer,
+    observer: CallObserver,
     /// The plugins are open, so hosts can be admitted.
     ready: bool,
     inbox: TableInbox,
     daemon: mpsc::Sender<WorkerToDaemon>,
     port: u16,
     expected: HashSet<u128>,
-    links: HashMap<LinkKey, Link>,
+    links: HashMap<LinkKey, ControlLink>,
     /// Slots of refused hosts that have not yet read the reason.
     lingering: HashMap<LinkKey, PendingHandshake>,
-    strangers: LineBudget,
+    unknown_peers: LineBudget,
     events: mpsc::Sender<ControlEvent>,
     streams: JoinSet<()>,
     /// Separate from the streams: the worker's end does not wait for timers.
@@ -136,19 +136,19 @@ struct Control {
     stopping: bool,
 }
 
-impl Control {
+impl ControlState {
     fn new(
         config: WorkerConfig,
         mailbox: Arc<Mailbox<ToData>>,
-        watch: Arc<Watch>,
+        watch: Arc<CallWatch>,
         inbox: TableInbox,
         (daemon, port): (mpsc::Sender<WorkerToDaemon>, u16),
         events: mpsc::Sender<ControlEvent>,
-    ) -> Control {
-        Control {
+    ) -> ControlState {
+        ControlState {
             config,
             mailbox,
-            observer: Observer::new(watch),
+            observer: CallObserver::new(watch),
             ready: false,
             inbox,
             daemon,
@@ -156,7 +156,7 @@ impl Control {
             expected: HashSet::new(),
             links: HashMap::new(),
             lingering: HashMap::new(),
-            strangers: LineBudget::default(),
+            unknown_peers: LineBudget::default(),
             events,
             streams: JoinSet::new(),
             timers: JoinSet::new(),
@@ -168,7 +168,7 @@ impl Control {
 
     fn handle(&mut self, event: ControlEvent) {
         match event {
-            ControlEvent::Daemon(message) => self.daemon_says(message),
+            ControlEvent::Daemon(message) => self.on_daemon_message(message),
             ControlEvent::DaemonGone(end) => {
                 match end {
                     Some(StreamError::Closed) if self.stopping => {}
@@ -180,7 +180,7 @@ impl Control {
             ControlEvent::HostCame { link, peer, outbox, handshakes } => {
                 self.links.insert(
                     link,
-                    Link {
+                    ControlLink {
                         peer,
                         name: peer.to_string(),
                         outbox,
@@ -200,12 +200,12 @@ impl Control {
                     let _ = events.send(ControlEvent::Late { link }).await;
                 });
             }
-            ControlEvent::Host { link, message, turn } => self.host_says(link, message, turn),
+            ControlEvent::Host { link, message, turn } => self.on_host_message(link, message, turn),
             ControlEvent::Handover(visitor) => self.at_socket(visitor),
             ControlEvent::HostGone { link, end } => self.host_gone(link, end),
             ControlEvent::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
-                    self.throw_out(link, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
+                    self.disconnect(link, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
                 }
             }
         }
@@ -228,23 +228,23 @@ impl Control {
         }
     }
 
-    fn daemon_says(&mut self, message: DaemonToWorker) {
+    fn on_daemon_message(&mut self, message: DaemonToWorker) {
         match message {
             DaemonToWorker::Ping => {}
             DaemonToWorker::Open { secret } => self.socket = Some(secret),
             DaemonToWorker::Expect { token } => {
                 self.expected.insert(token);
-                self.tell_daemon(WorkerToDaemon::Expected { token });
+                self.send_to_daemon(WorkerToDaemon::Expected { token });
             }
             DaemonToWorker::Forget { token } => {
                 self.expected.remove(&token);
-                self.tell_if_empty();
+                self.report_if_empty();
             }
             DaemonToWorker::Leave | DaemonToWorker::Stop => self.stop(),
         }
     }
 
-    fn host_says(
+    fn on_host_message(
         &mut self,
         key: LinkKey,
         message: HostToWorker,
@@ -254,7 +254,7 @@ impl Control {
         match message {
             HostToWorker::Ping => {}
             HostToWorker::Attach(_) if link.is_admitted() => {
-                self.throw_out(
+                self.disconnect(
                     key,
                     Failure::new(DocaError::BAD_STATE, "a host attaches once on a stream"),
                 );
@@ -263,34 +263,34 @@ impl Control {
                 self.admit(key, attach)
             }
             HostToWorker::Attach(_) => {
-                self.throw_out(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
+                self.disconnect(key, Failure::new(DocaError::AUTHENTICATION, UNEXPECTED_HOST));
             }
             HostToWorker::Domain { domain, word } => {
-                let answer = Answer { outbox: link.outbox.downgrade(), turn };
+                let answer = DomainReply { outbox: link.outbox.downgrade(), turn };
                 let heard = match &mut link.intake {
-                    Some(intake) => intake.hear(domain, word, answer),
+                    Some(intake) => intake.handle(domain, word, answer),
                     None => Err(Failure::new(
                         DocaError::BAD_STATE,
                         "a host attaches before it starts a domain",
                     )),
                 };
                 if let Err(failure) = heard {
-                    self.throw_out(key, failure);
+                    self.disconnect(key, failure);
                 }
             }
             HostToWorker::Memory(_) | HostToWorker::Reach(_) if !link.is_admitted() => {
                 let text = "a host attaches before it is reached or shares memory";
-                self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
+                self.disconnect(key, Failure::new(DocaError::BAD_STATE, text));
             }
             HostToWorker::Reach(_) if link.is_reached => {
                 let text = "a host hands a ring over or gives its address of UCX, once";
-                self.throw_out(key, Failure::new(DocaError::BAD_STATE, text));
+                self.disconnect(key, Failure::new(DocaError::BAD_STATE, text));
             }
             HostToWorker::Reach(reach) => {
                 link.is_reached = true;
                 self.mailbox.post(ToData::Reach { link: key, reach });
             }
-            HostToWorker::Memory(word) => self.hear_of_memory(key, word, turn),
+            HostToWorker::Memory(word) => self.on_memory_message(key, word, turn),
         }
     }
 
@@ -303,7 +303,7 @@ impl Control {
                 Quantity(max_hosts, "host")
             );
             // Its token expires, like the token of a host that never came.
-            return self.throw_out(key, Failure::new(DocaError::FULL, text));
+            return self.disconnect(key, Failure::new(DocaError::FULL, text));
         }
         if let Some(hung) = self.observer.hung().filter(|hung| hung.seconds >= LONG) {
             return self.turn_away(key, attach.token, &hung);
@@ -320,7 +320,7 @@ impl Control {
         }
         info!("host {} connected", link.name);
         let host = link.name.clone();
-        self.tell_daemon(WorkerToDaemon::Arrived { token: attach.token });
+        self.send_to_daemon(WorkerToDaemon::Arrived { token: attach.token });
         let tag = VerificationTag::new(attach.token);
         self.mailbox.post(ToData::Attach { link: key, host, attach, tag });
     }
@@ -328,11 +328,11 @@ impl Control {
     /// Refuses a host because a plugin does not return. The blocked data thread is not notified.
     /// The token is used up, so that the worker does not wait for this host.
     fn turn_away(&mut self, key: LinkKey, token: u128, hung: &HungCall) {
-        self.throw_out(key, takes_no_host(&self.config, hung));
+        self.disconnect(key, takes_no_host(&self.config, hung));
         self.expected.remove(&token);
-        self.tell_daemon(WorkerToDaemon::Arrived { token });
-        self.tell_daemon(WorkerToDaemon::Departed { token });
-        self.tell_if_empty();
+        self.send_to_daemon(WorkerToDaemon::Arrived { token });
+        self.send_to_daemon(WorkerToDaemon::Departed { token });
+        self.report_if_empty();
     }
 
     fn host_gone(&mut self, key: LinkKey, end: Option<StreamError>) {
@@ -349,7 +349,7 @@ impl Control {
         self.part(key, &link);
     }
 
-    fn throw_out(&mut self, key: LinkKey, failure: Failure) {
+    fn disconnect(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.get(&key) else { return };
         let (name, is_in) = (link.name.clone(), link.token.is_some());
         if let Some(more) = self.line_about(is_in) {
@@ -367,40 +367,41 @@ impl Control {
         }
     }
 
-    fn throw_out_late(&mut self) {
-        let late =
-            |(key, link): (&LinkKey, &mut Link)| Some((*key, link.intake.as_mut()?.round()?));
+    fn disconnect_late(&mut self) {
+        let late = |(key, link): (&LinkKey, &mut ControlLink)| {
+            Some((*key, link.intake.as_mut()?.round()?))
+        };
         let late: Vec<(LinkKey, Failure)> = self.links.iter_mut().filter_map(late).collect();
         for (key, failure) in late {
-            self.throw_out(key, failure);
+            self.disconnect(key, failure);
         }
     }
 
     /// Returns whether to log the end of a link: always for admitted hosts.
     fn line_about(&mut self, is_in: bool) -> Option<LeftOut> {
-        if is_in { Some(LeftOut::default()) } else { self.strangers.line() }
+        if is_in { Some(LeftOut::default()) } else { self.unknown_peers.line() }
     }
 
     /// Removes an admitted host from the data thread, and notifies the daemon.
-    fn part(&mut self, key: LinkKey, link: &Link) {
+    fn part(&mut self, key: LinkKey, link: &ControlLink) {
         if let Some(token) = link.token {
             self.mailbox.post(ToData::Detach { link: key });
             // A failed send to a lost daemon would stop the worker before its hosts get the reason.
             if !self.daemon.is_closed() {
-                self.tell_daemon(WorkerToDaemon::Departed { token });
+                self.send_to_daemon(WorkerToDaemon::Departed { token });
             }
-            self.tell_if_empty();
+            self.report_if_empty();
         }
     }
 
-    fn data_says(&mut self, message: ToControl) -> bool {
+    fn on_data_message(&mut self, message: ToControl) -> bool {
         match message {
             ToControl::Ready => {
                 self.ready = true;
-                self.tell_daemon(WorkerToDaemon::Ready { port: self.port });
+                self.send_to_daemon(WorkerToDaemon::Ready { port: self.port });
             }
             ToControl::Failed(failure) => {
-                self.tell_daemon(WorkerToDaemon::Failed(failure));
+                self.send_to_daemon(WorkerToDaemon::Failed(failure));
                 return false;
             }
             ToControl::Attached { link, ucx_address, channel, max_message, plugins } => {
@@ -412,21 +413,21 @@ impl Control {
                     let _ = link.outbox.try_send(answer);
                 }
             }
-            ToControl::Refused { link, failure } => self.throw_out(link, failure),
-            ToControl::Memory { link, answer } => self.say_of_memory(link, answer),
+            ToControl::Refused { link, failure } => self.disconnect(link, failure),
+            ToControl::Memory { link, answer } => self.send_memory_answer(link, answer),
             ToControl::Ended => return false,
         }
         true
     }
 
-    fn tell_if_empty(&mut self) {
-        if self.expected.is_empty() && !self.links.values().any(Link::is_admitted) {
+    fn report_if_empty(&mut self) {
+        if self.expected.is_empty() && !self.links.values().any(ControlLink::is_admitted) {
             debug!("worker {} does not have hosts any more", self.config.id);
-            self.tell_daemon(WorkerToDaemon::Empty);
+            self.send_to_daemon(WorkerToDaemon::Empty);
         }
     }
 
-    fn tell_daemon(&mut self, message: WorkerToDaemon) {
+    fn send_to_daemon(&mut self, message: WorkerToDaemon) {
         match self.daemon.try_send(message) {
             Err(error) if !self.stopping => {
                 // The loss of the daemon is logged elsewhere.

@@ -13,13 +13,13 @@ use urom_os::clock;
 use urom_wire::envelope::{Envelope, frames};
 use urom_wire::frame::{COMMAND_HEADER, Command, MAX_STATUS, NOTIFICATION_HEADER, Unusual};
 
-use super::hosts::{Answer, Draft, Host, Hosts, Token};
-use super::instance::{Handled, Instance};
+use super::hosts::{FrameDraft, HostEntry, Hosts, TaskAnswer, TaskToken};
+use super::instance::{CallOutcome, PluginInstance};
 use super::rounds::{ROUND, Rounds};
 
 /// Longest command in bytes with memory allocated in advance. Longer commands skip `call`, because
 /// the plugin copies a command passed to it.
-const LONGEST_ROOM: usize = 4096;
+const LONGEST_BUFFER: usize = 4096;
 
 /// Limit of frames from one host per turn, in fairness to other hosts and plugins.
 const MOST_FRAMES: usize = 64;
@@ -28,31 +28,31 @@ const NO_PLUGIN: u8 = u8::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Core {
-    plugins: Vec<Instance>,
+    plugins: Vec<PluginInstance>,
     /// Index in `plugins` of each bit; [`NO_PLUGIN`] for other bytes.
     by_bit: [u8; 256],
     rounds: Rounds,
     /// Memory for a next command of the same length, allocated while commands are not waiting.
-    room: Option<CommandBuffer>,
+    buffer: Option<CommandBuffer>,
     usual: usize,
-    draft: Draft,
+    draft: FrameDraft,
     pub(crate) hosts: Rc<Hosts>,
     closed: bool,
 }
 
 impl Core {
-    pub(crate) fn new(plugins: Vec<Instance>, max_message: usize, hosts: Rc<Hosts>) -> Core {
+    pub(crate) fn new(plugins: Vec<PluginInstance>, max_message: usize, hosts: Rc<Hosts>) -> Core {
         let mut by_bit = [NO_PLUGIN; 256];
-        for (place, plugin) in plugins.iter().enumerate() {
-            by_bit[plugin.id.trailing_zeros() as usize % 64] = place as u8;
+        for (index, plugin) in plugins.iter().enumerate() {
+            by_bit[plugin.id.trailing_zeros() as usize % 64] = index as u8;
         }
         Core {
             rounds: Rounds::new(plugins.len()),
             plugins,
             by_bit,
-            room: None,
+            buffer: None,
             usual: 0,
-            draft: Draft::new(max_message),
+            draft: FrameDraft::new(max_message),
             hosts,
             closed: false,
         }
@@ -92,7 +92,7 @@ impl Core {
                     Ok(Some((header, body))) => self.command(host, &Command::read(header, body)),
                     Ok(None) => return count > 0,
                     Err(garbage) => {
-                        self.hosts.throw_out_for(host, garbage);
+                        self.hosts.disconnect_for(host, garbage);
                         return true;
                     }
                 }
@@ -126,57 +126,57 @@ impl Core {
     }
 
     #[inline]
-    fn command(&mut self, host: &Host, command: &Command<'_>) {
+    fn command(&mut self, host: &HostEntry, command: &Command<'_>) {
         let &Command { slot, plugin_bit, payload } = command;
-        let place = self.by_bit[usize::from(plugin_bit)];
-        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else {
+        let index = self.by_bit[usize::from(plugin_bit)];
+        let Some(plugin) = self.plugins.get_mut(usize::from(index)) else {
             return self.unusual(host, command);
         };
         self.hosts.count_command(host);
-        let Some(token) = host.occupy(slot, place) else {
-            return self.hosts.throw_out(host, slot);
+        let Some(token) = host.occupy(slot, index) else {
+            return self.hosts.disconnect(host, slot);
         };
         if COMMAND_HEADER + payload.len() > host.limit {
             host.free(slot);
             let why = "it is over the message limit";
             return self.hosts.refuse(host, &mut self.draft, slot, DocaError::TOO_BIG, why);
         }
-        if payload.len() <= LONGEST_ROOM {
+        if payload.len() <= LONGEST_BUFFER {
             let ids = (host.dest_id, token.pack());
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
-                Handled::Answered(DocaError::SUCCESS, len) => {
+                CallOutcome::Answered(DocaError::SUCCESS, len) => {
                     // First, because the host waits for it.
                     self.hosts.succeed(host, slot, self.draft.payload(len));
-                    self.rounds.answered(usize::from(place));
+                    self.rounds.answered(usize::from(index));
                     return host.free(slot);
                 }
-                Handled::Answered(status, len) => {
-                    self.rounds.answered(usize::from(place));
+                CallOutcome::Answered(status, len) => {
+                    self.rounds.answered(usize::from(index));
                     let why = failure_of(plugin, host, token, status);
                     host.free(slot);
-                    let answer = Answer { slot, status, payload: Some(len), why: &why };
+                    let answer = TaskAnswer { slot, status, payload: Some(len), why: &why };
                     return self.hosts.answer(host, &mut self.draft, &answer);
                 }
-                Handled::Pending => return self.rounds.owes(usize::from(place)),
-                Handled::Declined => {}
+                CallOutcome::Pending => return self.rounds.owes(usize::from(index)),
+                CallOutcome::Declined => {}
             }
         }
-        self.list(host, token, payload, place);
+        self.list(host, token, payload, index);
     }
 
     #[inline]
-    fn list(&mut self, host: &Host, token: Token, payload: &[u8], place: u8) {
-        let Some(plugin) = self.plugins.get_mut(usize::from(place)) else { return };
-        let room = match self.room.take_if(|room| room.capacity() == payload.len()) {
-            Some(room) => Some(room),
+    fn list(&mut self, host: &HostEntry, token: TaskToken, payload: &[u8], index: u8) {
+        let Some(plugin) = self.plugins.get_mut(usize::from(index)) else { return };
+        let buffer = match self.buffer.take_if(|buffer| buffer.capacity() == payload.len()) {
+            Some(buffer) => Some(buffer),
             None => CommandBuffer::new(payload.len()),
         };
-        match room {
-            Some(room) => {
-                let desc = room.fill(host.dest_id, plugin.id, token.pack(), payload);
+        match buffer {
+            Some(buffer) => {
+                let desc = buffer.fill(host.dest_id, plugin.id, token.pack(), payload);
                 self.usual = payload.len();
                 plugin.push(desc);
-                self.rounds.owes(usize::from(place));
+                self.rounds.owes(usize::from(index));
             }
             None => {
                 host.free(token.slot);
@@ -188,7 +188,7 @@ impl Core {
 
     /// Handles a frame whose bit does not belong to a plugin of this worker.
     #[cold]
-    fn unusual(&mut self, host: &Host, command: &Command<'_>) {
+    fn unusual(&mut self, host: &HostEntry, command: &Command<'_>) {
         let slot = command.slot;
         match command.unusual() {
             Some(Unusual::Cancel(reason)) => {
@@ -198,7 +198,7 @@ impl Core {
                     if is_late { CancelReason::TIMED_OUT } else { CancelReason::CANCELLED };
                 self.cancel(host, slot, reason);
             }
-            _ if !host.is_free(slot) => self.hosts.throw_out(host, slot),
+            _ if !host.is_free(slot) => self.hosts.disconnect(host, slot),
             Some(Unusual::Limited(command, left)) => {
                 host.set_deadline(slot, clock::monotonic().saturating_add(left).max(1));
                 self.command(host, &command);
@@ -217,14 +217,14 @@ impl Core {
     }
 
     /// Cancels a slot's command, if present: its answer may have crossed the cancel.
-    fn cancel(&mut self, host: &Host, slot: u16, reason: CancelReason) {
-        let Some((_, place)) = host.at(slot) else { return };
-        if self.plugins.get(usize::from(place)).is_some_and(Instance::has_commands) {
+    fn cancel(&mut self, host: &HostEntry, slot: u16, reason: CancelReason) {
+        let Some((_, index)) = host.at(slot) else { return };
+        if self.plugins.get(usize::from(index)).is_some_and(PluginInstance::has_commands) {
             // The command may still be in the list.
-            self.run_plugin(place.into());
+            self.run_plugin(index.into());
         }
-        if let Some((token, place)) = host.at(slot)
-            && let Some(plugin) = self.plugins.get(usize::from(place))
+        if let Some((token, index)) = host.at(slot)
+            && let Some(plugin) = self.plugins.get(usize::from(index))
         {
             plugin.cancel(host.dest_id, token.pack(), reason);
         }
@@ -239,14 +239,14 @@ impl Core {
         if self.hosts.memories.is_busy() || looks == ROUND {
             worked |= self.hosts.memories.turn();
         }
-        for place in self.rounds.due(looks) {
-            worked |= self.run_plugin(place);
+        for index in self.rounds.due(looks) {
+            worked |= self.run_plugin(index);
         }
         self.hosts.end_due();
-        if self.usual <= LONGEST_ROOM
-            && self.room.as_ref().map(CommandBuffer::capacity) != Some(self.usual)
+        if self.usual <= LONGEST_BUFFER
+            && self.buffer.as_ref().map(CommandBuffer::capacity) != Some(self.usual)
         {
-            self.room = CommandBuffer::new(self.usual);
+            self.buffer = CommandBuffer::new(self.usual);
         }
         if self.hosts.departed.borrow().has_news() {
             self.report_departed();
@@ -256,36 +256,36 @@ impl Core {
 
     #[cold]
     fn report_departed(&self) {
-        let at = |place: usize| self.plugins.get(place).into_iter();
-        let cancel = |place, dest_id, token| {
-            at(place).for_each(|plugin| plugin.cancel(dest_id, token, CancelReason::HOST_LEFT));
+        let at = |index: usize| self.plugins.get(index).into_iter();
+        let cancel = |index, dest_id, token| {
+            at(index).for_each(|plugin| plugin.cancel(dest_id, token, CancelReason::HOST_LEFT));
         };
-        let host_left = |place, dest_id| at(place).for_each(|plugin| plugin.host_left(dest_id));
-        self.hosts.departed.borrow_mut().tell(self.plugins.len(), cancel, host_left);
+        let host_left = |index, dest_id| at(index).for_each(|plugin| plugin.host_left(dest_id));
+        self.hosts.departed.borrow_mut().notify_plugins(self.plugins.len(), cancel, host_left);
     }
 
     #[inline(always)]
-    fn run_plugin(&mut self, place: usize) -> bool {
-        let Some(plugin) = self.plugins.get_mut(place) else { return false };
+    fn run_plugin(&mut self, index: usize) -> bool {
+        let Some(plugin) = self.plugins.get_mut(index) else { return false };
         let mut worked = plugin.has_commands();
         if worked && let Err(code) = plugin.deliver() {
-            give_up(&self.hosts, &mut self.draft, plugin, place, code);
+            refuse_undelivered(&self.hosts, &mut self.draft, plugin, index, code);
             if !plugin.owes() {
-                self.rounds.settled(place);
+                self.rounds.settled(index);
             }
         }
         if plugin.progress() {
             worked = true;
             while let Some(notification) = plugin.finished() {
-                notify(&self.hosts, &mut self.draft, plugin, place, notification);
+                notify(&self.hosts, &mut self.draft, plugin, index, notification);
             }
             if !plugin.owes() {
-                self.rounds.settled(place);
+                self.rounds.settled(index);
             }
         }
         plugin.rest();
         if self.hosts.take_moved() {
-            self.rounds.moved(place);
+            self.rounds.moved(index);
             worked = true;
         }
         worked
@@ -306,16 +306,16 @@ impl Core {
 #[inline(always)]
 fn notify(
     hosts: &Hosts,
-    draft: &mut Draft,
-    plugin: &mut Instance,
-    place: usize,
+    draft: &mut FrameDraft,
+    plugin: &mut PluginInstance,
+    index: usize,
     notification: NotificationDesc,
 ) {
     let &WorkerNotify { urom_context, len, status, .. } = notification.header();
     let dest_id = notification.dest_id();
-    let token = Token::unpack(urom_context);
-    let Some(host) = hosts.vacate(token, dest_id, place) else {
-        return unasked(hosts, plugin, place, urom_context, dest_id);
+    let token = TaskToken::unpack(urom_context);
+    let Some(host) = hosts.vacate(token, dest_id, index) else {
+        return unasked(hosts, plugin, index, urom_context, dest_id);
     };
     plugin.answered();
     let slot = token.slot;
@@ -333,7 +333,7 @@ fn notify(
     };
     match plugin.pack(notification, draft.notification(host.limit)) {
         Ok(len) => {
-            hosts.answer(&host, draft, &Answer { slot, status, payload: Some(len), why: &why })
+            hosts.answer(&host, draft, &TaskAnswer { slot, status, payload: Some(len), why: &why })
         }
         Err(error) => {
             let why = format!("plugin `{}` could not pack its answer: {}", plugin.name, error.text);
@@ -343,11 +343,16 @@ fn notify(
 }
 
 #[cold]
-fn failure_of(plugin: &Instance, host: &Host, token: Token, status: DocaError) -> String {
+fn failure_of(
+    plugin: &PluginInstance,
+    host: &HostEntry,
+    token: TaskToken,
+    status: DocaError,
+) -> String {
     if status.0 > MAX_STATUS {
         limited!(
             warn,
-            "plugin `{}` answered a command with the status {:#x}, which is none: its host is told {} in its place; \
+            "plugin `{}` answered a command with the status {:#x}, which is none: its host gets {} instead; \
              answer with a doca_error_t",
             plugin.name,
             status.0,
@@ -358,19 +363,25 @@ fn failure_of(plugin: &Instance, host: &Host, token: Token, status: DocaError) -
 }
 
 #[cold]
-fn give_up(hosts: &Hosts, draft: &mut Draft, plugin: &mut Instance, place: usize, code: DocaError) {
+fn refuse_undelivered(
+    hosts: &Hosts,
+    draft: &mut FrameDraft,
+    plugin: &mut PluginInstance,
+    index: usize,
+    code: DocaError,
+) {
     while let Some(command) = plugin.take_back() {
-        let token = Token::unpack(command.header().urom_context);
-        hosts.departed.borrow_mut().end(token.pack(), command.dest_id(), place);
-        if let Some(host) = hosts.vacate(token, command.dest_id(), place) {
+        let token = TaskToken::unpack(command.header().urom_context);
+        hosts.departed.borrow_mut().end(token.pack(), command.dest_id(), index);
+        if let Some(host) = hosts.vacate(token, command.dest_id(), index) {
             hosts.refuse(&host, draft, token.slot, code, "its plugin did not take it");
         }
     }
 }
 
 #[cold]
-fn unasked(hosts: &Hosts, plugin: &mut Instance, place: usize, context: u64, dest_id: u64) {
-    if hosts.departed.borrow_mut().end(context, dest_id, place) {
+fn unasked(hosts: &Hosts, plugin: &mut PluginInstance, index: usize, context: u64, dest_id: u64) {
+    if hosts.departed.borrow_mut().end(context, dest_id, index) {
         plugin.answered();
         debug!("dropped a notification of plugin `{}`: its host has left", plugin.name);
     } else {

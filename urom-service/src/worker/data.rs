@@ -25,19 +25,19 @@ use urom_wire::mailbox::Mailbox;
 use urom_wire::ring::Ring;
 use urom_wire::ucx_context::{Config, context};
 
-use super::Place;
+use super::WorkerKind;
 use super::config::{LOOPBACK, WorkerConfig, is_loopback};
 use super::control_thread::ControlHandle;
 use super::core::Core;
-use super::domains::Domains;
+use super::domains::WorkerDomains;
 use super::hosts::{Bells, Hosts};
-use super::idle::{Idle, Pause};
-use super::instance::Instance;
+use super::idle::{IdleState, Pause};
+use super::instance::PluginInstance;
 use super::lookups::Supply;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::services;
-use super::watch::Watch;
+use super::watch::CallWatch;
 
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -50,7 +50,7 @@ const ANNOUNCED: u32 = 16;
 /// Consecutive sleeps ended by plugins without work, after which a sleep ignores plugins.
 const IN_VAIN: u32 = 4;
 
-pub(crate) struct Data {
+pub(crate) struct DataThread {
     worker: Worker,
     core: Rc<RefCell<Core>>,
     hosts: Rc<Hosts>,
@@ -58,7 +58,7 @@ pub(crate) struct Data {
     failed: Rc<RefCell<Vec<(u64, Status)>>>,
     mailbox: Arc<Mailbox<ToData>>,
     control: ControlHandle,
-    watch: Arc<Watch>,
+    watch: Arc<CallWatch>,
     max_message: usize,
     plugins: Vec<PluginAddress>,
     address: WorkerAddress,
@@ -70,14 +70,14 @@ pub(crate) struct Data {
     in_vain: u32,
 }
 
-impl Data {
+impl DataThread {
     pub(crate) fn open(
         config: &WorkerConfig,
         mailbox: Arc<Mailbox<ToData>>,
         control: ControlHandle,
-        domains: &Arc<Domains>,
-        watch: Arc<Watch>,
-    ) -> Result<Data, Failure> {
+        domains: &Arc<WorkerDomains>,
+        watch: Arc<CallWatch>,
+    ) -> Result<DataThread, Failure> {
         let mut open = Vec::new();
         let ucx_config = ucx_config(config.listen);
         let no_bells = |error: io::Error| {
@@ -93,15 +93,15 @@ impl Data {
             plain_doca: config.plain_doca,
         };
         for item in &config.plugins {
-            open.push(Instance::open(item, &supply, &watch)?);
+            open.push(PluginInstance::open(item, &supply, &watch)?);
         }
-        let plugins = open.iter().map(Instance::address).collect();
+        let plugins = open.iter().map(PluginInstance::address).collect();
         let core = Core::new(open, config.max_message, Rc::clone(&hosts));
         let core = Rc::new(RefCell::new(core));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
         let worker = ucx_worker(&core, ucx_config).map_err(ucx_failed)?;
         let address = worker.address().map_err(ucx_failed)?;
-        Ok(Data {
+        Ok(DataThread {
             worker,
             core,
             hosts,
@@ -120,8 +120,8 @@ impl Data {
     }
 
     /// Serves until stopped; then closes plugins, answers commands in flight, reports its end.
-    pub(crate) fn run(mut self, place: Place) {
-        let mut idle = Idle::default();
+    pub(crate) fn run(mut self, kind: WorkerKind) {
+        let mut idle = IdleState::default();
         // Whether a sleep preceded this turn, and whether an event ended that sleep.
         let (mut slept, mut woken) = (false, false);
         while let Some(worked) = self.turn(slept) {
@@ -151,7 +151,7 @@ impl Data {
         }
         self.end();
         self.control.send(ToControl::Ended);
-        if place == Place::Process {
+        if kind == WorkerKind::Process {
             // UCX may keep a message to a dead host for ever, which would block cleanup.
             std::mem::forget(self.worker.clone());
         }
@@ -384,8 +384,8 @@ fn ucx_worker(core: &Rc<RefCell<Core>>, config: Config) -> ucx::Result<Worker> {
     let worker = context.build()?.worker()?;
     let receiver = Rc::clone(core);
     worker.set_am_handler(AM_COMMANDS, move |message| match message.data {
-        ucx::Data::Eager(bytes) => receiver.borrow_mut().receive_message(bytes),
-        ucx::Data::Rendezvous(_) => {
+        ucx::AmData::Eager(bytes) => receiver.borrow_mut().receive_message(bytes),
+        ucx::AmData::Rendezvous(_) => {
             limited!(warn, "a message was dropped: a host announced it instead of sending it")
         }
     })?;

@@ -12,7 +12,7 @@ use urom_wire::control::Failure;
 use urom_wire::domain::{Address, Participant, Table};
 
 use super::messages::LinkKey;
-use super::store::{CAPACITY, Store, Stored};
+use super::store::{CAPACITY, StoredString, StringStore};
 
 const MOST_DOMAINS: usize = 4096;
 
@@ -21,67 +21,67 @@ const MOST_DOMAINS: usize = 4096;
 const MOST_ENTRIES: usize = 4 << 20;
 
 /// A domain: the host's link, and the host's number for it.
-pub(crate) type Key = (LinkKey, u64);
+pub(crate) type DomainKey = (LinkKey, u64);
 
 #[derive(Debug)]
-pub(crate) struct Domains {
-    names: RwLock<HashMap<u64, Vec<Member>>>,
-    registry: Mutex<Registry>,
+pub(crate) struct WorkerDomains {
+    names: RwLock<HashMap<u64, Vec<DomainMember>>>,
+    registry: Mutex<DomainRegistry>,
 }
 
 #[derive(Debug)]
-struct Member {
+struct DomainMember {
     /// The domain's number. Members with the same id are sorted by it.
     domain: u64,
-    addresses: Vec<(Stored, Stored)>,
-    segments: Arc<[Segment]>,
+    addresses: Vec<(StoredString, StoredString)>,
+    segments: Arc<[StoredSegment]>,
 }
 
 #[derive(Debug)]
-struct Segment {
+struct StoredSegment {
     va: u64,
     len: u64,
-    memh: Stored,
-    mkey: Stored,
+    memh: StoredString,
+    mkey: StoredString,
 }
 
 #[derive(Debug)]
-struct Registry {
-    store: Store,
-    running: HashMap<Key, Running>,
+struct DomainRegistry {
+    store: StringStore,
+    running: HashMap<DomainKey, RunningDomain>,
     last: u64,
     entries: usize,
     most_entries: usize,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningDomain {
     number: u64,
     ids: Vec<u64>,
     entries: usize,
 }
 
-impl Domains {
-    pub(crate) fn new() -> Domains {
-        Domains::with_limits(CAPACITY, MOST_ENTRIES)
+impl WorkerDomains {
+    pub(crate) fn new() -> WorkerDomains {
+        WorkerDomains::with_limits(CAPACITY, MOST_ENTRIES)
     }
 
-    fn with_limits(capacity: usize, most_entries: usize) -> Domains {
-        let registry = Registry {
-            store: Store::new(capacity),
+    fn with_limits(capacity: usize, most_entries: usize) -> WorkerDomains {
+        let registry = DomainRegistry {
+            store: StringStore::new(capacity),
             running: HashMap::new(),
             last: 0,
             entries: 0,
             most_entries,
         };
-        Domains { names: RwLock::default(), registry: Mutex::new(registry) }
+        WorkerDomains { names: RwLock::default(), registry: Mutex::new(registry) }
     }
 
     /// Starts a domain, so that plugins find its members.
     ///
     /// # Errors
     /// The table's error; `FULL` at the worker's limit. Nothing has changed then.
-    pub(crate) fn start(&self, key: Key, table: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn start(&self, key: DomainKey, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let entries = table.members() + table.addresses() + table.segments();
@@ -95,11 +95,11 @@ impl Domains {
         drop(names);
         registry.entries += entries;
         let number = registry.last;
-        registry.running.insert(key, Running { number, ids, entries });
+        registry.running.insert(key, RunningDomain { number, ids, entries });
         Ok(())
     }
 
-    pub(crate) fn end(&self, key: Key) {
+    pub(crate) fn end(&self, key: DomainKey) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = registry.running.remove(&key) {
             self.forget(&mut registry, &running);
@@ -108,7 +108,7 @@ impl Domains {
 
     pub(crate) fn end_all(&self, link: LinkKey) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        let over: Vec<Running> = registry
+        let over: Vec<RunningDomain> = registry
             .running
             .extract_if(|key, _| key.0 == link)
             .map(|(_, running)| running)
@@ -118,7 +118,7 @@ impl Domains {
         }
     }
 
-    fn forget(&self, registry: &mut Registry, over: &Running) {
+    fn forget(&self, registry: &mut DomainRegistry, over: &RunningDomain) {
         registry.entries -= over.entries;
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         for id in &over.ids {
@@ -138,7 +138,7 @@ impl Domains {
         registry.running.keys().filter(|(link, _)| of.is_none_or(|of| of == *link)).count()
     }
 
-    fn find<T>(&self, id: u64, look: impl FnOnce(&Member) -> Option<T>) -> Option<T> {
+    fn find<T>(&self, id: u64, look: impl FnOnce(&DomainMember) -> Option<T>) -> Option<T> {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         look(names.get(&id)?.last()?)
     }
@@ -154,7 +154,7 @@ impl Domains {
     }
 
     pub(crate) fn segment(&self, id: u64, va: u64) -> Option<usize> {
-        let has = |segment: &Segment| va >= segment.va && va - segment.va < segment.len;
+        let has = |segment: &StoredSegment| va >= segment.va && va - segment.va < segment.len;
         self.find(id, |member| member.segments.iter().position(has))
     }
 
@@ -168,12 +168,17 @@ impl Domains {
 }
 
 /// Empty bytes count as missing: plugins cannot use them.
-fn some_bytes(bytes: &Stored) -> Option<*const [u8]> {
+fn some_bytes(bytes: &StoredString) -> Option<*const [u8]> {
     (!bytes.is_empty()).then_some(Arc::as_ptr(bytes))
 }
 
-impl Registry {
-    fn admit(&self, (link, domain): Key, entries: usize, table: &Table<'_>) -> Result<(), Failure> {
+impl DomainRegistry {
+    fn admit(
+        &self,
+        (link, domain): DomainKey,
+        entries: usize,
+        table: &Table<'_>,
+    ) -> Result<(), Failure> {
         if self.running.contains_key(&(link, domain)) {
             return Err(Failure::new(DocaError::BAD_STATE, "the domain runs here already"));
         }
@@ -191,7 +196,7 @@ impl Registry {
             );
             return Err(Failure::new(DocaError::FULL, text));
         }
-        if !self.store.has_room(table.participants.iter().flat_map(strings)) {
+        if !self.store.has_capacity(table.participants.iter().flat_map(strings)) {
             let text = "the worker lacks memory for the domain's addresses, handles and keys: it keeps those of all \
                         domains it was ever in, 256 MiB at most, because plugins may still use them; start a new worker";
             return Err(Failure::new(DocaError::FULL, text));
@@ -199,24 +204,27 @@ impl Registry {
         Ok(())
     }
 
-    fn members(&mut self, participants: &[Participant<'_>]) -> Vec<(u64, Member)> {
+    fn members(&mut self, participants: &[Participant<'_>]) -> Vec<(u64, DomainMember)> {
         self.last += 1;
         let (domain, store) = (self.last, &mut self.store);
         let mut all = Vec::new();
         for participant in participants {
-            let segments = participant.segments.iter().map(|segment| Segment {
+            let segments = participant.segments.iter().map(|segment| StoredSegment {
                 va: segment.va,
                 len: segment.len,
                 memh: store.keep(segment.memh),
                 mkey: store.keep(segment.mkey),
             });
-            let segments: Arc<[Segment]> = segments.collect();
+            let segments: Arc<[StoredSegment]> = segments.collect();
             for member in &participant.members {
                 let keep = |address: &Address<'_>| {
                     (store.keep(address.plugin.as_bytes()), store.keep(address.address))
                 };
                 let addresses = member.addresses.iter().map(keep).collect();
-                all.push((member.id, Member { domain, addresses, segments: segments.clone() }));
+                all.push((
+                    member.id,
+                    DomainMember { domain, addresses, segments: segments.clone() },
+                ));
             }
         }
         all

@@ -23,7 +23,7 @@ fn code(result: Result<(), Failure>) -> DocaError {
 
 #[test]
 fn a_domain_that_does_not_start_changes_nothing() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     domains.start((1, 1), &table(&[1, 2], b"key")).unwrap();
     assert_eq!(code(domains.start((1, 1), &table(&[3], b"key"))), DocaError::BAD_STATE);
     assert_eq!(code(domains.start((1, 3), b"")), DocaError::IO_FAILED);
@@ -38,7 +38,7 @@ fn a_domain_that_does_not_start_changes_nothing() {
 
 #[test]
 fn look_ups_find_the_member_of_the_newest_domain_and_old_answers_stay() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     let key = |id| bytes(domains.mkey(id, 0));
     let kept = [b"one", b"two", b"six"].map(|name| {
         let number = u64::from(name[0]);
@@ -60,7 +60,7 @@ fn look_ups_find_the_member_of_the_newest_domain_and_old_answers_stay() {
 
 #[test]
 fn a_newer_domain_hides_all_that_an_older_one_has_of_a_member() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     let address = Address { plugin: "plugin", address: b"address" };
     domains.start((1, 1), &process(1..2, &[address], 3)).unwrap();
     domains.start((2, 1), &process(1..2, &[], 2)).unwrap();
@@ -72,7 +72,7 @@ fn a_newer_domain_hides_all_that_an_older_one_has_of_a_member() {
 
 #[test]
 fn a_host_that_is_gone_takes_its_domains_and_no_others() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     for (link, number, id) in [(1, 1, 10), (1, 2, 11), (2, 1, 10), (2, 2, 12)] {
         domains.start((link, number), &table(&[id], b"key")).unwrap();
     }
@@ -85,25 +85,25 @@ fn a_host_that_is_gone_takes_its_domains_and_no_others() {
 }
 
 #[test]
-fn what_is_stored_stays_where_it_is_and_is_stored_once() {
-    let domains = Domains::new();
+fn stored_strings_keep_their_address_and_are_stored_once() {
+    let domains = WorkerDomains::new();
     let table = table(&[1], &[7; 1000]);
-    let mut places = Vec::new();
+    let mut stored = Vec::new();
     for number in 0..100 {
         domains.start((1, number), &table).unwrap();
-        places.push((domains.address(1, "plugin"), domains.memh(1, 0), domains.mkey(1, 0)));
+        stored.push((domains.address(1, "plugin"), domains.memh(1, 0), domains.mkey(1, 0)));
         domains.end((1, number));
     }
     let there = |found: Option<*const [u8]>| found.map(|bytes| bytes.cast::<u8>().addr());
-    let first = (there(places[0].0), there(places[0].1), there(places[0].2));
+    let first = (there(stored[0].0), there(stored[0].1), there(stored[0].2));
     assert!(first.0.is_some() && first.1.is_some() && first.2.is_some());
-    assert!(places.iter().all(|place| (there(place.0), there(place.1), there(place.2)) == first));
-    assert_eq!(bytes(places[0].2), Some(vec![7; 1000]));
+    assert!(stored.iter().all(|one| (there(one.0), there(one.1), there(one.2)) == first));
+    assert_eq!(bytes(stored[0].2), Some(vec![7; 1000]));
 }
 
 #[test]
 fn a_full_worker_says_what_to_do() {
-    let domains = Domains::with_limits(2000, MOST_ENTRIES);
+    let domains = WorkerDomains::with_limits(2000, MOST_ENTRIES);
     domains.start((1, 1), &table(&[1], &[1; 1000])).unwrap();
     domains.end((1, 1));
     let full = domains.start((1, 2), &table(&[1], &[2; 1000])).unwrap_err();
@@ -114,7 +114,7 @@ fn a_full_worker_says_what_to_do() {
 
 #[test]
 fn a_host_has_so_many_domains_and_no_more() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     let table = table(&[1], b"key");
     for number in 0..MOST_DOMAINS as u64 {
         domains.start((1, number), &table).unwrap();
@@ -127,7 +127,7 @@ fn a_host_has_so_many_domains_and_no_more() {
 
 #[test]
 fn only_a_plugin_of_the_same_name_finds_an_address() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     domains.start((1, 1), &table(&[1], b"key")).unwrap();
     assert_eq!(bytes(domains.address(1, "plugin")).as_deref(), Some(&b"address"[..]));
     for other in ["", "plugi", "plugin2", "address"] {
@@ -144,7 +144,7 @@ fn process(ids: impl Iterator<Item = u64>, addresses: &[Address<'_>], buffers: u
 /// Separate buffers for each member would not fit in memory.
 #[test]
 fn members_of_one_process_share_their_buffers() {
-    let domains = Domains::new();
+    let domains = WorkerDomains::new();
     domains.start((1, 1), &process(0..60_000, &[], 100_000)).unwrap();
     assert_eq!(domains.segment(0, 100_000), Some(99_999));
     let buffers = |id| Arc::as_ptr(&domains.names.read().unwrap()[&id][0].segments);
@@ -153,7 +153,7 @@ fn members_of_one_process_share_their_buffers() {
 
 #[test]
 fn addresses_count_though_their_bytes_are_stored_once() {
-    let domains = Domains::with_limits(CAPACITY, 1000);
+    let domains = WorkerDomains::with_limits(CAPACITY, 1000);
     let names: Vec<String> = (0..62).map(|at| char::from(b'A' + at).to_string()).collect();
     let addresses: Vec<_> = names.iter().map(|plugin| Address { plugin, address: b"" }).collect();
     domains.start((1, 1), &process(0..10, &addresses, 0)).unwrap();

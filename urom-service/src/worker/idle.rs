@@ -36,7 +36,7 @@ pub(crate) enum Pause {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Idle {
+pub(crate) struct IdleState {
     /// Start of the idle period; `None` during work, so that busy turns do not read the clock.
     since: Option<Instant>,
     /// Turns left before the next clock read.
@@ -49,7 +49,7 @@ pub(crate) struct Idle {
     was_long: bool,
 }
 
-impl Idle {
+impl IdleState {
     /// Chooses the pause after a turn, by its work and by whether plugins owe answers.
     #[inline]
     pub(crate) fn after(
@@ -110,7 +110,7 @@ mod tests {
     /// Runs idle turns of 1 us and full sleeps. Returns each pause and its start.
     fn pauses(owing: bool, until: Duration) -> Vec<(Duration, Pause)> {
         let start = Instant::now();
-        let (mut idle, mut at, mut seen) = (Idle::default(), Duration::ZERO, Vec::new());
+        let (mut idle, mut at, mut seen) = (IdleState::default(), Duration::ZERO, Vec::new());
         assert_eq!(
             idle.after(true, owing, || unreachable!("no clock while there is work")),
             Pause::Spin
@@ -166,9 +166,9 @@ mod tests {
     #[test]
     fn a_worker_beside_a_busy_process_sleeps_for_a_while_and_does_not_yield() {
         let start = Instant::now();
-        let mut idle = Idle::default();
+        let mut idle = IdleState::default();
         // The first pause after work that is not a spin.
-        let after_work = |idle: &mut Idle, from: Duration| {
+        let after_work = |idle: &mut IdleState, from: Duration| {
             idle.after(true, false, Instant::now);
             let mut at = from;
             loop {
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_worker_among_processes_that_yield_keeps_yielding_after_a_long_yield() {
         let (start, millis) = (Instant::now(), Duration::from_millis);
-        let mut idle = Idle::default();
+        let mut idle = IdleState::default();
         for round in 0..100 {
             let at = start + millis(10 * round);
             idle.yielded(at, at + SHORTEST / 2);
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_asked_for_later_is_soon_looked_for() {
-        let (mut idle, start) = (Idle::default(), Instant::now());
+        let (mut idle, start) = (IdleState::default(), Instant::now());
         for second in 0..100 {
             idle.after(false, false, || start + Duration::from_secs(second));
         }

@@ -16,8 +16,8 @@ use urom_wire::frame::NOTIFICATION_HEADER;
 
 use super::config::PluginItem;
 use super::lookups::{PluginCtx, Supply};
-use super::watch::{Calls, Watch};
-use crate::identity::Identity;
+use super::watch::{CallWatch, PluginCalls};
+use crate::identity::FileIdentity;
 use crate::plugin_file::PluginFile;
 use urom_log::LineBudget;
 
@@ -26,7 +26,7 @@ const LONGEST_ADDRESS: usize = 15 << 10;
 
 /// A plugin's response to `call`.
 #[derive(Debug)]
-pub(crate) enum Handled {
+pub(crate) enum CallOutcome {
     /// It wrote an answer of so many bytes.
     Answered(DocaError, usize),
     /// It will answer by `progress`.
@@ -36,12 +36,12 @@ pub(crate) enum Handled {
 
 /// An open plugin; dropping it closes it.
 #[derive(Debug)]
-pub(crate) struct Instance {
+pub(crate) struct PluginInstance {
     pub(crate) id: u64,
     pub(crate) name: String,
     build: PluginBuild,
     outstanding: usize,
-    calls: Calls,
+    calls: PluginCalls,
     plugin: ManuallyDrop<OpenPlugin>,
     /// Freed when the plugin is closed; the plugin may keep this address.
     ctx: NonNull<WorkerCtx>,
@@ -52,13 +52,13 @@ pub(crate) struct Instance {
     failed_progress: LineBudget,
 }
 
-impl Instance {
+impl PluginInstance {
     pub(crate) fn open(
         item: &PluginItem,
         supply: &Supply,
-        watch: &Arc<Watch>,
-    ) -> Result<Instance, Failure> {
-        let before = Identity::of(&item.path).ok();
+        watch: &Arc<CallWatch>,
+    ) -> Result<PluginInstance, Failure> {
+        let before = FileIdentity::of(&item.path).ok();
         let (name, fingerprint) = item.stated();
         // The last line if the plugin crashes in its constructors or in `open`.
         info!("loading {}", item.path.display());
@@ -69,14 +69,14 @@ impl Instance {
             let text = format!("plugin `{name}`: {} {error}", item.path.display());
             Failure::new(DocaError::NOT_FOUND, text)
         })?;
-        if Identity::of(&item.path).ok() != before {
+        if FileIdentity::of(&item.path).ok() != before {
             let text = format!(
                 "plugin `{name}`: {} was replaced while it was loaded; start the worker again",
                 item.path.display()
             );
             return Err(Failure::new(DocaError::AGAIN, text));
         }
-        Instance::begin(item.id, name, fingerprint, file, supply, calls)
+        PluginInstance::begin(item.id, name, fingerprint, file, supply, calls)
     }
 
     pub(crate) fn begin(
@@ -85,8 +85,8 @@ impl Instance {
         fingerprint: Option<u64>,
         file: PluginFile,
         supply: &Supply,
-        calls: Calls,
-    ) -> Result<Instance, Failure> {
+        calls: PluginCalls,
+    ) -> Result<PluginInstance, Failure> {
         let extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
         let ctx = PluginCtx::leak(file.iface, name.clone(), supply);
         calls.begin(Method::Attach);
@@ -94,7 +94,7 @@ impl Instance {
         unsafe { driver::attach(&extension, ctx, PluginCtx::services(ctx)) };
         calls.begin(Method::Open);
         // SAFETY: methods and extension in `PluginFile` are from one file. `drop` frees the context
-        // after `close`, and an `Instance` stays on its thread.
+        // after `close`, and an `PluginInstance` stays on its thread.
         let plugin = match unsafe { OpenPlugin::open(file.methods, extension, ctx) } {
             Ok(plugin) => ManuallyDrop::new(plugin),
             Err(code) => {
@@ -106,7 +106,7 @@ impl Instance {
                 return Err(Failure::new(code, text));
             }
         };
-        let mut instance = Instance {
+        let mut instance = PluginInstance {
             id,
             name,
             build: PluginBuild { version: file.version, fingerprint },
@@ -172,7 +172,7 @@ impl Instance {
     #[inline]
     pub(crate) fn deliver(&mut self) -> Result<(), DocaError> {
         self.calls.begin(Method::WorkerCmd);
-        let Instance { plugin, failed_commands, name, .. } = self;
+        let PluginInstance { plugin, failed_commands, name, .. } = self;
         plugin.deliver(|code| {
             if let Some(more) = failed_commands.line() {
                 warn!("plugin `{name}` failed to begin a command: {code}{more}");
@@ -186,40 +186,42 @@ impl Instance {
         Some(command)
     }
 
-    /// Passes a command to the plugin, which may write its answer to `place`. A plugin without
+    /// Passes a command to the plugin, which may write its answer to `buffer`. A plugin without
     /// `call`, or with queued commands, declines it.
     #[inline]
     pub(crate) fn call(
         &mut self,
         (dest_id, token): (u64, u64),
         command: &[u8],
-        place: &mut [u8],
-    ) -> Handled {
+        buffer: &mut [u8],
+    ) -> CallOutcome {
         self.calls.begin(Method::Call);
-        let end = self.plugin.call((dest_id, self.id, token), command, place);
+        let end = self.plugin.call((dest_id, self.id, token), command, buffer);
         self.calls.over();
-        let Some(end) = end else { return Handled::Declined };
+        let Some(end) = end else { return CallOutcome::Declined };
         match end.called {
-            Called::ANSWERED if end.len <= place.len() => Handled::Answered(end.status, end.len),
-            Called::DECLINED => Handled::Declined,
+            Called::ANSWERED if end.len <= buffer.len() => {
+                CallOutcome::Answered(end.status, end.len)
+            }
+            Called::DECLINED => CallOutcome::Declined,
             Called::PENDING => {
                 self.outstanding += 1;
-                Handled::Pending
+                CallOutcome::Pending
             }
-            Called(number) => self.miscalled(number, end.len, place.len()),
+            Called(number) => self.miscalled(number, end.len, buffer.len()),
         }
     }
 
     #[cold]
-    fn miscalled(&self, number: u32, len: usize, room: usize) -> Handled {
+    fn miscalled(&self, number: u32, len: usize, capacity: usize) -> CallOutcome {
         limited!(
             warn,
-            "plugin `{}`: `call` gave {number} and an answer of {len} bytes, where {room} fit: its \
-             host is told {}",
+            "plugin `{}`: `call` gave {number} and an answer of {len} bytes, where {capacity} fit: \
+             its host is told {}",
             self.name,
             DocaError::UNEXPECTED
         );
-        Handled::Answered(DocaError::UNEXPECTED, 0)
+        CallOutcome::Answered(DocaError::UNEXPECTED, 0)
     }
 
     pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
@@ -282,7 +284,7 @@ impl Instance {
         self.plugin.notification()
     }
 
-    /// Lets the plugin write a notification into `place`. Returns the length after the header.
+    /// Lets the plugin write a notification into `buffer`. Returns the length after the header.
     ///
     /// # Errors
     /// The plugin's code, or an impossible length: less than the header, or more than header and
@@ -291,42 +293,42 @@ impl Instance {
     pub(crate) fn pack(
         &mut self,
         notification: NotificationDesc,
-        place: &mut [u8],
+        buffer: &mut [u8],
     ) -> Result<usize, Failure> {
         self.calls.begin(Method::NotifPack);
-        let Packed { code, len: packed, notification } = self.plugin.pack(notification, place);
+        let Packed { code, len: packed, notification } = self.plugin.pack(notification, buffer);
         // The plugin may have just set the length.
         let len = notification.header().len;
         self.spent = Some(notification);
         let payload = packed.wrapping_sub(NOTIFICATION_HEADER);
         // A length below the header's has wrapped around, and exceeds any buffer.
         if code == DocaError::SUCCESS
-            && packed <= place.len()
+            && packed <= buffer.len()
             && payload as u64 <= len
             && payload <= packed
         {
             return Ok(payload);
         }
-        Err(mispacked(code, packed, len, place.len()))
+        Err(mispacked(code, packed, len, buffer.len()))
     }
 }
 
 #[cold]
-fn mispacked(code: DocaError, packed: usize, len: u64, room: usize) -> Failure {
+fn mispacked(code: DocaError, packed: usize, len: u64, capacity: usize) -> Failure {
     if code != DocaError::SUCCESS {
         return Failure::new(code, format!("notif_pack failed: {code}"));
     }
     let text = format!(
         "notif_pack gave a length of {packed} bytes for a notification of {len}: it must be {NOTIFICATION_HEADER} for \
-         the header and at most {len} more, {room} in all"
+         the header and at most {len} more, {capacity} in all"
     );
     Failure::new(DocaError::UNEXPECTED, text)
 }
 
-impl Drop for Instance {
+impl Drop for PluginInstance {
     fn drop(&mut self) {
         self.calls.begin(Method::Close);
-        // SAFETY: this is the only place that drops the plugin, and the instance ends here.
+        // SAFETY: only this code drops the plugin, and the instance ends here.
         unsafe { ManuallyDrop::drop(&mut self.plugin) };
         self.calls.over();
         // SAFETY: from `leak` in `begin`; the plugin is closed and does not use it.

@@ -11,10 +11,10 @@ use urom_abi::DocaError;
 use urom_wire::control::{DomainWord, Failure, WorkerToHost};
 use urom_wire::domain::MAX_TABLE;
 
-use super::domains::{Domains, Key};
+use super::domains::{DomainKey, WorkerDomains};
 use super::messages::LinkKey;
 
-const ROOM: usize = 256 << 20;
+const TABLE_BYTES: usize = 256 << 20;
 
 /// Interval between checks of a host's incomplete table.
 pub(super) const TABLE_LOOK: Duration = Duration::from_secs(4);
@@ -23,11 +23,11 @@ pub(super) const TABLE_LOOK: Duration = Duration::from_secs(4);
 const WHOLE_WITHIN: u32 = 16;
 
 #[derive(Debug)]
-pub(crate) enum Job {
+pub(crate) enum DomainJob {
     Turn {
-        key: Key,
+        key: DomainKey,
         word: DomainStep,
-        answer: Answer,
+        answer: DomainReply,
     },
     /// A host left, and its domains end.
     Over(LinkKey),
@@ -36,24 +36,24 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) enum DomainStep {
     /// `None` if there was not enough capacity for the table.
-    Start(Option<Table>),
+    Start(Option<ReceivedTable>),
     End,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct ReceivedTable {
     bytes: Vec<u8>,
-    /// Its share of [`ROOM`]; `None` without bytes.
-    room: Option<OwnedSemaphorePermit>,
+    /// Its share of [`TABLE_BYTES`]; `None` without bytes.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Table {
-    fn with(mut self, bytes: &[u8], room: &Arc<Semaphore>) -> Option<Table> {
+impl ReceivedTable {
+    fn with(mut self, bytes: &[u8], space: &Arc<Semaphore>) -> Option<ReceivedTable> {
         // A message's length fits this type.
-        let more = Arc::clone(room).try_acquire_many_owned(bytes.len() as u32).ok()?;
-        match &mut self.room {
-            Some(room) => room.merge(more),
-            None => self.room = Some(more),
+        let more = Arc::clone(space).try_acquire_many_owned(bytes.len() as u32).ok()?;
+        match &mut self.permit {
+            Some(permit) => permit.merge(more),
+            None => self.permit = Some(more),
         }
         self.bytes.extend_from_slice(bytes);
         Some(self)
@@ -63,19 +63,19 @@ impl Table {
 /// Submits tables: as jobs of [`read_tables`], with capacity for unread tables.
 #[derive(Clone, Debug)]
 pub(crate) struct TableInbox {
-    jobs: Sender<Job>,
-    room: Arc<Semaphore>,
+    jobs: Sender<DomainJob>,
+    space: Arc<Semaphore>,
 }
 
 impl TableInbox {
-    pub(crate) fn new() -> (TableInbox, Receiver<Job>) {
+    pub(crate) fn new() -> (TableInbox, Receiver<DomainJob>) {
         let (jobs, to_do) = channel();
-        (TableInbox { jobs, room: Arc::new(Semaphore::new(ROOM)) }, to_do)
+        (TableInbox { jobs, space: Arc::new(Semaphore::new(TABLE_BYTES)) }, to_do)
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct DomainReply {
     /// Weak: the stream of a host that must go does not wait for its table.
     pub(crate) outbox: WeakSender<WorkerToHost>,
     /// Delays the host's further messages.
@@ -83,21 +83,21 @@ pub(crate) struct Answer {
 }
 
 /// Runs the jobs in order on its own thread: a long table takes seconds, heartbeats must go on.
-pub(crate) fn read_tables(domains: &Domains, jobs: &Receiver<Job>) {
+pub(crate) fn read_tables(domains: &WorkerDomains, jobs: &Receiver<DomainJob>) {
     for job in jobs {
         work(domains, job);
     }
 }
 
-pub(crate) fn work(domains: &Domains, job: Job) {
-    let (key, word, Answer { outbox, turn }) = match job {
-        Job::Turn { key, word, answer } => (key, word, answer),
-        Job::Over(link) => return domains.end_all(link),
+pub(crate) fn work(domains: &WorkerDomains, job: DomainJob) {
+    let (key, word, DomainReply { outbox, turn }) = match job {
+        DomainJob::Turn { key, word, answer } => (key, word, answer),
+        DomainJob::Over(link) => return domains.end_all(link),
     };
     let domain = key.1;
     let said = match word {
         DomainStep::Start(table) => {
-            let table = table.ok_or_else(without_room);
+            let table = table.ok_or_else(without_capacity);
             let start = || table.and_then(|table| domains.start(key, &table.bytes));
             let result = catch_unwind(AssertUnwindSafe(start)).unwrap_or_else(|_| {
                 Err(Failure::new(DocaError::UNEXPECTED, "reading the domain's table panicked"))
@@ -115,10 +115,10 @@ pub(crate) fn work(domains: &Domains, job: Job) {
     drop(turn);
 }
 
-fn without_room() -> Failure {
+fn without_capacity() -> Failure {
     let text = format!(
-        "the tables of other domains that start at this worker leave no room for this one: all together may have {ROOM} \
-         bytes; start it again when those have started"
+        "the tables of other domains that start at this worker leave no capacity for this one: all together \
+         may have {TABLE_BYTES} bytes; start it again when those have started"
     );
     Failure::new(DocaError::FULL, text)
 }
@@ -127,13 +127,13 @@ fn without_room() -> Failure {
 pub(crate) struct Intake {
     link: LinkKey,
     inbox: TableInbox,
-    table: Option<Partial>,
+    table: Option<PartialTable>,
 }
 
 #[derive(Debug)]
-struct Partial {
+struct PartialTable {
     domain: u64,
-    table: Option<Table>,
+    table: Option<ReceivedTable>,
     missing: usize,
     rounds: u32,
 }
@@ -144,11 +144,11 @@ impl Intake {
     }
 
     /// Handles a host's message. Any resulting work is a job of [`read_tables`], which answers.
-    pub(crate) fn hear(
+    pub(crate) fn handle(
         &mut self,
         domain: u64,
         word: DomainWord,
-        answer: Answer,
+        answer: DomainReply,
     ) -> Result<(), Failure> {
         let word = match word {
             DomainWord::Start { len } => return self.start(domain, len),
@@ -164,7 +164,7 @@ impl Intake {
             }
         };
         // The thread runs until the worker ends.
-        let _ = self.inbox.jobs.send(Job::Turn { key: (self.link, domain), word, answer });
+        let _ = self.inbox.jobs.send(DomainJob::Turn { key: (self.link, domain), word, answer });
         Ok(())
     }
 
@@ -180,7 +180,12 @@ impl Intake {
                 format!("a domain's table of {len} bytes is not possible: 1 to {MAX_TABLE} are");
             return Err(Failure::new(DocaError::TOO_BIG, text));
         };
-        self.table = Some(Partial { domain, table: Some(Table::default()), missing, rounds: 0 });
+        self.table = Some(PartialTable {
+            domain,
+            table: Some(ReceivedTable::default()),
+            missing,
+            rounds: 0,
+        });
         Ok(())
     }
 
@@ -201,7 +206,7 @@ impl Intake {
     }
 
     fn piece(&mut self, domain: u64, bytes: &[u8]) -> Result<Option<DomainStep>, Failure> {
-        let fits = |table: &&mut Partial| {
+        let fits = |table: &&mut PartialTable| {
             table.domain == domain && bytes.len() <= table.missing && !bytes.is_empty()
         };
         let Some(partial) = self.table.as_mut().filter(fits) else {
@@ -210,7 +215,7 @@ impl Intake {
             return Err(Failure::new(DocaError::BAD_STATE, text));
         };
         // Received bytes take capacity and memory; a claimed length does not.
-        partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.inbox.room));
+        partial.table = partial.table.take().and_then(|table| table.with(bytes, &self.inbox.space));
         partial.missing -= bytes.len();
         let whole = self.table.take_if(|partial| partial.missing == 0);
         Ok(whole.map(|partial| DomainStep::Start(partial.table)))
@@ -220,7 +225,7 @@ impl Intake {
 impl Drop for Intake {
     fn drop(&mut self) {
         // Without the thread, the worker and its domains end.
-        let _ = self.inbox.jobs.send(Job::Over(self.link));
+        let _ = self.inbox.jobs.send(DomainJob::Over(self.link));
     }
 }
 
@@ -240,8 +245,8 @@ mod tests {
         intake: Intake,
         outbox: mpsc::Sender<WorkerToHost>,
         told: mpsc::Receiver<WorkerToHost>,
-        domains: Arc<Domains>,
-        jobs: Receiver<Job>,
+        domains: Arc<WorkerDomains>,
+        jobs: Receiver<DomainJob>,
     }
 
     fn scene() -> Scene {
@@ -250,15 +255,15 @@ mod tests {
             intake: Intake::new(1, inbox),
             outbox,
             told,
-            domains: Arc::new(Domains::new()),
+            domains: Arc::new(WorkerDomains::new()),
             jobs,
         }
     }
 
     impl Scene {
         fn says(&mut self, word: DomainWord) -> Result<(), Failure> {
-            let answer = Answer { outbox: self.outbox.downgrade(), turn: None };
-            self.intake.hear(3, word, answer)
+            let answer = DomainReply { outbox: self.outbox.downgrade(), turn: None };
+            self.intake.handle(3, word, answer)
         }
 
         fn sends(&mut self, table: &[u8]) {
@@ -274,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hosts_ask_for_is_done_in_their_order_and_not_before() {
+    fn requests_of_hosts_run_in_their_order_and_not_on_arrival() {
         let mut scene = scene();
         scene.sends(&blob(1));
         scene.says(DomainWord::End).unwrap();
@@ -299,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_all_hosts_together_have_so_much_room_and_who_finds_none_is_told() {
+    fn tables_of_all_hosts_share_a_capacity_and_a_table_beyond_it_is_refused() {
         let mut scene = scene();
         let inbox = scene.intake.inbox.clone();
         let mut holders: Vec<Intake> =
@@ -307,7 +312,7 @@ mod tests {
         for intake in &mut holders {
             intake.start(1, MAX_TABLE as u64).unwrap();
         }
-        assert_eq!(inbox.room.available_permits(), ROOM, "to claim a length takes nothing");
+        assert_eq!(inbox.space.available_permits(), TABLE_BYTES, "to claim a length takes nothing");
         let nearly_all = vec![0; MAX_TABLE - 1];
         for intake in &mut holders {
             assert!(intake.piece(1, &nearly_all).unwrap().is_none());
@@ -335,7 +340,7 @@ mod tests {
             assert!(matches!(scene.told.try_recv(), Ok(WorkerToHost::DomainEnded { .. })));
         }
         drop(holders);
-        assert_eq!(inbox.room.available_permits(), ROOM);
+        assert_eq!(inbox.space.available_permits(), TABLE_BYTES);
     }
 
     #[test]

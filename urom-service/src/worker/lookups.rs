@@ -13,12 +13,12 @@ use urom_abi::extension::WorkerServices;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_log::guard;
 
-use super::domains::Domains;
+use super::domains::WorkerDomains;
 use super::hosts::Hosts;
 
 #[derive(Debug)]
 pub(crate) struct Supply {
-    pub(crate) domains: Arc<Domains>,
+    pub(crate) domains: Arc<WorkerDomains>,
     pub(crate) services: WorkerServices,
     pub(crate) hosts: Rc<Hosts>,
     /// Use only DOCA's interface.
@@ -29,7 +29,7 @@ pub(crate) struct Supply {
 #[repr(C)]
 pub(crate) struct PluginCtx {
     ctx: WorkerCtx,
-    domains: Arc<Domains>,
+    domains: Arc<WorkerDomains>,
     plugin: String,
     services: WorkerServices,
     hosts: Rc<Hosts>,
@@ -84,17 +84,17 @@ impl PluginCtx {
     }
 }
 
-/// Writes the result of `look` for the calling plugin to `place`; NULL is an error.
+/// Writes the result of `look` for the calling plugin to `target`; NULL is an error.
 ///
 /// # Safety
-/// `ctx` is NULL or the plugin's context, before the end of its `close`. `place` is NULL or
+/// `ctx` is NULL or the plugin's context, before the end of its `close`. `target` is NULL or
 /// writable by the plugin.
 unsafe fn answer<T>(
     ctx: *mut WorkerCtx,
-    place: *mut T,
-    look: impl FnOnce(&Domains, &str) -> Option<T>,
+    target: *mut T,
+    look: impl FnOnce(&WorkerDomains, &str) -> Option<T>,
 ) -> Result<(), DocaError> {
-    if ctx.is_null() || place.is_null() {
+    if ctx.is_null() || target.is_null() {
         return Err(DocaError::INVALID_VALUE);
     }
     let whole = ctx.cast::<PluginCtx>();
@@ -109,19 +109,20 @@ unsafe fn answer<T>(
     let plugin = unsafe { &*plugin };
     let found = look(domains, plugin).ok_or(DocaError::NOT_FOUND)?;
     // SAFETY: the caller's promise.
-    unsafe { place.write(found) };
+    unsafe { target.write(found) };
     Ok(())
 }
 
 unsafe extern "C" fn addr(ctx: *mut WorkerCtx, id: u64, addr: *mut *mut c_void) -> DocaError {
-    let look =
-        |domains: &Domains, plugin: &str| Some(domains.address(id, plugin)?.cast_mut().cast());
+    let look = |domains: &WorkerDomains, plugin: &str| {
+        Some(domains.address(id, plugin)?.cast_mut().cast())
+    };
     // SAFETY: the plugin's promise.
     guard(|| unsafe { answer(ctx, addr, look) })
 }
 
 unsafe extern "C" fn seg(ctx: *mut WorkerCtx, id: u64, va: u64, seg: *mut c_int) -> DocaError {
-    let look = |domains: &Domains, _: &str| c_int::try_from(domains.segment(id, va)?).ok();
+    let look = |domains: &WorkerDomains, _: &str| c_int::try_from(domains.segment(id, va)?).ok();
     // SAFETY: the plugin's promise.
     guard(|| unsafe { answer(ctx, seg, look) })
 }
@@ -157,13 +158,13 @@ unsafe fn handle(
     seg: c_int,
     len: *mut usize,
     handle: *mut *mut c_void,
-    find: impl FnOnce(&Domains, usize) -> Option<*const [u8]>,
+    find: impl FnOnce(&WorkerDomains, usize) -> Option<*const [u8]>,
 ) -> Result<(), DocaError> {
     let seg = usize::try_from(seg).map_err(|_| DocaError::INVALID_VALUE)?;
     if len.is_null() {
         return Err(DocaError::INVALID_VALUE);
     }
-    let look = |domains: &Domains, _: &str| {
+    let look = |domains: &WorkerDomains, _: &str| {
         let found = find(domains, seg)?;
         // SAFETY: the plugin's pointer.
         unsafe { len.write(found.len()) };

@@ -13,7 +13,7 @@ use super::memory::HandedOffer;
 pub(crate) type LinkKey = u64;
 
 /// A host's next message waits until this is dropped.
-pub(crate) type Turn = Option<OwnedSemaphorePermit>;
+pub(crate) type TurnPermit = Option<OwnedSemaphorePermit>;
 
 #[derive(Debug)]
 pub(crate) enum ToData {
@@ -46,12 +46,12 @@ pub(crate) enum ToData {
     Share {
         link: LinkKey,
         shared: HandedOffer,
-        turn: Turn,
+        turn: TurnPermit,
     },
     Unshare {
         link: LinkKey,
         end: EndOfShare,
-        turn: Turn,
+        turn: TurnPermit,
     },
     /// End all shares of the host, which is about to leave.
     Leave {

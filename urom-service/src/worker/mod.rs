@@ -31,42 +31,42 @@ pub(crate) use config::WORKER;
 pub(crate) use config::{LOOPBACK, is_loopback};
 pub(crate) use config::{PluginItem, WorkerConfig};
 
-use control_thread::{ControlHandle, Setup};
-use data::Data;
-use domains::Domains;
+use control_thread::{ControlHandle, ControlSetup};
+use data::DataThread;
+use domains::WorkerDomains;
 use messages::ToControl;
 use urom_wire::mailbox::Mailbox;
-use watch::Watch;
+use watch::CallWatch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WorkerKind {
     Process,
     Thread,
 }
 
 /// Runs a worker on this thread until the daemon dismisses it or ends. If a plugin call does not
 /// return then, a process exits anyway; a thread is left behind.
-pub(crate) fn run(config: WorkerConfig, daemon: UnixStream, place: Place) {
-    if place == Place::Process {
+pub(crate) fn run(config: WorkerConfig, daemon: UnixStream, kind: WorkerKind) {
+    if kind == WorkerKind::Process {
         // First, so that all threads inherit it.
         confine(&config);
     }
     let id = config.id;
-    if let Err(problem) = start(config, daemon, place) {
+    if let Err(problem) = start(config, daemon, kind) {
         // The daemon detects the closed stream.
         error!("worker {id} could not start: {problem}");
     }
 }
 
-fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Result<()> {
+fn start(config: WorkerConfig, daemon: UnixStream, kind: WorkerKind) -> std::io::Result<()> {
     let mailbox = Arc::new(Mailbox::new()?);
     let listener = TcpListener::bind((config.listen, 0))?;
     let (handle, from_data) = ControlHandle::new();
-    let domains = Arc::new(Domains::new());
-    let watch = Arc::new(Watch::default());
-    let setup = Setup {
+    let domains = Arc::new(WorkerDomains::new());
+    let watch = Arc::new(CallWatch::default());
+    let setup = ControlSetup {
         config: config.clone(),
-        place,
+        kind,
         listener,
         daemon,
         mailbox: Arc::clone(&mailbox),
@@ -75,10 +75,10 @@ fn start(config: WorkerConfig, daemon: UnixStream, place: Place) -> std::io::Res
         watch: Arc::clone(&watch),
     };
     let control = control_thread::start(setup)?;
-    match Data::open(&config, mailbox, handle.clone(), &domains, watch) {
+    match DataThread::open(&config, mailbox, handle.clone(), &domains, watch) {
         Ok(data) => {
             handle.send(ToControl::Ready);
-            data.run(place);
+            data.run(kind);
         }
         Err(failure) => {
             handle.send(ToControl::Failed(failure));

@@ -28,27 +28,27 @@ pub(crate) struct Rounds {
 impl Rounds {
     pub(crate) fn new(plugins: usize) -> Rounds {
         debug_assert!(plugins <= ROUND as usize);
-        let all = (0..plugins).fold(0, |all, place| all | bit(place));
+        let all = (0..plugins).fold(0, |all, index| all | bit(index));
         Rounds { all, owing: 0, awake: all, moving: 0, moves: 0, commands: 0, hand: 0 }
     }
 
     #[inline]
-    pub(crate) fn owes(&mut self, place: usize) {
-        self.owing |= bit(place);
+    pub(crate) fn owes(&mut self, index: usize) {
+        self.owing |= bit(index);
         self.commands += 1;
     }
 
     /// Records a command that was answered at once.
     #[inline]
-    pub(crate) fn answered(&mut self, place: usize) {
-        self.awake |= bit(place);
+    pub(crate) fn answered(&mut self, index: usize) {
+        self.awake |= bit(index);
         self.commands += 1;
     }
 
     /// Records that the plugin moved other data, and may have more to do.
     #[inline]
-    pub(crate) fn moved(&mut self, place: usize) {
-        self.moving |= bit(place);
+    pub(crate) fn moved(&mut self, index: usize) {
+        self.moving |= bit(index);
         self.moves = MOVING;
     }
 
@@ -58,8 +58,8 @@ impl Rounds {
     }
 
     #[inline]
-    pub(crate) fn settled(&mut self, place: usize) {
-        self.owing &= !bit(place);
+    pub(crate) fn settled(&mut self, index: usize) {
+        self.owing &= !bit(index);
     }
 
     #[inline]
@@ -69,7 +69,7 @@ impl Rounds {
 
     /// Returns the plugins to poll in this turn, after `looks` polls for commands.
     #[inline]
-    pub(crate) fn due(&mut self, looks: u32) -> Due {
+    pub(crate) fn due(&mut self, looks: u32) -> DuePlugins {
         let steps = looks.saturating_add(std::mem::take(&mut self.commands));
         self.moves = self.moves.saturating_sub(steps);
         if self.moves == 0 {
@@ -78,25 +78,25 @@ impl Rounds {
         if self.owing == self.all {
             // All are awake, so the hand's position does not matter.
             self.awake = self.all;
-            return Due(self.all);
+            return DuePlugins(self.all);
         }
         let passed =
             if steps < ROUND { ((1 << steps) - 1_u64).rotate_left(self.hand) } else { u64::MAX };
         self.hand = self.hand.wrapping_add(steps) % ROUND;
         self.awake = self.awake & !passed | self.owing | self.moving;
-        Due((self.awake | passed) & self.all)
+        DuePlugins((self.awake | passed) & self.all)
     }
 }
 
 #[inline]
-fn bit(place: usize) -> u64 {
-    1 << (place as u32 % ROUND)
+fn bit(index: usize) -> u64 {
+    1 << (index as u32 % ROUND)
 }
 
 #[derive(Debug)]
-pub(crate) struct Due(u64);
+pub(crate) struct DuePlugins(u64);
 
-impl Iterator for Due {
+impl Iterator for DuePlugins {
     type Item = usize;
 
     #[inline]
@@ -104,9 +104,9 @@ impl Iterator for Due {
         if self.0 == 0 {
             return None;
         }
-        let place = self.0.trailing_zeros() as usize;
+        let index = self.0.trailing_zeros() as usize;
         self.0 &= self.0 - 1;
-        Some(place)
+        Some(index)
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     /// Counts the polls of each plugin in `turns` turns of one step each.
     fn polls(rounds: &mut Rounds, turns: usize) -> Vec<usize> {
         let mut polls = vec![0; rounds.all.count_ones() as usize];
-        (0..turns).for_each(|_| rounds.due(1).for_each(|place| polls[place] += 1));
+        (0..turns).for_each(|_| rounds.due(1).for_each(|index| polls[index] += 1));
         polls
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let seen = polls(&mut rounds, 640);
         assert_eq!(seen[40], 640);
         assert!(
-            seen.iter().enumerate().all(|(place, polls)| place == 40 || *polls == 10),
+            seen.iter().enumerate().all(|(index, polls)| index == 40 || *polls == 10),
             "{seen:?}"
         );
     }
@@ -179,7 +179,7 @@ mod tests {
         let mut rounds = Rounds::new(64);
         assert_eq!(rounds.due(1).collect::<Vec<_>>(), (0..64).collect::<Vec<_>>());
         rounds.owes(63);
-        assert!(rounds.due(1).any(|place| place == 63));
+        assert!(rounds.due(1).any(|index| index == 63));
         assert_eq!(Rounds::new(0).due(64).count(), 0);
     }
 }

@@ -13,21 +13,21 @@ pub(crate) const CAPACITY: usize = 256 << 20;
 /// Approximate overhead of a string in bytes.
 const OVERHEAD: usize = 64;
 
-pub(crate) type Stored = Arc<[u8]>;
+pub(crate) type StoredString = Arc<[u8]>;
 
 #[derive(Debug)]
-pub(crate) struct Store {
-    strings: HashSet<Stored>,
+pub(crate) struct StringStore {
+    strings: HashSet<StoredString>,
     used: usize,
     capacity: usize,
 }
 
-impl Store {
-    pub(crate) fn new(capacity: usize) -> Store {
-        Store { strings: HashSet::new(), used: 0, capacity }
+impl StringStore {
+    pub(crate) fn new(capacity: usize) -> StringStore {
+        StringStore { strings: HashSet::new(), used: 0, capacity }
     }
 
-    pub(crate) fn has_room<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> bool {
+    pub(crate) fn has_capacity<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> bool {
         let mut seen = HashSet::new();
         let mut left = self.capacity.saturating_sub(self.used);
         for string in strings {
@@ -42,13 +42,13 @@ impl Store {
         true
     }
 
-    /// Returns the stored copy of this string. Check [`has_room`](Store::has_room) first.
-    pub(crate) fn keep(&mut self, string: &[u8]) -> Stored {
+    /// Returns the stored copy of this string. Check [`has_capacity`](Self::has_capacity) first.
+    pub(crate) fn keep(&mut self, string: &[u8]) -> StoredString {
         if let Some(there) = self.strings.get(string) {
             return Arc::clone(there);
         }
         self.used += string.len() + OVERHEAD;
-        let new: Stored = string.into();
+        let new: StoredString = string.into();
         self.strings.insert(Arc::clone(&new));
         new
     }
@@ -60,25 +60,25 @@ mod tests {
 
     #[test]
     fn equal_strings_are_one_and_stay() {
-        let mut store = Store::new(1000);
-        let place = store.keep(b"a key").as_ptr();
+        let mut store = StringStore::new(1000);
+        let address = store.keep(b"a key").as_ptr();
         for _ in 0..1000 {
-            assert!(store.has_room([&b"a key"[..], b"a key"].into_iter()));
-            assert_eq!(store.keep(b"a key").as_ptr(), place);
+            assert!(store.has_capacity([&b"a key"[..], b"a key"].into_iter()));
+            assert_eq!(store.keep(b"a key").as_ptr(), address);
         }
-        assert_ne!(store.keep(b"another").as_ptr(), place);
+        assert_ne!(store.keep(b"another").as_ptr(), address);
         assert_eq!(store.used, b"a key".len() + b"another".len() + 2 * OVERHEAD);
     }
 
     #[test]
-    fn what_is_too_much_together_is_found_before_any_of_it_is_stored() {
-        let mut store = Store::new(2 * (OVERHEAD + 10));
+    fn strings_beyond_the_capacity_are_detected_before_any_is_stored() {
+        let mut store = StringStore::new(2 * (OVERHEAD + 10));
         let (a, b, c) = ([1; 10], [2; 10], [3; 10]);
-        assert!(!store.has_room([&a[..], &b, &c].into_iter()));
-        assert!(store.has_room([&a[..], &b, &a].into_iter()));
+        assert!(!store.has_capacity([&a[..], &b, &c].into_iter()));
+        assert!(store.has_capacity([&a[..], &b, &a].into_iter()));
         store.keep(&a);
-        assert!(store.has_room([&a[..], &b].into_iter()));
-        assert!(!store.has_room([&b[..], &c].into_iter()));
-        assert!(!store.has_room([&[0; 100][..]].into_iter()));
+        assert!(store.has_capacity([&a[..], &b].into_iter()));
+        assert!(!store.has_capacity([&b[..], &c].into_iter()));
+        assert!(!store.has_capacity([&[0; 100][..]].into_iter()));
     }
 }

@@ -18,7 +18,7 @@ use super::messages::LinkKey;
 use crate::handshakes::PendingHandshake;
 
 /// Capacity for unread messages to a host; all its memories may end at once.
-const ROOM: usize = BACKLOG + 2 * MOST_OF_HOST;
+const OUTBOX_CAPACITY: usize = BACKLOG + 2 * MOST_OF_HOST;
 
 pub(super) async fn daemon_stream(
     mut stream: UnixStream,
@@ -56,7 +56,7 @@ pub(super) async fn host_stream(
     if !handshakes.admit(peer, handshake).await {
         return;
     }
-    let (outbox, outgoing) = mpsc::channel(ROOM);
+    let (outbox, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
     if events.send(ControlEvent::HostCame { link, peer, outbox, handshakes }).await.is_err() {
         return;
     }

@@ -15,14 +15,14 @@ pub(crate) const LOOK: Duration = Duration::from_secs(1);
 pub(crate) const LONG: u32 = 5;
 
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct CallWatch {
     turn: AtomicU64,
-    /// The data thread's current call, as [`Calls`] writes it; 0 outside of plugins.
+    /// The data thread's current call, as [`PluginCalls`] writes it; 0 outside of plugins.
     call: AtomicU32,
     names: Mutex<Vec<String>>,
 }
 
-impl Watch {
+impl CallWatch {
     #[inline]
     pub(crate) fn next_turn(&self) {
         // Single writer, so an atomic addition is not needed.
@@ -30,29 +30,29 @@ impl Watch {
     }
 
     /// Registers a plugin and counts a turn: each plugin has its own time to open.
-    pub(crate) fn plugin(self: &Arc<Watch>, name: &str) -> Calls {
+    pub(crate) fn plugin(self: &Arc<CallWatch>, name: &str) -> PluginCalls {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.push(name.to_owned());
         self.next_turn();
-        Calls { plugin: (names.len() as u32) << 8, watch: Arc::clone(self) }
+        PluginCalls { plugin: (names.len() as u32) << 8, watch: Arc::clone(self) }
     }
 
     fn read(&self, call: u32) -> Option<(String, Method)> {
-        let (place, method) = ((call >> 8).checked_sub(1)?, Method::of_number(call as u8)?);
+        let (index, method) = ((call >> 8).checked_sub(1)?, Method::of_number(call as u8)?);
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        Some((names.get(place as usize)?.clone(), method))
+        Some((names.get(index as usize)?.clone(), method))
     }
 }
 
 /// Records the calls of one plugin.
 #[derive(Debug, Clone)]
-pub(crate) struct Calls {
-    watch: Arc<Watch>,
+pub(crate) struct PluginCalls {
+    watch: Arc<CallWatch>,
     /// Its index plus one, above the byte of the method.
     plugin: u32,
 }
 
-impl Calls {
+impl PluginCalls {
     #[inline]
     pub(crate) fn begin(&self, method: Method) {
         self.watch.call.store(self.plugin | method as u32, Ordering::Relaxed);
@@ -65,8 +65,8 @@ impl Calls {
 }
 
 #[derive(Debug)]
-pub(crate) struct Observer {
-    watch: Arc<Watch>,
+pub(crate) struct CallObserver {
+    watch: Arc<CallWatch>,
     turn: u64,
     call: u32,
     /// Polls that found the same turn inside a plugin; a pause of this process counts once.
@@ -74,28 +74,28 @@ pub(crate) struct Observer {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum CallEvent {
     /// A plugin has now blocked the data thread for [`LONG`] seconds.
     Hung(HungCall),
     Returned(HungCall),
 }
 
-impl Observer {
-    pub(crate) fn new(watch: Arc<Watch>) -> Observer {
-        Observer { watch, turn: 0, call: 0, seconds: 0 }
+impl CallObserver {
+    pub(crate) fn new(watch: Arc<CallWatch>) -> CallObserver {
+        CallObserver { watch, turn: 0, call: 0, seconds: 0 }
     }
 
-    pub(crate) fn look(&mut self) -> Option<News> {
+    pub(crate) fn look(&mut self) -> Option<CallEvent> {
         let call = self.watch.call.load(Ordering::Relaxed);
         let turn = self.watch.turn.load(Ordering::Relaxed);
         if turn == self.turn && call != 0 && self.call != 0 {
             self.call = call;
             self.seconds += 1;
-            return self.hung().filter(|hung| hung.seconds == LONG).map(News::Hung);
+            return self.hung().filter(|hung| hung.seconds == LONG).map(CallEvent::Hung);
         }
         let before = self.hung().filter(|hung| hung.seconds >= LONG);
         (self.turn, self.call, self.seconds) = (turn, call, 0);
-        before.map(News::Returned)
+        before.map(CallEvent::Returned)
     }
 
     /// Returns the call that has blocked the data thread for at least a second.
@@ -113,11 +113,11 @@ impl Observer {
 mod tests {
     use super::*;
 
-    fn rig() -> (Arc<Watch>, Calls, Observer) {
-        let watch = Arc::new(Watch::default());
+    fn rig() -> (Arc<CallWatch>, PluginCalls, CallObserver) {
+        let watch = Arc::new(CallWatch::default());
         watch.plugin("first");
         let calls = watch.plugin("second");
-        let observer = Observer::new(Arc::clone(&watch));
+        let observer = CallObserver::new(Arc::clone(&watch));
         (watch, calls, observer)
     }
 
@@ -135,10 +135,10 @@ mod tests {
             assert_eq!(observer.look(), None);
             assert_eq!(observer.hung(), Some(hung(Method::WorkerCmd, seconds)));
         }
-        assert_eq!(observer.look(), Some(News::Hung(hung(Method::WorkerCmd, LONG))));
+        assert_eq!(observer.look(), Some(CallEvent::Hung(hung(Method::WorkerCmd, LONG))));
         assert_eq!(observer.look(), None);
         calls.over();
-        assert_eq!(observer.look(), Some(News::Returned(hung(Method::WorkerCmd, LONG + 1))));
+        assert_eq!(observer.look(), Some(CallEvent::Returned(hung(Method::WorkerCmd, LONG + 1))));
         assert_eq!((observer.look(), observer.hung()), (None, None));
     }
 
@@ -177,13 +177,13 @@ mod tests {
             observer.look();
         }
         calls.begin(Method::NotifPack);
-        assert_eq!(observer.look(), Some(News::Hung(hung(Method::NotifPack, LONG))));
+        assert_eq!(observer.look(), Some(CallEvent::Hung(hung(Method::NotifPack, LONG))));
     }
 
     #[test]
     fn plugins_that_open_one_after_the_other_have_their_own_time_each() {
-        let watch = Arc::new(Watch::default());
-        let mut observer = Observer::new(Arc::clone(&watch));
+        let watch = Arc::new(CallWatch::default());
+        let mut observer = CallObserver::new(Arc::clone(&watch));
         for name in ["one", "two", "three"] {
             watch.plugin(name).begin(Method::Open);
             for _ in 0..LONG {

@@ -6,8 +6,8 @@ use std::process::Command;
 /// This file's directory, also for the tests of `libdoca-host`.
 fn sources() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut places = package.ancestors().map(|place| place.join("urom-service/tests/plugins"));
-    places.find(|place| place.is_dir()).expect("the plugins' sources")
+    let mut directories = package.ancestors().map(|path| path.join("urom-service/tests/plugins"));
+    directories.find(|path| path.is_dir()).expect("the plugins' sources")
 }
 
 pub(crate) fn compile(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> PathBuf {

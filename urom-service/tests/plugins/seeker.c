@@ -11,7 +11,7 @@ enum op {
 	MKEY,   /* the same of the key */
 	KEEP,   /* keep what MKEY finds */
 	KEPT,   /* length, sum and first bytes of what is kept */
-	NULLS,  /* the codes of look-ups without a context or a place */
+	NULLS,  /* the codes of look-ups without a context or a target */
 	HUNT,   /* look up member a from 4 threads */
 	RETURN, /* stop that: how often it was found, how often not, and how often it was wrong */
 };

@@ -13,7 +13,7 @@ use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command, wait};
 
-fn place() -> (tempfile::TempDir, PathBuf) {
+fn paths() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("service");
     (directory, file)
@@ -40,7 +40,7 @@ fn first_line(file: &Path) -> String {
 
 #[test]
 fn the_file_holds_address_and_process_until_the_daemon_is_told_to_end() {
-    let (_directory, file) = place();
+    let (_directory, file) = paths();
     let plugins = Plugins::obedient();
     let mut uromd = Uromd::start_with(&[text(plugins.path())], &["--address-file", text(&file)]);
     let machine = rustix::system::uname().nodename().to_str().unwrap().to_owned();
@@ -62,7 +62,7 @@ fn the_file_holds_address_and_process_until_the_daemon_is_told_to_end() {
 
 #[test]
 fn a_daemon_on_all_addresses_is_named_by_its_machine() {
-    let (directory, file) = place();
+    let (directory, file) = paths();
     let key = directory.path().join("key");
     fs::write(&key, [1; 32]).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
@@ -76,7 +76,7 @@ fn a_daemon_on_all_addresses_is_named_by_its_machine() {
 
 #[test]
 fn a_second_daemon_with_the_file_does_not_start_and_names_the_first() {
-    let (_directory, file) = place();
+    let (_directory, file) = paths();
     let mut first = started(&file);
     let error = refused(&file);
     let process = format!("process {} on ", first.pid().as_raw_nonzero());
@@ -95,7 +95,7 @@ fn a_second_daemon_with_the_file_does_not_start_and_names_the_first() {
 
 #[test]
 fn of_many_daemons_that_start_at_once_one_has_the_file() {
-    let (_directory, file) = place();
+    let (_directory, file) = paths();
     let mut command = command();
     command.args(["--listen", "127.0.0.1:0", "--address-file", text(&file)]);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -115,7 +115,7 @@ fn of_many_daemons_that_start_at_once_one_has_the_file() {
 
 #[test]
 fn a_stale_file_is_taken_over() {
-    let (_directory, file) = place();
+    let (_directory, file) = paths();
     let mut killed = started(&file);
     killed.signal(Signal::KILL);
     killed.wait();
@@ -127,7 +127,7 @@ fn a_stale_file_is_taken_over() {
 
 #[test]
 fn a_file_that_was_replaced_is_left_to_its_owner() {
-    let (_directory, file) = place();
+    let (_directory, file) = paths();
     let mut uromd = started(&file);
     fs::remove_file(&file).unwrap();
     let second = started(&file);
@@ -137,8 +137,8 @@ fn a_file_that_was_replaced_is_left_to_its_owner() {
 }
 
 #[test]
-fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
-    let (directory, file) = place();
+fn a_path_that_cannot_be_an_address_file_is_refused_with_its_name() {
+    let (directory, file) = paths();
     let (missing, below) = (directory.path().join("missing/service"), file.join("service"));
     fs::write(&file, "#!/bin/sh\nexit 1\n").unwrap();
     let notes = directory.path().join("notes");
@@ -146,7 +146,7 @@ fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
     fs::write(&notes, noted).unwrap();
     let pipe = directory.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for (place, part) in [
+    for (path, part) in [
         (directory.path(), "Is a directory"),
         (&missing, "No such file or directory"),
         (&below, "Not a directory"),
@@ -157,8 +157,8 @@ fn a_place_that_cannot_be_an_address_file_is_refused_with_its_name() {
         (&file, "is not an address file and stays"),
         (&notes, "is not an address file and stays"),
     ] {
-        let error = refused(place);
-        assert!(error.contains(part) && error.contains(text(place)), "{error}");
+        let error = refused(path);
+        assert!(error.contains(part) && error.contains(text(path)), "{error}");
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), "#!/bin/sh\nexit 1\n");
     assert_eq!(fs::read_to_string(&notes).unwrap(), noted);

@@ -271,7 +271,7 @@ fn an_answer_that_comes_late_is_noticed_without_any_event() {
 }
 
 #[test]
-fn a_host_that_uses_a_busy_slot_or_none_of_its_own_is_thrown_out_and_others_are_not() {
+fn a_host_that_uses_a_busy_slot_or_none_of_its_own_is_disconnected_and_others_are_not() {
     let (_uromd, mut client) = served();
     let bad = client.attach(any(), 2);
     let good = client.attach(StartWorker { id: bad.started.id, ..any() }, 2);
@@ -287,7 +287,7 @@ fn a_host_that_uses_a_busy_slot_or_none_of_its_own_is_thrown_out_and_others_are_
 }
 
 #[test]
-fn a_host_that_floods_without_taking_answers_is_thrown_out() {
+fn a_host_that_floods_without_taking_answers_is_disconnected() {
     let (_uromd, mut client) = served_with(&["-m", "1000000"]);
     let host = client.attach(any(), 1);
     let frame = host.frame(0, 0, &words(op::BIG, 900_000));
@@ -379,7 +379,7 @@ fn a_plugin_that_owes_nothing_is_polled_beside_a_busy_one() {
 }
 
 #[test]
-fn answers_that_wait_for_room_at_the_host_are_forgotten_once_they_have_left() {
+fn answers_that_wait_for_capacity_at_the_host_are_not_counted_once_they_have_left() {
     if !is_reached_over_tcp() {
         return;
     }

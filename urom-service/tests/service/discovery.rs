@@ -148,10 +148,10 @@ fn a_plugin_keeps_its_id_while_others_come_and_go() {
 pub(crate) fn replace(plugins: &Plugins, name: &str, text: &str) {
     let fresh = Plugins::new();
     let file = fresh.add_source(name, text);
-    let place = plugins.path().join(format!("{name}.so"));
-    let beside = Path::new(&place).with_extension("new");
+    let target = plugins.path().join(format!("{name}.so"));
+    let beside = Path::new(&target).with_extension("new");
     fs::copy(file, &beside).unwrap();
-    fs::rename(beside, place).unwrap();
+    fs::rename(beside, target).unwrap();
 }
 
 const CRASH: &str =
@@ -164,7 +164,7 @@ fn foreign(file: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_plugin_is_never_loaded_and_a_library_beside_plugins_is_no_cause_for_complaint() {
+fn a_file_that_is_no_plugin_is_never_loaded_and_a_library_beside_plugins_causes_no_warning() {
     let plugins = Plugins::obedient();
     for name in ["crash", "libcrash"] {
         plugins.add_source(name, CRASH);

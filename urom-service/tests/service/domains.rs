@@ -64,7 +64,7 @@ fn tables_come_in_pieces_of_any_size_and_end_at_any_point() {
 }
 
 #[test]
-fn a_host_that_breaks_the_order_is_thrown_out_and_the_worker_goes_on() {
+fn a_host_that_breaks_the_order_is_disconnected_and_the_worker_goes_on() {
     with_host(|client, host, table| {
         type Bad<'a> = (DocaError, &'a dyn Fn(&Connection));
         let bad: [Bad<'_>; 7] = [

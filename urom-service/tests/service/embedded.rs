@@ -101,7 +101,7 @@ fn its_cpus_and_limit_are_those_of_its_options() {
 }
 
 #[test]
-fn a_plugin_that_was_replaced_is_listed_but_not_loaded_in_the_place_of_the_old_one() {
+fn a_plugin_that_was_replaced_is_listed_but_not_loaded_instead_of_the_old_one() {
     let plugins = Plugins::new();
     let text = |name| {
         let text = source("*version = 1; return 0;", "return 0;");

@@ -247,10 +247,10 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
     let mut client = Client::connect_with(uromd.address, Some(&key)).unwrap();
     let host = client.attach_from_afar(any(), 16);
     // Without a key, a peer cannot get this address, but it can find ports.
-    let stranger = context().build().unwrap().worker().unwrap();
+    let unknown = context().build().unwrap().worker().unwrap();
     // SAFETY: from a worker that this test started.
     let address = unsafe { WorkerAddress::from_bytes(&host.address) }.unwrap();
-    let endpoint = stranger.endpoint().connect(&address).unwrap();
+    let endpoint = unknown.endpoint().connect(&address).unwrap();
     let wrong = VerificationTag::new(host.started.token ^ 0x8000_0000);
     let said = "without the verification tag of its host";
     for (tag, lines) in [(wrong, 2), (VerificationTag::default(), 4)] {

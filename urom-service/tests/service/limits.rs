@@ -86,7 +86,7 @@ fn handshake_with(to: SocketAddr, hello: &[u8]) {
 }
 
 #[test]
-fn strangers_do_not_fill_the_log_and_hide_nobody_else_in_it() {
+fn unknown_peers_do_not_fill_the_log_and_hide_no_other_lines() {
     const AT_ONCE: usize = 16;
     let uromd = Uromd::obedient(&[]);
     let host = Client::connect(uromd.address).attach(any(), 1);
@@ -190,7 +190,7 @@ fn hosts_of_a_daemon_with_few_descriptors_are_told_or_served() {
 fn a_daemon_without_descriptors_answers_the_hosts_it_has_and_lets_others_in_later() {
     let uromd = Uromd::start_limited("-n 80", &[], &[]);
     let mut client = Client::connect(uromd.address);
-    let strangers: Vec<TcpStream> =
+    let connections: Vec<TcpStream> =
         (0..120).map(|_| TcpStream::connect(uromd.address).unwrap()).collect();
     uromd.logged(&["no host can connect"]);
     let begin = Instant::now();
@@ -199,14 +199,14 @@ fn a_daemon_without_descriptors_answers_the_hosts_it_has_and_lets_others_in_late
     }
     let took = begin.elapsed();
     assert!(took < Duration::from_secs(3), "100 answers in {took:?}");
-    drop(strangers);
+    drop(connections);
     assert!(Client::connect(uromd.address).plugins.is_empty());
     let most = 16 + begin.elapsed().as_secs() as usize / 10;
     assert!(uromd.lines_with("no host can connect") <= most);
 }
 
 #[test]
-fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
+fn silent_and_slow_peers_are_disconnected_in_time() {
     let uromd = Uromd::start_with(&[], &[]);
     let begin = Instant::now();
     let mut silent = TcpStream::connect(uromd.address).unwrap();
@@ -233,7 +233,7 @@ fn who_says_nothing_or_drips_is_hung_up_on_in_time() {
 }
 
 #[test]
-fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
+fn one_host_too_many_is_refused_and_admitted_when_another_has_left() {
     let uromd = Uromd::start_with(&[], &["--max-hosts", "2"]);
     let first = Client::connect(uromd.address);
     let _second = Client::connect(uromd.address);
@@ -245,7 +245,7 @@ fn one_host_too_many_hears_of_the_limit_and_comes_in_when_another_has_left() {
     drop(first);
     let deadline = Instant::now() + TIMEOUT;
     while !matches!(first_message(&uromd).1, DaemonToHost::Welcome { .. }) {
-        assert!(Instant::now() < deadline, "its place does not become free");
+        assert!(Instant::now() < deadline, "its slot does not become free");
     }
 }
 
@@ -281,7 +281,7 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
     drop((hosts.pop(), joined));
     let deadline = Instant::now() + TIMEOUT;
     while client.start(any()).is_err() {
-        assert!(Instant::now() < deadline, "its place does not become free");
+        assert!(Instant::now() < deadline, "its slot does not become free");
     }
 }
 
@@ -305,7 +305,7 @@ fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
     // The worker detects the end later; until then each attempt uses up a token.
     let deadline = Instant::now() + TIMEOUT;
     while Connection::attach(client.start(worker.clone()).unwrap(), 1).is_err() {
-        assert!(Instant::now() < deadline, "its place does not become free");
+        assert!(Instant::now() < deadline, "its slot does not become free");
     }
 }
 

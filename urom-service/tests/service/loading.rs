@@ -82,10 +82,10 @@ fn no_plugin_is_examined_any_more_once_the_daemon_was_killed() {
     plugins.add_source("kills", &as_loaded("kill(getppid(), SIGKILL);"));
     let mut uromd = Uromd::start(&plugins);
     uromd.wait();
-    let place = plugins.path().to_str().unwrap();
+    let directory = plugins.path().to_str().unwrap();
     let is_examined = |process: &fs::DirEntry| {
         let words = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains(place)
+        String::from_utf8_lossy(&words).contains(directory)
     };
     let begin = Instant::now();
     while fs::read_dir("/proc").unwrap().map(Result::unwrap).any(|process| is_examined(&process)) {
@@ -99,7 +99,7 @@ fn a_plugin_that_misses_docas_libraries_is_told_where_they_are() {
     let (plugins, absent) = (Plugins::new(), Plugins::new());
     let library = absent.add_source("libdoca_common", "int doca_log;\n");
     // Linked with a library that is missing when the plugin is loaded.
-    let uses = "extern int doca_log; int *place(void) { return &doca_log; }\n";
+    let uses = "extern int doca_log; int *address(void) { return &doca_log; }\n";
     let text = format!("{}{uses}", source("*version = 1; return 0;", "return 0;"));
     plugins.add_linked("orphan", &text, &library);
     fs::remove_file(library).unwrap();
@@ -109,7 +109,7 @@ fn a_plugin_that_misses_docas_libraries_is_told_where_they_are() {
 }
 
 #[test]
-fn places_that_others_may_write_to_are_passed_over_with_the_reason() {
+fn paths_that_others_may_write_to_are_skipped_with_the_reason() {
     let (open, sticky, good) = (Plugins::new(), Plugins::new(), Plugins::new());
     let text = source("*version = 1; return 0;", "return 0;");
     for (plugins, name) in [(&open, "a"), (&sticky, "b"), (&good, "c"), (&good, "d")] {

@@ -53,7 +53,7 @@ fn header(slot: u64, len: u64) -> u64 {
 }
 
 #[test]
-fn a_host_that_writes_garbage_into_its_ring_is_thrown_out() {
+fn a_host_that_writes_garbage_into_its_ring_is_disconnected() {
     for (mark, why) in [
         (WRITTEN | 0x1234, "do not form one frame"),
         (WRITTEN | FIRST | header(0, 0xff_ffff), "16777215 bytes"),

@@ -95,7 +95,7 @@ fn hosts_that_do_not_read_cost_at_most_the_unread_limit_and_are_disconnected() {
 }
 
 #[test]
-fn what_a_host_left_unread_is_given_back_to_the_system_when_it_leaves() {
+fn memory_of_unread_answers_returns_to_the_system_when_their_host_leaves() {
     let Setting { good, rude, uromd: _uromd, _plugins } = setting(1 << 30);
     let pid = good.pid();
     let before = resident(pid);

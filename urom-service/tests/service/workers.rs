@@ -41,7 +41,7 @@ fn each_worker_is_a_process_with_its_own_environment() {
 }
 
 #[test]
-fn a_launcher_is_started_in_the_place_of_each_worker_with_the_worker_behind_it() {
+fn a_launcher_is_started_for_each_worker_with_the_worker_as_its_argument() {
     let launcher = ["--worker-launcher", "env 'LAUNCHED=by env'"];
     let (_uromd, mut client) = served_with(&launcher);
     let (one, two) = (client.attach(any(), 1), client.attach(any(), 1));
@@ -127,7 +127,7 @@ fn a_token_is_good_once() {
 }
 
 #[test]
-fn a_host_that_never_shows_a_token_is_thrown_out() {
+fn a_host_that_never_shows_a_token_is_disconnected() {
     let (_uromd, mut client) = served();
     let address = client.start(any()).unwrap().address;
     let begin = Instant::now();
@@ -259,7 +259,7 @@ fn a_worker_that_is_stopped_is_cancelled_and_killed() {
 }
 
 #[test]
-fn a_host_whose_ucx_connection_breaks_is_thrown_out() {
+fn a_host_whose_ucx_connection_breaks_is_disconnected() {
     if !is_reached_over_tcp() {
         return;
     }

@@ -34,15 +34,15 @@ pub fn hello(input: &[u8]) {
     let secret = has_key.then(|| secret(1));
     let mut stream = stream(theirs);
     let ours = Hello::new(me);
-    let heard = within(MEMORY, || {
+    let result = within(MEMORY, || {
         now(handshake(&mut stream, ours, expected, secret.as_ref(), PeerTimeout::default()))
     });
-    assert!(stream.writer().starts_with(ours.as_bytes()), "every end says who it is");
+    assert!(stream.writer().starts_with(ours.as_bytes()), "every end sends its hello");
     let right = Hello::new(expected);
     // The last part of UCX's version is arbitrary.
     let is_hello = theirs.get(..HELLO_LEN - 4) == Some(&right.as_bytes()[..HELLO_LEN - 4]);
     let is_right = is_hello && theirs.len() >= HELLO_LEN + OPENING_LEN && theirs[HELLO_LEN] == 0;
-    match heard {
+    match result {
         Ok(()) => {
             assert!(is_right && secret.is_none(), "{theirs:?} was taken for a {expected}");
             let left = theirs.len() - HELLO_LEN - OPENING_LEN;
@@ -53,10 +53,10 @@ pub fn hello(input: &[u8]) {
             if theirs.len() < HELLO_LEN || !theirs.starts_with(b"UROM") {
                 assert!(matches!(error, StreamError::Hello(HelloError::NotUrom)), "{error}");
             }
-            let said = stream.writer().len();
+            let sent = stream.writer().len();
             let is_host = me == Role::Host;
             assert!(
-                said == HELLO_LEN + OPENING_LEN || is_host,
+                sent == HELLO_LEN + OPENING_LEN || is_host,
                 "a service sends an unknown host no proof"
             );
             assert!(!error.to_string().is_empty());
@@ -133,20 +133,20 @@ async fn carry(
     changes: &[Change],
 ) -> Option<usize> {
     let (mut at, mut first) = (0, None);
-    while let Ok(said) = from.read_u8().await {
-        let mut told = said;
+    while let Ok(byte) = from.read_u8().await {
+        let mut changed = byte;
         for change in changes.iter().filter(|change| change.at == at) {
             if change.cut {
                 let _ = to.shutdown().await;
                 return first.or(Some(at));
             }
-            told ^= change.with;
+            changed ^= change.with;
         }
-        if told != said {
+        if changed != byte {
             first = first.or(Some(at));
         }
         at += 1;
-        if to.write_all(&[told]).await.is_err() {
+        if to.write_all(&[changed]).await.is_err() {
             break;
         }
     }

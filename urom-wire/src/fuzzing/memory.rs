@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_and_given_back_counts() {
+    fn allocations_and_frees_are_counted() {
         within(3000, || drop((vec![1_u8; 1000], vec![0_u8; 1000])));
         let taken = std::panic::catch_unwind(|| within(999, || drop(vec![1_u8; 1000])));
         assert!(taken.is_err());

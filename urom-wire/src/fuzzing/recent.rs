@@ -24,11 +24,11 @@ pub fn note(input: &[u8]) {
         }
     });
     RECENT.with_borrow_mut(|recent| {
-        let mut place =
+        let mut buffer =
             if recent.len() == MOST { recent.pop_front() } else { None }.unwrap_or_default();
-        place.clear();
-        place.extend_from_slice(input);
-        recent.push_back(place);
+        buffer.clear();
+        buffer.extend_from_slice(input);
+        recent.push_back(buffer);
     });
 }
 
@@ -50,9 +50,9 @@ fn write_on_panic(directory: PathBuf) {
     }));
 }
 
-fn write(directory: &Path, said: &str) -> std::io::Result<()> {
+fn write(directory: &Path, message: &str) -> std::io::Result<()> {
     fs::create_dir_all(directory)?;
-    fs::write(directory.join("said.txt"), said)?;
+    fs::write(directory.join("said.txt"), message)?;
     // A panic in here would end the process silently.
     RECENT.with(|recent| {
         let recent = recent.try_borrow().map_err(std::io::Error::other)?;

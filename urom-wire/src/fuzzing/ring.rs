@@ -8,8 +8,8 @@ use urom_os::EventFd;
 use super::memory::within;
 use super::program::Program;
 use crate::frame::CommandStart;
-use crate::ring::cells::{Lane, Reader, WORDS, Writer, cells_of};
-use crate::ring::local::Local;
+use crate::ring::cells::{Lane, LaneReader, LaneWriter, WORDS, cells_of};
+use crate::ring::local::LocalLane;
 
 const CELLS: usize = 32;
 const LIMIT: usize = 17 * 255;
@@ -20,9 +20,9 @@ const MEMORY: usize = 64 << 10;
 /// error, and the writer finds capacity or none.
 pub fn ring_cells(input: &[u8]) {
     within(MEMORY, || {
-        let memory = Local::new(CELLS);
+        let memory = LocalLane::new(CELLS);
         let lane = || Lane::new(memory.clone(), Arc::new(EventFd::new().expect("a descriptor")));
-        let (mut writer, mut reader) = (Writer::new(lane()), Reader::new(lane(), LIMIT));
+        let (mut writer, mut reader) = (LaneWriter::new(lane()), LaneReader::new(lane(), LIMIT));
         let (mut sent, mut part, mut is_honest) = (Vec::new(), 0, true);
         let mut program = Program::new(input);
         while let Some(step) = program.byte() {
@@ -56,7 +56,7 @@ pub fn ring_cells(input: &[u8]) {
                     memory.word(at / WORDS, at % WORDS).store(u64::from_le_bytes(word), RELAXED);
                     if step & 0x80 != 0 {
                         memory.set_taken(u64::from_le_bytes(word));
-                        writer.wait_for_room();
+                        writer.wait_for_capacity();
                         reader.sleep();
                     }
                 }
@@ -67,7 +67,7 @@ pub fn ring_cells(input: &[u8]) {
 
 const RELAXED: Ordering = Ordering::Relaxed;
 
-fn read(reader: &mut Reader<Local>) -> Result<Option<Vec<u8>>, crate::ring::Garbage> {
+fn read(reader: &mut LaneReader<LocalLane>) -> Result<Option<Vec<u8>>, crate::ring::Garbage> {
     let frame = reader.receive()?;
     Ok(frame.map(|(header, body)| {
         assert!(body.len() <= LIMIT && body.len() == header.len());

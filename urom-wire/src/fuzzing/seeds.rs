@@ -48,14 +48,14 @@ pub(super) fn of_control() -> Seeds {
     let (ucx_address, max_message) = (vec![2; 50], 4096);
     let attached = WorkerToHost::Attached { socket, ucx_address, channel: 4, max_message, plugins };
     let domain = |word| encoded(&HostToWorker::Domain { domain: 5, word });
-    let offer = |place| {
+    let offer = |location| {
         let offer = MemoryOffer {
             share: 2,
             memory: 6,
             address: 0x7000,
             len: 4096,
             access: 33,
-            place,
+            location,
             ucx_address: vec![3; 40],
         };
         encoded(&HostToWorker::Memory(MemoryWord::Share(offer)))
@@ -81,9 +81,9 @@ pub(super) fn of_control() -> Seeds {
         domain(DomainWord::Piece(vec![1, 2, 3])),
         domain(DomainWord::End),
         encoded(&HostToWorker::Reach(Reach { ucx_address: vec![1; 9], channel: 3 })),
-        offer(MemoryPlace::Handed { offset: 4096 }),
-        offer(MemoryPlace::Process),
-        offer(MemoryPlace::Network),
+        offer(MemoryLocation::Handed { offset: 4096 }),
+        offer(MemoryLocation::Process),
+        offer(MemoryLocation::Network),
         encoded(&HostToWorker::Memory(MemoryWord::End { memory: 6, share: 2, after: 1 })),
         encoded(&HostToWorker::Memory(MemoryWord::Leave)),
     ];
@@ -160,10 +160,10 @@ pub(super) fn of_hello() -> Seeds {
     let ucx = ucx::Version { major: 1, minor: 22, patch: 0 };
     let hello = |(at, role)| {
         let hello = Hello::with_ucx(role, ucx);
-        let said = |keyed: u8| {
+        let input = |keyed: u8| {
             [&[(2 * at as u8) | (keyed << 7)], hello.as_bytes(), &[keyed; 33], &[7; 32]].concat()
         };
-        [(format!("{role}"), said(0)), (format!("{role}-key"), said(1))]
+        [(format!("{role}"), input(0)), (format!("{role}-key"), input(1))]
     };
     roles.into_iter().enumerate().flat_map(hello).collect()
 }

@@ -34,7 +34,7 @@ pub struct Cell(pub(super) [AtomicU64; WORDS]);
 /// The positions and flags of a direction. Reader and writer have separate cache lines.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub struct Control {
+pub struct LaneControl {
     /// The number of cells that the reader has taken.
     pub(super) taken: AtomicU64,
     /// Whether the reader sleeps until its bell rings.
@@ -52,12 +52,12 @@ pub(crate) struct Lane<M> {
 }
 
 /// Memory of one direction: a control block, and a power of two of cells.
-pub trait Memory {
-    fn control(&self) -> &Control;
+pub trait LaneMemory {
+    fn control(&self) -> &LaneControl;
     fn cells(&self) -> &[Cell];
 }
 
-impl<M: Memory> Lane<M> {
+impl<M: LaneMemory> Lane<M> {
     pub(crate) fn new(memory: M, bell: Arc<EventFd>) -> Lane<M> {
         debug_assert!(memory.cells().len().is_power_of_two());
         Lane { memory, bell }
@@ -74,7 +74,7 @@ impl<M: Memory> Lane<M> {
 
     /// Rings the bell and clears the flag, if the flag is set.
     #[inline]
-    fn ring_if(&self, flag: impl Fn(&Control) -> &AtomicU64) {
+    fn ring_if(&self, flag: impl Fn(&LaneControl) -> &AtomicU64) {
         let flag = flag(self.memory.control());
         if flag.load(Ordering::Relaxed) != 0 && flag.swap(0, Ordering::Relaxed) != 0 {
             self.bell.raise();
@@ -96,7 +96,7 @@ pub fn cells_of(len: usize) -> usize {
 }
 
 #[derive(Debug)]
-pub struct Writer<M> {
+pub struct LaneWriter<M> {
     lane: Lane<M>,
     next: u64,
     /// The value of `next` at the last announcement.
@@ -105,9 +105,9 @@ pub struct Writer<M> {
     taken: u64,
 }
 
-impl<M: Memory> Writer<M> {
-    pub(crate) fn new(lane: Lane<M>) -> Writer<M> {
-        Writer { lane, next: 0, announced: 0, taken: 0 }
+impl<M: LaneMemory> LaneWriter<M> {
+    pub(crate) fn new(lane: Lane<M>) -> LaneWriter<M> {
+        LaneWriter { lane, next: 0, announced: 0, taken: 0 }
     }
 
     /// Writes cells of a frame, from number `from` on, while there is capacity. Returns the number
@@ -118,7 +118,7 @@ impl<M: Memory> Writer<M> {
         if body.len() > BODY {
             return self.write_long(header, body, from);
         }
-        if !self.has_room(1) {
+        if !self.has_capacity(1) {
             return 0;
         }
         self.put(self.next, FIRST | header.word(), body, Ordering::Release);
@@ -132,7 +132,7 @@ impl<M: Memory> Writer<M> {
         let mut written = from;
         for group in body[from * BODY..].chunks(GROUP * BODY) {
             let count = cells_of(group.len());
-            if !self.has_room(count) {
+            if !self.has_capacity(count) {
                 break;
             }
             let (first, others) = group.split_at(BODY.min(group.len()));
@@ -174,8 +174,8 @@ impl<M: Memory> Writer<M> {
     }
 
     #[inline]
-    fn has_room(&mut self, count: usize) -> bool {
-        self.is_free(count) || self.look_for_room(count)
+    fn has_capacity(&mut self, count: usize) -> bool {
+        self.is_free(count) || self.load_capacity(count)
     }
 
     #[inline]
@@ -184,7 +184,7 @@ impl<M: Memory> Writer<M> {
     }
 
     #[cold]
-    fn look_for_room(&mut self, count: usize) -> bool {
+    fn load_capacity(&mut self, count: usize) -> bool {
         let taken = self.lane.memory.control().taken.load(Ordering::Acquire);
         // The reader may write any number there.
         if (self.taken..=self.next).contains(&taken) {
@@ -213,12 +213,12 @@ impl<M: Memory> Writer<M> {
     }
 
     /// Prepares to sleep until the bell rings; returns `false` if a group already fits.
-    pub fn wait_for_room(&mut self) -> bool {
+    pub fn wait_for_capacity(&mut self) -> bool {
         self.lane.memory.control().waits.store(1, Ordering::Relaxed);
-        // Orders the flag before the load of the position; pairs with `Reader::publish`.
+        // Orders the flag before the load of the position; pairs with `LaneReader::publish`.
         fence(Ordering::SeqCst);
         let most = GROUP.min(self.lane.memory.cells().len());
-        !self.look_for_room(most)
+        !self.load_capacity(most)
     }
 }
 
@@ -234,7 +234,7 @@ pub enum Garbage {
 }
 
 #[derive(Debug)]
-pub struct Reader<M> {
+pub struct LaneReader<M> {
     lane: Lane<M>,
     next: u64,
     /// The position published to the writer.
@@ -247,10 +247,10 @@ pub struct Reader<M> {
     partial: Option<(Header, usize)>,
 }
 
-impl<M: Memory> Reader<M> {
-    pub(crate) fn new(lane: Lane<M>, limit: usize) -> Reader<M> {
+impl<M: LaneMemory> LaneReader<M> {
+    pub(crate) fn new(lane: Lane<M>, limit: usize) -> LaneReader<M> {
         let short = [0; WORDS - 1];
-        Reader { lane, next: 0, published: 0, limit, short, long: Vec::new(), partial: None }
+        LaneReader { lane, next: 0, published: 0, limit, short, long: Vec::new(), partial: None }
     }
 
     /// The mark of the next cell, without its lap bit; `None` while it is not written.
@@ -343,7 +343,7 @@ impl<M: Memory> Reader<M> {
         }
         // Release: a writer that sees the flag also sees the position.
         self.lane.memory.control().sleeps.store(1, Ordering::Release);
-        // Orders the flag before the load of the mark; pairs with `Writer::announce`.
+        // Orders the flag before the load of the mark; pairs with `LaneWriter::announce`.
         fence(Ordering::SeqCst);
         let is_empty = self.mark().is_none();
         if !is_empty {

@@ -1,7 +1,7 @@
 //! Frames through a direction, and malformed cells.
 
-use super::cells::{FIRST, Garbage, LAP, Lane, Reader, WORDS, Writer, cells_of};
-use super::local::Local;
+use super::cells::{FIRST, Garbage, LAP, Lane, LaneReader, LaneWriter, WORDS, cells_of};
+use super::local::LocalLane;
 use crate::frame::{CommandStart, Header};
 use crate::sync::{Arc, EventFd, Ordering};
 
@@ -9,19 +9,19 @@ const CELLS: u64 = 32;
 const LIMIT: usize = 10_000;
 
 struct Rig {
-    memory: Local,
-    writer: Writer<Local>,
-    reader: Reader<Local>,
+    memory: LocalLane,
+    writer: LaneWriter<LocalLane>,
+    reader: LaneReader<LocalLane>,
     bells: [Arc<EventFd>; 2],
 }
 
 impl Rig {
     fn new() -> Rig {
-        let memory = Local::new(CELLS as usize);
+        let memory = LocalLane::new(CELLS as usize);
         let bells = [(); 2].map(|()| Arc::new(EventFd::new().unwrap()));
         let lane = |bell: &Arc<EventFd>| Lane::new(memory.clone(), Arc::clone(bell));
-        let writer = Writer::new(lane(&bells[0]));
-        let reader = Reader::new(lane(&bells[1]), LIMIT);
+        let writer = LaneWriter::new(lane(&bells[0]));
+        let reader = LaneReader::new(lane(&bells[1]), LIMIT);
         Rig { memory, writer, reader, bells }
     }
 
@@ -96,11 +96,11 @@ fn a_bell_rings_once_for_a_reader_that_sleeps_and_never_for_one_that_does_not() 
 }
 
 #[test]
-fn a_bell_rings_for_a_writer_that_waits_for_room() {
+fn a_bell_rings_for_a_writer_that_waits_for_capacity() {
     let mut rig = Rig::new();
-    assert!(!rig.writer.wait_for_room(), "there is room");
+    assert!(!rig.writer.wait_for_capacity(), "there is capacity");
     while rig.write(&body(1), &mut 0) {}
-    assert!(rig.writer.wait_for_room() && !rig.bells[1].lower());
+    assert!(rig.writer.wait_for_capacity() && !rig.bells[1].lower());
     (0..CELLS / 8).for_each(|_| drop(rig.read().unwrap()));
     assert!(rig.bells[1].lower() && rig.write(&body(1), &mut 0));
 }
@@ -122,7 +122,7 @@ fn cells_of_something_else_are_an_error_and_longer_frames_than_the_limit_are_not
 }
 
 #[test]
-fn a_position_that_cannot_be_makes_no_room() {
+fn an_impossible_position_frees_no_cells() {
     for taken in [1, CELLS + 1, u64::MAX, u64::MAX / 2] {
         let mut rig = Rig::new();
         while rig.write(&body(1), &mut 0) {}

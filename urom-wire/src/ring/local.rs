@@ -1,15 +1,15 @@
 //! A direction in memory of this process, for tests.
 
-use super::cells::{Cell, Control, Memory, WORDS};
+use super::cells::{Cell, LaneControl, LaneMemory, WORDS};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
 #[derive(Clone)]
-pub(crate) struct Local(Arc<(Control, Vec<Cell>)>);
+pub(crate) struct LocalLane(Arc<(LaneControl, Vec<Cell>)>);
 
-impl Local {
-    pub(crate) fn new(cells: usize) -> Local {
+impl LocalLane {
+    pub(crate) fn new(cells: usize) -> LocalLane {
         let zero = || AtomicU64::new(0);
-        let control = Control {
+        let control = LaneControl {
             taken: zero(),
             sleeps: zero(),
             _reader: std::array::from_fn(|_| zero()),
@@ -17,7 +17,7 @@ impl Local {
             _writer: std::array::from_fn(|_| zero()),
         };
         let cell = || Cell(std::array::from_fn::<_, WORDS, _>(|_| zero()));
-        Local(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
+        LocalLane(Arc::new((control, std::iter::repeat_with(cell).take(cells).collect())))
     }
 
     pub(crate) fn set_taken(&self, taken: u64) {
@@ -29,8 +29,8 @@ impl Local {
     }
 }
 
-impl Memory for Local {
-    fn control(&self) -> &Control {
+impl LaneMemory for LocalLane {
+    fn control(&self) -> &LaneControl {
         &self.0.0
     }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use memmap2::{Advice, MmapRaw};
 use urom_memory::memfd;
 
-use super::cells::{Cell, Control, Memory};
+use super::cells::{Cell, LaneControl, LaneMemory};
 use crate::sync::Arc;
 
 const CELLS: usize = 1024;
@@ -14,24 +14,24 @@ const CELLS: usize = 1024;
 /// A direction in the memory. All zeros is an empty one.
 #[repr(C)]
 #[derive(Debug)]
-struct Direction {
-    control: Control,
+struct RingDirection {
+    control: LaneControl,
     cells: [Cell; CELLS],
 }
 
-const BYTES: u64 = 2 * size_of::<Direction>() as u64;
+const BYTES: u64 = 2 * size_of::<RingDirection>() as u64;
 
 /// One half of a ring's memory, which stays mapped while either half is in use.
 #[derive(Debug)]
 pub struct Half {
     /// In the mapping that `_map` keeps. It does not leave this value.
-    direction: &'static Direction,
+    direction: &'static RingDirection,
     _map: Arc<MmapRaw>,
 }
 
-impl Memory for Half {
+impl LaneMemory for Half {
     #[inline(always)]
-    fn control(&self) -> &Control {
+    fn control(&self) -> &LaneControl {
         &self.direction.control
     }
 
@@ -55,7 +55,7 @@ fn halves(map: MmapRaw) -> [Half; 2] {
     let _ = map.advise(Advice::DontFork);
     let map = Arc::new(map);
     [0, 1].map(|number| {
-        let direction = map.as_ptr().cast::<Direction>().wrapping_add(number);
+        let direction = map.as_ptr().cast::<RingDirection>().wrapping_add(number);
         // SAFETY: `map` maps `BYTES` bytes, two directions, page-aligned, and the value keeps it.
         // All fields are atomics: the other process may write at any time, and any bytes are valid.
         // `memfd` seals and checks the file, so it does not shrink under the mapping.

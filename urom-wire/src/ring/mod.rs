@@ -16,13 +16,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 pub use self::cells::{Garbage, cells_of};
-use self::cells::{Lane, Reader, Writer};
+use self::cells::{Lane, LaneReader, LaneWriter};
 use self::memory::Half;
 use crate::sync::{Arc, EventFd};
 
-pub type RingReader = Reader<Half>;
+pub type RingReader = LaneReader<Half>;
 
-pub type RingWriter = Writer<Half>;
+pub type RingWriter = LaneWriter<Half>;
 
 pub type Ring = (RingReader, RingWriter);
 
@@ -59,7 +59,7 @@ pub fn open(fds: [OwnedFd; DESCRIPTORS], limit: usize) -> io::Result<(Ring, Even
 
 fn end(from: Half, to: Half, bell: EventFd, limit: usize) -> Ring {
     let bell = Arc::new(bell);
-    let reader = Reader::new(Lane::new(from, Arc::clone(&bell)), limit);
-    let writer = Writer::new(Lane::new(to, bell));
+    let reader = LaneReader::new(Lane::new(from, Arc::clone(&bell)), limit);
+    let writer = LaneWriter::new(Lane::new(to, bell));
     (reader, writer)
 }

@@ -1,7 +1,9 @@
-//! `cargo xtask bindings` and `cargo xtask headers`: committed files that are generated.
+//! `cargo xtask api`, `bindings` and `headers`: committed files that are generated.
 //!
-//! Arguments: `bindings INCLUDE`, with UCX 1.16's headers, or `headers`; then `--check` to compare.
+//! Arguments: `api`, `bindings INCLUDE` with UCX 1.16's headers, or `headers`; then `--check` to
+//! compare.
 
+mod api;
 mod bindings;
 mod committed;
 mod headers;
@@ -18,7 +20,8 @@ fn main() -> Result<()> {
     let root = root.context("xtask lies in the workspace")?;
     match &words[..] {
         [task, include] if task == "bindings" => bindings::run(root, Path::new(include), check),
+        [task] if task == "api" => api::run(root, check),
         [task] if task == "headers" => headers::run(root, check),
-        other => bail!("`{}`: use cargo xtask bindings or cargo xtask headers", other.join(" ")),
+        other => bail!("`{}`: use cargo xtask api, bindings or headers", other.join(" ")),
     }
 }

@@ -14,23 +14,23 @@ pub(super) enum Instruction {
     /// A command that ends, or with `stays`, a command in the background.
     Command { line: usize, command: String, output: Vec<String>, stays: bool },
     /// A file to write or change, relative to the terminal's directory.
-    File { line: usize, path: String, beside: Option<Beside>, text: String },
+    File { line: usize, path: String, beside: Option<InsertionPoint>, text: String },
 }
 
 /// The first line of a file with this text, and the side of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Beside {
+pub(super) struct InsertionPoint {
     mark: String,
     is_before: bool,
 }
 
 /// Returns the file's new content, given the content `old`.
 pub(super) fn put(
-    beside: Option<&Beside>,
+    beside: Option<&InsertionPoint>,
     old: impl FnOnce() -> Result<String>,
     text: &str,
 ) -> Result<String> {
-    let Some(Beside { mark, is_before }) = beside else { return Ok(text.to_owned()) };
+    let Some(InsertionPoint { mark, is_before }) = beside else { return Ok(text.to_owned()) };
     let old = old()?;
     let start = old.find(mark).with_context(|| format!("no line of it has `{mark}`"))?;
     let at = match is_before {
@@ -59,7 +59,7 @@ pub(super) fn instructions(page: &str) -> Result<Vec<Instruction>> {
         if let Some(file) = file {
             let beside = |separator, is_before| {
                 let (path, mark) = file.split_once(separator)?;
-                Some((path, Some(Beside { mark: mark.to_owned(), is_before })))
+                Some((path, Some(InsertionPoint { mark: mark.to_owned(), is_before })))
             };
             let (path, beside) = beside(", after: ", false)
                 .or_else(|| beside(", before: ", true))

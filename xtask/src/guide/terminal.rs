@@ -11,8 +11,8 @@ use fs_err::os::unix::fs::symlink;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::transcript;
-use crate::place::remove_directory;
-use crate::process::Guarded;
+use crate::directory::remove_directory;
+use crate::process::GuardedChild;
 use crate::shell;
 use crate::workspace::Workspace;
 
@@ -29,22 +29,22 @@ pub(super) struct Terminal {
     kit: PathBuf,
     /// An unpacked UCX for the clone's set-up.
     ucx: PathBuf,
-    beside: Vec<Running>,
+    beside: Vec<BackgroundProgram>,
 }
 
-struct Running {
-    program: Guarded,
+struct BackgroundProgram {
+    program: GuardedChild,
     command: String,
     printed: PathBuf,
 }
 
-impl Running {
+impl BackgroundProgram {
     fn printed(&self) -> Result<String> {
         Ok(String::from_utf8_lossy(&fs::read(&self.printed)?).into_owned())
     }
 
     fn ended(&self, status: ExitStatus) -> Result<()> {
-        let Running { command, .. } = self;
+        let BackgroundProgram { command, .. } = self;
         ensure!(
             status.success(),
             "`{command}` ended with {status}, and printed\n{}",
@@ -73,14 +73,14 @@ impl Terminal {
 
     /// Runs a command, which must succeed and print `shown`.
     pub(super) fn run(&mut self, command: &str, shown: &[String]) -> Result<()> {
-        let place = self.root.join("directory");
-        let script = format!("trap 'pwd >\"{}\"' EXIT\n{command}\n", place.display());
+        let directory_file = self.root.join("directory");
+        let script = format!("trap 'pwd >\"{}\"' EXIT\n{command}\n", directory_file.display());
         let mut running = self.start(command, &script)?;
         let status =
             running.program.wait(LIMIT).with_context(|| running.printed().unwrap_or_default())?;
         running.ended(status)?;
         transcript::compare(shown, &running.printed()?)?;
-        self.directory = fs::read_to_string(&place)?.trim_end().into();
+        self.directory = fs::read_to_string(&directory_file)?.trim_end().into();
         self.keep_builds()
     }
 
@@ -111,7 +111,7 @@ impl Terminal {
         Ok(())
     }
 
-    fn start(&self, command: &str, script: &str) -> Result<Running> {
+    fn start(&self, command: &str, script: &str) -> Result<BackgroundProgram> {
         // Restores the default action of SIGINT, which a background parent may ignore.
         let mut program = Command::new("env");
         program.args(["--default-signal=INT", "sh", "-c", script]).current_dir(&self.directory);
@@ -133,7 +133,11 @@ impl Terminal {
         let printed = self.root.join(format!("printed-{}", self.beside.len()));
         let file = File::create(&printed)?;
         program.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-        Ok(Running { program: Guarded::start(&mut program)?, command: command.to_owned(), printed })
+        Ok(BackgroundProgram {
+            program: GuardedChild::start(&mut program)?,
+            command: command.to_owned(),
+            printed,
+        })
     }
 
     /// Gives each new workspace a persistent build tree, to compile its dependencies only once.

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_left_out_within_a_line() {
+    fn varying_text_is_omitted_within_a_line() {
         for shown in ["took … s", "took [..] s", "…", "t…o…k…s", "took 1.5 s…"] {
             assert!(same(&[shown], "took 1.5 s"), "{shown}");
         }

@@ -77,7 +77,7 @@ cargo is a word here, and no command:
     }
 
     #[test]
-    fn a_workspace_that_says_too_little_is_refused() {
+    fn a_workspace_with_missing_commands_is_refused() {
         let error = promised(&tree("    cargo fmt --check\n")).expect_err("no test").to_string();
         assert!(error.contains("`cargo test`"), "{error}");
         assert!(promised(&Tree::new()).is_err());

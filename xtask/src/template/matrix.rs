@@ -11,9 +11,9 @@ use fs_err as fs;
 use super::commands::promised;
 use super::generate::{Answers, Generator, urom_new};
 use super::{FOLDER, tree};
-use crate::place::remove_directory;
-use crate::target::Target;
-use crate::workspace::{Profile, Workspace};
+use crate::directory::remove_directory;
+use crate::target::BuildTarget;
+use crate::workspace::{BuildProfile, Workspace};
 use crate::{shell, tools, ucx};
 
 /// Last line of `cargo run` in every generated workspace.
@@ -62,7 +62,7 @@ impl<'a> Matrix<'a> {
         let mut build = shell::cargo();
         build.args(["build", "--quiet", "-p", "cargo-urom"]);
         shell::step("template: building cargo-urom", &mut build)?;
-        let programs = workspace.profile_dir(None, Profile::Dev);
+        let programs = workspace.profile_dir(None, BuildProfile::Dev);
         let cargo = Path::new(build.get_program()).parent().map(Path::to_owned);
         let path = shell::path_behind([Some(programs.clone()), cargo].into_iter().flatten())?;
         Ok(Self {
@@ -93,13 +93,13 @@ impl<'a> Matrix<'a> {
         self.generator.make(&into, [OsStr::new("--path"), template.as_os_str()], answers)
     }
 
-    fn give_place(&self, mut command: Command, project: &Path) -> Command {
+    fn with_environment(&self, mut command: Command, project: &Path) -> Command {
         command.current_dir(project).env("CARGO_TARGET_DIR", &self.target).env("PATH", &self.path);
         command
     }
 
     fn cargo(&self, project: &Path) -> Command {
-        self.give_place(shell::cargo(), project)
+        self.with_environment(shell::cargo(), project)
     }
 
     /// Checks the files, the dependencies, and each command of README and CI.
@@ -121,9 +121,10 @@ impl<'a> Matrix<'a> {
     }
 
     fn keep(&self, promise: &str, project: &Path, answers: &Answers) -> Result<()> {
-        let aarch64 = ucx::directory(&self.workspace.target_dir, ucx::VERSION, Target::Aarch64);
+        let aarch64 =
+            ucx::directory(&self.workspace.target_dir, ucx::VERSION, BuildTarget::Aarch64);
         if promise.contains("aarch64") && !aarch64.is_dir() {
-            let set_up = format!("cargo xtask setup --target {}", Target::Aarch64.triple());
+            let set_up = format!("cargo xtask setup --target {}", BuildTarget::Aarch64.triple());
             println!("left out: `{promise}` in {}: run {set_up}", answers.project);
             return Ok(());
         }
@@ -132,7 +133,7 @@ impl<'a> Matrix<'a> {
         }
         let mut shell = Command::new("sh");
         shell::forget_package(&mut shell);
-        let mut shell = self.give_place(shell, project);
+        let mut shell = self.with_environment(shell, project);
         shell::step(
             &format!("template: {}: {promise}", answers.project),
             shell.args(["-c", promise]),

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
-use crate::place::files_below;
+use crate::directory::files_below;
 
 /// Texts by relative path.
 pub(super) type Tree = BTreeMap<String, String>;

@@ -48,7 +48,7 @@ macro_rules! in_c {
 in_c!(c_nothing, c_pack_loopback, c_unpack_loopback, c_pack_mem_map, c_unpack_mem_map);
 in_c!(c_pack_tag_send, c_unpack_tag_send, c_pack_tag_recv, c_unpack_tag_recv);
 
-const ROOM: usize = 4096;
+const CAPACITY: usize = 4096;
 const PAYLOAD: &[u8; 1000] = &[7; 1000];
 
 pub(super) fn run(name: &str, work: MessageWork, count: usize) -> Result<()> {
@@ -87,9 +87,9 @@ fn rounds<T: Request>(
     work: MessageWork,
     count: usize,
 ) -> Result<()> {
-    let mut room = [0; ROOM];
-    let length = value.encode(&mut room)?;
-    let written = room[..length].to_vec().leak();
+    let mut buffer = [0; CAPACITY];
+    let length = value.encode(&mut buffer)?;
+    let written = buffer[..length].to_vec().leak();
     let bytes: &'static [u8] = written.to_vec().leak();
     // Large enough for any structure of C, aligned for all.
     let mut message = [0u128; 16];
@@ -102,16 +102,16 @@ fn rounds<T: Request>(
         Ok(())
     };
     // C's own message is the wire structure, with the address of its payload.
-    let (payload, out) = (written.as_mut_ptr(), room.as_mut_ptr());
+    let (payload, out) = (written.as_mut_ptr(), buffer.as_mut_ptr());
     in_c(unpack, payload, length)?;
     match work {
-        MessageWork::Nothing => codec_counted_rounds(count, &mut || in_c(c_nothing, out, ROOM)),
-        MessageWork::EncodeInC => codec_counted_rounds(count, &mut || in_c(pack, out, ROOM)),
+        MessageWork::Nothing => codec_counted_rounds(count, &mut || in_c(c_nothing, out, CAPACITY)),
+        MessageWork::EncodeInC => codec_counted_rounds(count, &mut || in_c(pack, out, CAPACITY)),
         MessageWork::DecodeInC => {
             codec_counted_rounds(count, &mut || in_c(unpack, payload, length))
         }
         MessageWork::Encode => codec_counted_rounds(count, &mut || {
-            ensure!(black_box(encode(black_box(&value), black_box(&mut room))).is_ok(), REFUSED);
+            ensure!(black_box(encode(black_box(&value), black_box(&mut buffer))).is_ok(), REFUSED);
             Ok(())
         }),
         MessageWork::Decode => codec_counted_rounds(count, &mut || {
@@ -123,11 +123,11 @@ fn rounds<T: Request>(
     // In C a word is the payload's address. The Rust side reads the message, and writes its own
     // bytes.
     if work == MessageWork::DecodeInC {
-        in_c(pack, out, ROOM)?;
+        in_c(pack, out, CAPACITY)?;
     }
-    let again = decoded(room[..length].to_vec().leak())?;
-    ensure!(again.encode(&mut room)? == length, "the two sides write different lengths");
-    ensure!(room[..length] == *bytes, "the two sides write different messages");
+    let again = decoded(buffer[..length].to_vec().leak())?;
+    ensure!(again.encode(&mut buffer)? == length, "the two sides write different lengths");
+    ensure!(buffer[..length] == *bytes, "the two sides write different messages");
     Ok(())
 }
 
@@ -135,8 +135,8 @@ const REFUSED: &str = "Rust refused the message";
 
 /// Not inlined, so that it is a call, as in C.
 #[inline(never)]
-fn encode<T: Request>(value: &T, room: &mut [u8]) -> Result<usize, EncodeError> {
-    value.encode(room)
+fn encode<T: Request>(value: &T, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+    value.encode(buffer)
 }
 
 #[inline(never)]

@@ -9,7 +9,7 @@ use urom_abi::Data;
 use urom_abi::protocol::Request;
 
 use super::callgrind;
-use crate::driven::{Plugin, ROOM};
+use crate::driven::{CAPACITY, Plugin};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TurnWork {
@@ -44,7 +44,7 @@ pub(super) fn run(
             vec![encoded(&receive)?, encoded(&send)?]
         }
     };
-    let mut packed = vec![0u8; ROOM];
+    let mut packed = vec![0u8; CAPACITY];
     callgrind::codec_counted_rounds(turns, &mut || {
         let mut left = commands;
         for message in &messages {
@@ -74,7 +74,7 @@ pub(super) fn run(
 }
 
 fn encoded(command: &impl Request) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; ROOM];
+    let mut bytes = vec![0; CAPACITY];
     let length = command.encode(&mut bytes)?;
     bytes.truncate(length);
     Ok(bytes)

@@ -18,7 +18,7 @@ use crate::child::{self, Child};
 use crate::distribution::Distribution;
 use crate::figure::Figure;
 use crate::launch::{Daemon, Launch};
-use crate::party::{HostArguments, PLUGINS, Party, Place};
+use crate::party::{HostArguments, PLUGINS, Party, Server};
 use crate::process::Process;
 use crate::statistics::{in_turns, of_rounds};
 use crate::transport::Transport;
@@ -55,10 +55,10 @@ struct Cell {
 /// The matrix. 512 commands in flight need a separate worker, with more memory.
 fn cells(launch: &Launch) -> Vec<Cell> {
     let depths = [&[1, 8, 64][..], &[512]];
-    let places = [(false, 1), (false, 4), (true, 1)];
+    let services = [(false, 1), (false, 4), (true, 1)];
     let of_depths = |depths| {
         let transport = launch.transport;
-        places.map(|(embedded, hosts)| Cell { transport, embedded, hosts, depths })
+        services.map(|(embedded, hosts)| Cell { transport, embedded, hosts, depths })
     };
     depths[..if launch.quick { 1 } else { 2 }].iter().flat_map(|depths| of_depths(depths)).collect()
 }
@@ -74,23 +74,23 @@ pub(crate) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 impl Cell {
     fn name(&self, what: &str, depth: u64) -> String {
         let Cell { transport, embedded, hosts, .. } = self;
-        let place = if *embedded { "embedded" } else { "uromd" };
+        let service = if *embedded { "embedded" } else { "uromd" };
         let plural = if *hosts == 1 { "" } else { "s" };
-        format!("loopback/{what}/{}/{place}/{hosts}-host{plural}/{depth}", transport.name())
+        format!("loopback/{what}/{}/{service}/{hosts}-host{plural}/{depth}", transport.name())
     }
 
     fn measure(&self, launch: &Launch) -> Result<Vec<Figure>> {
         // An embedded service needs the plugins as long as the daemon would.
         let plugins = PluginDirectory::with(&PLUGINS)?;
-        let (place, _daemon, _plugins) = if self.embedded {
-            (Place::Embedded { plugins: plugins.path().to_owned() }, None, Some(plugins))
+        let (server, _daemon, _plugins) = if self.embedded {
+            (Server::Embedded { plugins: plugins.path().to_owned() }, None, Some(plugins))
         } else {
             let daemon = Daemon::start(plugins, |command| command)?;
-            (Place::Uromd { address: daemon.address().to_owned() }, Some(daemon), None)
+            (Server::Uromd { address: daemon.address().to_owned() }, Some(daemon), None)
         };
         let in_flight = self.depths.iter().copied().max().unwrap_or(1);
         let cores = launch.cores.clone();
-        let first = HostArguments { place, number: 0, worker: None, in_flight, cores };
+        let first = HostArguments { place: server, number: 0, worker: None, in_flight, cores };
         let mut hosts = Hosts::start(self.hosts, first)?;
         let mut figures = Vec::new();
         for &depth in self.depths {

@@ -58,7 +58,7 @@ fn payloads_of_several_lengths_come_in_order() {
     let bytes = plainly(RDMO, "mr_reg", "packed_memh=memory packed_rkey=rkey va=1 len=2");
     assert_eq!(bytes, typed(&command));
     let read = read_back(RDMO, &bytes);
-    assert_eq!(read.fields[3], ("packed_memh", Shown::Bytes(b"memory".into())));
+    assert_eq!(read.fields[3], ("packed_memh", Datum::Bytes(b"memory".into())));
     let empty = rdmo::MrReg { va: 1, len: 2, packed_rkey: b"rkey", packed_memh: &[] };
     assert_eq!(plainly(RDMO, "mr_reg", "va=1 len=2 packed_rkey=rkey packed_memh="), typed(&empty));
 }
@@ -113,12 +113,12 @@ fn conditions_that_are_plain_comparisons_are_kept() {
     let fixed = "start=0 size=4 base_va=7 len=8";
     let bytes = plainly(UCC, "context_create", &format!("{fixed} stride=-1 ranks=[3,1,4,-1]"));
     assert_eq!(bytes, typed(&command));
-    let ranks = Shown::List([3, 1, 4, -1].map(Shown::Int).into());
+    let ranks = Datum::List([3, 1, 4, -1].map(Datum::Int).into());
     assert!(read_back(UCC, &bytes).fields.contains(&("ranks", ranks)));
     let none = ucc::ContextCreate { stride: 1, ranks: None, ..command };
     let bytes = plainly(UCC, "context_create", &format!("{fixed} stride=1"));
     assert_eq!(bytes, typed(&none));
-    assert!(read_back(UCC, &bytes).fields.contains(&("ranks", Shown::Absent)));
+    assert!(read_back(UCC, &bytes).fields.contains(&("ranks", Datum::Absent)));
     for (fields, part) in [
         ("stride=1 ranks=[3,1,4,-1]", "must be left out, because `stride <= 0`"),
         ("stride=0", "must be given, because `stride <= 0`"),
@@ -173,13 +173,13 @@ fn expressions_that_cannot_be_computed_are_said_to_be_unchecked() {
     let read = read_back(UCC, &encoded.bytes);
     assert_eq!(
         read.fields.iter().find(|(name, _)| *name == "source_counts").unwrap().1,
-        Shown::Bytes(vec![7; 48])
+        Datum::Bytes(vec![7; 48])
     );
     assert!(read.remarks[0].contains("cannot be computed here"), "{:?}", read.remarks);
 }
 
 #[test]
-fn what_is_missing_unknown_or_given_twice_is_named() {
+fn missing_unknown_and_repeated_fields_are_named() {
     for (protocol, name, fields, parts) in [
         (GRAPH, "Loopback", "", &["needs `data` too: data=<u64>"][..]),
         (

@@ -12,7 +12,7 @@ use urom_abi::describe;
 use urom_abi::memory::MemoryRange;
 use urom_abi::protocol::{Protocol, Reply, Request};
 
-use super::{Assignment, Decoded, Encoded, Memories, Shown, command, decode, encode, not_echoed};
+use super::{Assignment, Datum, Decoded, Encoded, Memories, command, decode, encode, not_echoed};
 
 fn given(text: &str) -> Vec<Assignment> {
     text.split_whitespace().map(|word| word.parse().expect("field=value")).collect()

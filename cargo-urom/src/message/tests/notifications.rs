@@ -11,7 +11,7 @@ fn notifications_are_read_as_the_typed_decoder_reads_them() {
         answered(GRAPH, graph::LoopbackDone { data: 42 }, &graph::Loopback { data: 42 }.echo());
     assert_eq!(
         (decoded.variant.name, &decoded.fields[..]),
-        ("LoopbackDone", &[("data", Shown::Int(42))][..])
+        ("LoopbackDone", &[("data", Datum::Int(42))][..])
     );
 
     let recv =
@@ -20,20 +20,20 @@ fn notifications_are_read_as_the_typed_decoder_reads_them() {
     let answer = |data| sandbox::TagReceived { data, sender_tag: 6, status: -2 };
     let inline = answered(SANDBOX, answer(Received::Inline(Payload::from(&b"hi"[..]))), &recv);
     let common =
-        [("context", Shown::Int(3)), ("sender_tag", Shown::Int(6)), ("status", Shown::Int(-2))];
+        [("context", Datum::Int(3)), ("sender_tag", Datum::Int(6)), ("status", Datum::Int(-2))];
     assert_eq!(inline.fields[..3], common);
-    assert_eq!(inline.fields[3], ("data", Shown::Bytes(b"hi".into())));
+    assert_eq!(inline.fields[3], ("data", Datum::Bytes(b"hi".into())));
     let registered = answered(SANDBOX, answer(Received::Registered { len: 8192 }), &recv);
-    assert_eq!(registered.fields[3], ("data", Shown::Registered(8192)));
+    assert_eq!(registered.fields[3], ("data", Datum::Registered(8192)));
 
     let echo = rdmo::ClientInit { id: 0, addr: &[] }.echo();
     let decoded =
         answered(RDMO, rdmo::ClientInitialized { addr: Payload::from(&[0xff; 3][..]) }, &echo);
-    assert_eq!(decoded.fields, [("addr", Shown::Bytes(vec![0xff; 3]))]);
+    assert_eq!(decoded.fields, [("addr", Datum::Bytes(vec![0xff; 3]))]);
 
     let echo = ucc::LibDestroy { dpu_worker_id: 9 }.echo();
     let decoded = answered(UCC, ucc::LibDestroyed, &echo);
-    assert_eq!(decoded.fields, [("dpu_worker_id", Shown::Int(9))]);
+    assert_eq!(decoded.fields, [("dpu_worker_id", Datum::Int(9))]);
 }
 
 #[test]

@@ -21,8 +21,8 @@ mod scalar;
 use urom_abi::Quantity;
 use urom_abi::describe::{Struct, Type};
 
+use super::location::{is_byte, member};
 use super::memory::{Memories, is_range, range};
-use super::place::{is_byte, member};
 use bytes::raw;
 use list::{list, parts};
 use scalar::{character, enumerated, float, integer, truth};
@@ -123,8 +123,8 @@ fn structure(of: &Struct, text: &str, memories: &Memories, out: &mut [u8]) -> Re
         let name = name.trim();
         let field = member(of, name)?;
         let end = field.offset.saturating_add(field.ty.size());
-        let place = out.get_mut(field.offset..end).unwrap_or_default();
-        write(&field.ty, value, memories, place).map_err(|why| format!("{name}: {why}"))?;
+        let target = out.get_mut(field.offset..end).unwrap_or_default();
+        write(&field.ty, value, memories, target).map_err(|why| format!("{name}: {why}"))?;
     }
     Ok(())
 }
@@ -143,18 +143,18 @@ fn array(
         ));
     }
     // Avoids a chunk size of zero.
-    for (index, (item, place)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
-        write(of, item, memories, place).map_err(|why| format!("element {index}: {why}"))?;
+    for (index, (item, target)) in items.iter().zip(out.chunks_mut(of.size().max(1))).enumerate() {
+        write(of, item, memories, target).map_err(|why| format!("element {index}: {why}"))?;
     }
     Ok(())
 }
 
 /// Copies a text to an array of bytes, followed by zeros as in C.
 fn filled(len: usize, given: &[u8], out: &mut [u8]) -> Result<(), String> {
-    let place = out
+    let target = out
         .get_mut(..given.len())
         .ok_or_else(|| format!("it is given {}, and {len} fit", Quantity(given.len(), "byte")))?;
-    place.copy_from_slice(given);
+    target.copy_from_slice(given);
     Ok(())
 }
 

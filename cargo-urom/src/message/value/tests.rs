@@ -150,7 +150,7 @@ fn elements_are_a_list_or_one_or_whole_bytes() {
 }
 
 #[test]
-fn a_mistyped_list_is_told_what_it_lacks() {
+fn the_error_of_a_mistyped_list_names_the_defect() {
     for (text, part) in [
         ("[1,2", "`[1,2` does not end with `]`"),
         ("1,2]", "does not begin with `[`"),

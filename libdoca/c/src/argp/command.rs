@@ -1,21 +1,21 @@
 //! Commands of a program, each with flags and subcommands. The outermost command is the program,
 //! and all commands inherit its DOCA flags.
 
-use crate::argp::model::{ConfigCallback, Flag, Refusal, built_in, check_name, refusal};
+use crate::argp::model::{ArgpError, ConfigCallback, Flag, built_in, check_name, refusal};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Command {
+pub(crate) struct ArgpCommand {
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) callback: Option<ConfigCallback>,
     pub(crate) is_hidden: bool,
     pub(crate) flags: Vec<Flag>,
-    pub(crate) commands: Vec<Command>,
+    pub(crate) commands: Vec<ArgpCommand>,
 }
 
-impl Command {
-    pub(crate) fn program() -> Command {
-        Command { flags: built_in(), ..Command::default() }
+impl ArgpCommand {
+    pub(crate) fn program() -> ArgpCommand {
+        ArgpCommand { flags: built_in(), ..ArgpCommand::default() }
     }
 
     pub(crate) fn shown(&self) -> &str {
@@ -26,7 +26,7 @@ impl Command {
         self.callback.is_none() && !self.commands.is_empty()
     }
 
-    pub(crate) fn add_flag(&mut self, flag: Flag) -> Result<(), Refusal> {
+    pub(crate) fn add_flag(&mut self, flag: Flag) -> Result<(), ArgpError> {
         flag.check()?;
         let of_doca = built_in();
         if let Some(other) = of_doca.iter().chain(&self.flags).find(|other| other.is_named(&flag)) {
@@ -40,7 +40,7 @@ impl Command {
         Ok(())
     }
 
-    pub(crate) fn add_command(&mut self, command: Command) -> Result<(), Refusal> {
+    pub(crate) fn add_command(&mut self, command: ArgpCommand) -> Result<(), ArgpError> {
         command.check()?;
         if self.commands.iter().any(|other| other.name == command.name) {
             return Err(refusal!(
@@ -53,7 +53,7 @@ impl Command {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), ArgpError> {
         for (is_there, what, call) in [
             (self.name.is_some(), "name", "doca_argp_cmd_set_name"),
             (self.description.is_some(), "description", "doca_argp_cmd_set_description"),
@@ -76,10 +76,10 @@ impl Command {
 
     fn names(&self) -> String {
         let listed = self.commands.iter().filter(|command| !command.is_hidden);
-        listed.map(Command::shown).collect::<Vec<_>>().join(", ")
+        listed.map(ArgpCommand::shown).collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn missing_command(&self) -> Refusal {
+    pub(crate) fn missing_command(&self) -> ArgpError {
         refusal!(
             INVALID_VALUE,
             "a command is missing: there are {}; -h explains them",
@@ -90,28 +90,28 @@ impl Command {
 
 /// The program and the commands of the command line, outermost first.
 #[derive(Clone, Debug)]
-pub(crate) struct Path<'a>(Vec<&'a Command>);
+pub(crate) struct CommandPath<'a>(Vec<&'a ArgpCommand>);
 
-impl<'a> Path<'a> {
-    pub(crate) fn to(program: &'a Command) -> Path<'a> {
-        Path(vec![program])
+impl<'a> CommandPath<'a> {
+    pub(crate) fn to(program: &'a ArgpCommand) -> CommandPath<'a> {
+        CommandPath(vec![program])
     }
 
-    pub(crate) fn commands(&self) -> &[&'a Command] {
+    pub(crate) fn commands(&self) -> &[&'a ArgpCommand] {
         &self.0
     }
 
-    pub(crate) fn last(&self) -> &'a Command {
+    pub(crate) fn last(&self) -> &'a ArgpCommand {
         self.0[self.0.len() - 1]
     }
 
     /// Enters a subcommand; `None` if the last command lacks subcommands.
-    pub(crate) fn enter(&mut self, name: &[u8]) -> Option<Result<(), Refusal>> {
+    pub(crate) fn enter(&mut self, name: &[u8]) -> Option<Result<(), ArgpError>> {
         let last = self.last();
         if last.commands.is_empty() {
             return None;
         }
-        let is_meant = |command: &&Command| command.shown().as_bytes() == name;
+        let is_meant = |command: &&ArgpCommand| command.shown().as_bytes() == name;
         let Some(command) = last.commands.iter().find(is_meant) else {
             return Some(Err(refusal!(
                 NOT_SUPPORTED,
@@ -143,23 +143,23 @@ mod tests {
         DocaError::SUCCESS
     }
 
-    fn command(name: &str) -> Command {
-        Command {
+    fn command(name: &str) -> ArgpCommand {
+        ArgpCommand {
             name: Some(name.to_owned()),
             description: Some("About it, at length".to_owned()),
             callback: Some(callback),
-            ..Command::default()
+            ..ArgpCommand::default()
         }
     }
 
     #[test]
     fn whatever_a_command_lacks_is_named_with_the_call_that_sets_it() {
         for (lacking, call) in [
-            (Command { name: None, ..command("net") }, "doca_argp_cmd_set_name"),
-            (Command { description: None, ..command("net") }, "doca_argp_cmd_set_description"),
-            (Command { callback: None, ..command("net") }, "doca_argp_cmd_set_callback"),
+            (ArgpCommand { name: None, ..command("net") }, "doca_argp_cmd_set_name"),
+            (ArgpCommand { description: None, ..command("net") }, "doca_argp_cmd_set_description"),
+            (ArgpCommand { callback: None, ..command("net") }, "doca_argp_cmd_set_callback"),
         ] {
-            let refusal = Command::program().add_command(lacking).unwrap_err();
+            let refusal = ArgpCommand::program().add_command(lacking).unwrap_err();
             assert_eq!(refusal.code, DocaError::INITIALIZATION);
             assert!(refusal.text.contains(call), "{}", refusal.text);
         }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_flag_of_a_command_may_have_the_name_of_an_outer_one_but_not_of_docas() {
-        let mut program = Command::program();
+        let mut program = ArgpCommand::program();
         let shared = Flag { is_inherited: true, ..flag("d", "device", INT) };
         program.add_flag(shared).unwrap();
         let mut net = command("net");
@@ -177,7 +177,7 @@ mod tests {
             assert_eq!(refusal.code, DocaError::ALREADY_EXIST, "{}", refusal.text);
         }
         program.add_command(net).unwrap();
-        let mut path = Path::to(&program);
+        let mut path = CommandPath::to(&program);
         path.enter(b"net").unwrap().unwrap();
         let names: Vec<_> = path.flags().map(Flag::to_string).collect();
         assert_eq!(names.first().unwrap(), "-d");

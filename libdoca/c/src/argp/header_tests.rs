@@ -14,7 +14,7 @@ c_types! {
 
 #[test]
 #[cfg_attr(not(target_arch = "x86_64"), ignore = "C's char and uint8_t are both Rust's u8")]
-fn the_functions_take_and_give_what_the_header_says() {
+fn the_functions_match_the_header() {
     let functions = functions![
         doca_argp_init(_, _) -> _,
         doca_argp_destroy() -> _,

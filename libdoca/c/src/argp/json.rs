@@ -11,8 +11,8 @@ use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value as Json};
 use urom_os::named_file;
 
-use crate::argp::command::{Command, Path};
-use crate::argp::model::{BOOLEAN, Flag, Found, INT, LEVEL, Refusal, Value, refusal};
+use crate::argp::command::{ArgpCommand, CommandPath};
+use crate::argp::model::{ArgpError, BOOLEAN, Flag, FlagValue, INT, LEVEL, ParsedFlag, refusal};
 
 const SYNTAX: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -33,7 +33,10 @@ const GENERAL: &str = "doca_general_flags";
 const PROGRAM: &str = "doca_program_flags";
 
 /// Validates a file. Returns its flags for the program and each command in use.
-pub(crate) fn read<'a>(path: &Path<'a>, file: &CStr) -> Result<Vec<Found<'a>>, Refusal> {
+pub(crate) fn read<'a>(
+    path: &CommandPath<'a>,
+    file: &CStr,
+) -> Result<Vec<ParsedFlag<'a>>, ArgpError> {
     let file = std::path::Path::new(OsStr::from_bytes(file.to_bytes()));
     let shown = file.display();
     let text = named_file::read_text(file, MOST)
@@ -42,7 +45,7 @@ pub(crate) fn read<'a>(path: &Path<'a>, file: &CStr) -> Result<Vec<Found<'a>>, R
         .map_err(|refusal| refusal!(code = refusal.code, "the JSON file {shown}: {}", refusal.text))
 }
 
-fn parse<'a>(path: &Path<'a>, text: &str) -> Result<Vec<Found<'a>>, Refusal> {
+fn parse<'a>(path: &CommandPath<'a>, text: &str) -> Result<Vec<ParsedFlag<'a>>, ArgpError> {
     let not_json = |why: &dyn Display| refusal!(IO_FAILED, "not JSON: {why}; correct the file");
     let root: Json =
         jsonc_parser::parse_to_serde_value(text, &SYNTAX).map_err(|error| not_json(&error))?;
@@ -73,11 +76,11 @@ fn parse<'a>(path: &Path<'a>, text: &str) -> Result<Vec<Found<'a>>, Refusal> {
 struct Section<'a, 'n> {
     name: &'n str,
     flags: Vec<&'a Flag>,
-    commands: &'a [Command],
+    commands: &'a [ArgpCommand],
 }
 
 impl<'a, 'n> Section<'a, 'n> {
-    fn of(command: &'a Command, name: &'n str) -> Section<'a, 'n> {
+    fn of(command: &'a ArgpCommand, name: &'n str) -> Section<'a, 'n> {
         let flags = command.flags.iter().filter(|flag| flag.is_programs()).collect();
         Section { name, flags, commands: &command.commands }
     }
@@ -86,9 +89,9 @@ impl<'a, 'n> Section<'a, 'n> {
     fn read(
         &self,
         entries: &Map<String, Json>,
-        chosen: Option<&[&'a Command]>,
-        found: &mut Vec<Found<'a>>,
-    ) -> Result<(), Refusal> {
+        chosen: Option<&[&'a ArgpCommand]>,
+        found: &mut Vec<ParsedFlag<'a>>,
+    ) -> Result<(), ArgpError> {
         let of_command = |name: &str, given: &Json| {
             // Flag values are never objects.
             given.is_object() && self.commands.iter().any(|command| command.shown() == name)
@@ -113,7 +116,7 @@ impl<'a, 'n> Section<'a, 'n> {
             for given in several.map_or(std::slice::from_ref(given), Vec::as_slice) {
                 let value = value(flag, given)?;
                 if chosen.is_some() {
-                    found.push(Found { flag, value });
+                    found.push(ParsedFlag { flag, value });
                 }
             }
         }
@@ -131,7 +134,7 @@ impl<'a, 'n> Section<'a, 'n> {
     }
 }
 
-fn unknown(section: &str, name: &str, flags: &[&Flag]) -> Refusal {
+fn unknown(section: &str, name: &str, flags: &[&Flag]) -> ArgpError {
     let names: Vec<&str> = flags.iter().filter_map(|flag| flag.long.as_deref()).collect();
     let there = if names.is_empty() { "no flags".to_owned() } else { names.join(", ") };
     refusal!(
@@ -141,7 +144,7 @@ fn unknown(section: &str, name: &str, flags: &[&Flag]) -> Refusal {
     )
 }
 
-fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refusal> {
+fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, ArgpError> {
     value.as_object().ok_or_else(|| {
         refusal!(
             INVALID_VALUE,
@@ -150,21 +153,21 @@ fn object<'a>(value: &'a Json, name: &str) -> Result<&'a Map<String, Json>, Refu
     })
 }
 
-fn value(flag: &Flag, given: &Json) -> Result<Value, Refusal> {
+fn value(flag: &Flag, given: &Json) -> Result<FlagValue, ArgpError> {
     let (value, wanted) = match flag.kind {
-        BOOLEAN => (given.as_bool().map(Value::Bool), "true or false".to_owned()),
+        BOOLEAN => (given.as_bool().map(FlagValue::Bool), "true or false".to_owned()),
         INT | LEVEL => {
             let number = given.as_i64().and_then(|number| c_int::try_from(number).ok());
             let wanted = format!("a whole number from {} to {}", c_int::MIN, c_int::MAX);
-            (number.map(Value::Int), wanted)
+            (number.map(FlagValue::Int), wanted)
         }
         _ => {
             let text = given.as_str().and_then(|text| CString::new(text).ok());
-            (text.map(Value::Text), "a string without a NUL".to_owned())
+            (text.map(FlagValue::Text), "a string without a NUL".to_owned())
         }
     };
     match value {
-        Some(Value::Int(number)) => flag.int(number),
+        Some(FlagValue::Int(number)) => flag.int(number),
         Some(value) => Ok(value),
         None => Err(refusal!(INVALID_VALUE, "flag {flag} needs {wanted}, and is {given}")),
     }
@@ -178,8 +181,8 @@ mod tests {
     use crate::argp::model::{STRING, tests::flag};
 
     /// The built-in flags and --device TEXT, --number INT, --all BOOLEAN, -x (without long name).
-    fn program() -> Command {
-        let mut program = Command::program();
+    fn program() -> ArgpCommand {
+        let mut program = ArgpCommand::program();
         program.flags.extend([
             flag("d", "device", STRING),
             flag("n", "number", INT),
@@ -189,16 +192,16 @@ mod tests {
         program
     }
 
-    fn found(path: &Path<'_>, text: &str) -> Vec<String> {
-        parse(path, text).unwrap().iter().map(Found::to_string).collect()
+    fn found(path: &CommandPath<'_>, text: &str) -> Vec<String> {
+        parse(path, text).unwrap().iter().map(ParsedFlag::to_string).collect()
     }
 
     fn refused(text: &str, code: DocaError, parts: &[&str]) {
         refused_by(&program(), text, code, parts);
     }
 
-    fn refused_by(program: &Command, text: &str, code: DocaError, parts: &[&str]) {
-        let refusal = parse(&Path::to(program), text).unwrap_err();
+    fn refused_by(program: &ArgpCommand, text: &str, code: DocaError, parts: &[&str]) {
+        let refusal = parse(&CommandPath::to(program), text).unwrap_err();
         assert_eq!(refusal.code, code, "{text}: {}", refusal.text);
         for part in parts {
             assert!(refusal.text.contains(part), "{text}: no {part:?} in {:?}", refusal.text);
@@ -212,7 +215,7 @@ mod tests {
             "doca_general_flags": { "sdk-log-level": 40, "log-level": 60 }
         }"#;
         let program = program();
-        let path = Path::to(&program);
+        let path = CommandPath::to(&program);
         let expected = [
             "-l/--log-level=60",
             "--sdk-log-level=40",
@@ -229,7 +232,7 @@ mod tests {
     fn comments_and_a_last_comma_are_let_through() {
         let text = "{ // one: \"{\n /* two\n , */ \"doca_program_flags\" /**/ : {\n\"device\": \"a//b/*c*/,}\\\"//\",\n },\n}";
         let expected = ["-d/--device=a//b/*c*/,}\"//"];
-        assert_eq!(found(&Path::to(&program()), text), expected);
+        assert_eq!(found(&CommandPath::to(&program()), text), expected);
     }
 
     #[test]
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_told() {
+    fn invalid_json_is_reported() {
         for text in [
             "",
             "// x",
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_is_told() {
+    fn a_value_other_than_an_object_is_reported() {
         for text in ["null", "[]"] {
             refused(text, DocaError::INVALID_VALUE, &["the file is not an object"]);
         }
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told_with_those_there_are() {
+    fn unknown_names_are_reported_with_the_known_names() {
         refused(r#"{"flags": {}}"#, DocaError::NOT_SUPPORTED, &["`flags`", "doca_program_flags"]);
         for (section, name, there) in [
             ("doca_program_flags", "devices", "device, number, all"),
@@ -285,7 +288,7 @@ mod tests {
             refused(&text, DocaError::NOT_SUPPORTED, &[section, &format!("`{name}`"), there]);
         }
         refused_by(
-            &Command::program(),
+            &ArgpCommand::program(),
             r#"{"doca_program_flags": {"a": 1}}"#,
             DocaError::NOT_SUPPORTED,
             &["there are no flags"],
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_type_is_told_with_the_flag() {
+    fn a_value_of_another_type_is_reported_with_the_flag() {
         for (name, value, wanted) in [
             ("number", "\"1\"", "a whole number"),
             ("number", "1.5", "a whole number"),
@@ -313,18 +316,18 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         for path in [c"/nonexistent/flags.json", c"/", c"", c"/dev/zero"] {
-            let refusal = read(&Path::to(&program()), path).unwrap_err();
+            let refusal = read(&CommandPath::to(&program()), path).unwrap_err();
             assert_eq!(refusal.code, DocaError::IO_FAILED);
             assert!(refusal.text.contains(path.to_str().unwrap()), "{}", refusal.text);
         }
     }
     /// `net` has the command `add` with -n/--name TEXT. `all` is also a flag.
-    fn with_commands() -> Command {
-        let command = |name: &str, flags: Vec<Flag>, commands: Vec<Command>| Command {
+    fn with_commands() -> ArgpCommand {
+        let command = |name: &str, flags: Vec<Flag>, commands: Vec<ArgpCommand>| ArgpCommand {
             name: Some(name.to_owned()),
             flags,
             commands,
-            ..Command::default()
+            ..ArgpCommand::default()
         };
         let mut program = program();
         let add = command("add", vec![flag("n", "name", STRING)], vec![]);
@@ -345,21 +348,21 @@ mod tests {
             (&["net"], &["-n/--number=1", "--mtu=9000"]),
             (&["net", "add"], &["-n/--number=1", "--mtu=9000", "-n/--name=x"]),
         ] {
-            let mut path = Path::to(&program);
+            let mut path = CommandPath::to(&program);
             for name in names {
                 path.enter(str::as_bytes(name)).unwrap().unwrap();
             }
             assert_eq!(found(&path, text), expected, "{names:?}");
         }
         let text = r#"{"doca_program_flags": {"all": true}}"#;
-        assert_eq!(found(&Path::to(&program), text), ["-a/--all=true"]);
+        assert_eq!(found(&CommandPath::to(&program), text), ["-a/--all=true"]);
     }
 
     #[test]
     fn a_list_is_for_a_flag_that_may_be_given_more_than_once() {
         let mut program = program();
         program.flags.push(Flag { is_multiple: true, ..flag("", "peer", INT) });
-        let path = Path::to(&program);
+        let path = CommandPath::to(&program);
         let text = |value: &str| format!(r#"{{"doca_program_flags": {{"peer": {value}}}}}"#);
         assert_eq!(found(&path, &text("[1, 2]")), ["--peer=1", "--peer=2"]);
         assert_eq!(found(&path, &text("3")), ["--peer=3"]);

@@ -18,7 +18,7 @@ pub(crate) enum Logger {
 }
 
 impl Logger {
-    pub(crate) fn tell(self, program: &str, text: &str) {
+    pub(crate) fn log(self, program: &str, text: &str) {
         match self {
             // Ignores a closed stream: the caller also gets an error code.
             Logger::Standard => drop(writeln!(std::io::stderr(), "{program}: {text}")),

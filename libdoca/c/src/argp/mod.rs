@@ -16,37 +16,37 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use urom_abi::DocaError;
 use urom_log::{guard, guard_or};
 
-use self::command::{Command, Path};
+use self::command::{ArgpCommand, CommandPath};
 use self::logger::{Logger, LoggerCallback};
 use self::model::{
-    Action, Callback, ConfigCallback, DpdkCallback, Flag, ParamType, Refusal, refusal,
+    ArgpError, Callback, ConfigCallback, DpdkCallback, Flag, FlagAction, ParamType, refusal,
 };
-use self::state::{Cmd, Draft, Param};
+use self::state::{ArgpDraft, Cmd, Param};
 
 /// Message prefix if the program is unnamed.
 const NAMELESS: &str = "doca_argp";
 
-fn tell(refusal: Refusal) -> DocaError {
+fn log_error(refusal: ArgpError) -> DocaError {
     let (logger, program) = state::logger();
-    logger.tell(program.as_deref().unwrap_or(NAMELESS), &refusal.text);
+    logger.log(program.as_deref().unwrap_or(NAMELESS), &refusal.text);
     refusal.code
 }
 
 #[track_caller]
-fn telling(call: impl FnOnce() -> Result<(), Refusal>) -> DocaError {
-    guard(|| call().map_err(tell))
+fn guarded(call: impl FnOnce() -> Result<(), ArgpError>) -> DocaError {
+    guard(|| call().map_err(log_error))
 }
 
 #[track_caller]
-fn told(call: impl FnOnce() -> Result<(), Refusal>) {
+fn guarded_void(call: impl FnOnce() -> Result<(), ArgpError>) {
     guard_or((), || {
         if let Err(refusal) = call() {
-            tell(refusal);
+            log_error(refusal);
         }
     });
 }
 
-fn missing(what: &str) -> Refusal {
+fn missing(what: &str) -> ArgpError {
     refusal!(INVALID_VALUE, "{what} is NULL")
 }
 
@@ -65,7 +65,7 @@ unsafe extern "C" fn doca_argp_init(
     program_name: *const c_char,
     program_config: *mut c_void,
 ) -> DocaError {
-    telling(|| {
+    guarded(|| {
         // SAFETY: a C string that the host keeps unchanged in this call.
         let name = unsafe { text(program_name) };
         state::init(name, program_config)
@@ -74,35 +74,35 @@ unsafe extern "C" fn doca_argp_init(
 
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_destroy() -> DocaError {
-    telling(state::destroy)
+    guarded(state::destroy)
 }
 
 /// # Safety
-/// `place` is NULL or writable.
+/// `target` is NULL or writable.
 unsafe fn put<T>(
-    place: *mut T,
+    target: *mut T,
     what: &str,
-    value: impl FnOnce() -> Result<T, Refusal>,
-) -> Result<(), Refusal> {
-    if place.is_null() {
+    value: impl FnOnce() -> Result<T, ArgpError>,
+) -> Result<(), ArgpError> {
+    if target.is_null() {
         return Err(missing(what));
     }
     let value = value()?;
     // SAFETY: not null, and writable by the caller's promise.
-    unsafe { place.write(value) };
+    unsafe { target.write(value) };
     Ok(())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError {
     // SAFETY: NULL, or the host's pointer for the result.
-    telling(|| unsafe { put(param, "doca_argp_param_create: the place", state::create::<Flag>) })
+    guarded(|| unsafe { put(param, "doca_argp_param_create: param", state::create::<Flag>) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_cmd_create(cmd: *mut *mut Cmd) -> DocaError {
     // SAFETY: NULL, or the host's pointer for the result.
-    telling(|| unsafe { put(cmd, "doca_argp_cmd_create: the place", state::create::<Command>) })
+    guarded(|| unsafe { put(cmd, "doca_argp_cmd_create: cmd", state::create::<ArgpCommand>) })
 }
 
 /// Setters of parameters and commands. They return void, so errors are only reported.
@@ -110,8 +110,8 @@ macro_rules! setters {
     ($draft:ident: $(fn $name:ident($($value:ident: $ty:ty)?) |$it:ident| $set:expr;)*) => {
         $(
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(handle: *mut <$draft as Draft>::Handle, $($value: $ty)?) {
-                told(|| state::change(handle, stringify!($name), |$it: &mut $draft| {
+            unsafe extern "C" fn $name(raw: *mut <$draft as ArgpDraft>::Handle, $($value: $ty)?) {
+                guarded_void(|| state::change(raw, stringify!($name), |$it: &mut $draft| {
                     $set;
                     Ok(())
                 }));
@@ -122,7 +122,7 @@ macro_rules! setters {
 
 setters! { Flag:
     fn doca_argp_param_set_callback(callback: Option<Callback>) |flag| {
-        flag.action = callback.map(Action::Call)
+        flag.action = callback.map(FlagAction::Call)
     };
     fn doca_argp_param_set_type(kind: ParamType) |flag| flag.kind = kind;
     fn doca_argp_param_set_mandatory() |flag| flag.is_mandatory = true;
@@ -133,7 +133,7 @@ setters! { Flag:
     fn doca_argp_param_set_hidden() |flag| flag.is_hidden = true;
 }
 
-setters! { Command:
+setters! { ArgpCommand:
     fn doca_argp_cmd_set_callback(callback: Option<ConfigCallback>) |command| {
         command.callback = callback
     };
@@ -155,7 +155,7 @@ texts! {
         doca_argp_param_set_long_name => long,
         doca_argp_param_set_arguments => arguments,
         doca_argp_param_set_description => description;
-    Command: doca_argp_cmd_set_name => name, doca_argp_cmd_set_description => description;
+    ArgpCommand: doca_argp_cmd_set_name => name, doca_argp_cmd_set_description => description;
 }
 
 macro_rules! export {
@@ -164,7 +164,7 @@ macro_rules! export {
             #[unsafe(no_mangle)]
             extern "C" fn $name($($argument: $ty),*) -> DocaError {
                 let $call = stringify!($name);
-                telling(|| $body)
+                guarded(|| $body)
             }
         )*
     };
@@ -175,20 +175,20 @@ export! {
         state::register(param, call, |parser, flag: Flag| parser.program.add_flag(flag))
     };
     fn doca_argp_register_cmd(cmd: *mut Cmd) |call| {
-        state::register(cmd, call, |parser, command: Command| parser.program.add_command(command))
+        state::register(cmd, call, |parser, new: ArgpCommand| parser.program.add_command(new))
     };
     fn doca_argp_cmd_register_param(cmd: *mut Cmd, param: *mut Param) |call| {
         state::register(param, call, |parser, flag: Flag| {
-            parser.draft::<Command>(cmd, call)?.add_flag(flag)
+            parser.draft::<ArgpCommand>(cmd, call)?.add_flag(flag)
         })
     };
     fn doca_argp_cmd_register_cmd(cmd: *mut Cmd, input: *mut Cmd) |call| {
-        state::register(input, call, |parser, command: Command| {
-            parser.draft::<Command>(cmd, call)?.add_command(command)
+        state::register(input, call, |parser, command: ArgpCommand| {
+            parser.draft::<ArgpCommand>(cmd, call)?.add_command(command)
         })
     };
     fn doca_argp_param_destroy(param: *mut Param) |call| state::drop_draft::<Flag>(param, call);
-    fn doca_argp_cmd_destroy(cmd: *mut Cmd) |call| state::drop_draft::<Command>(cmd, call);
+    fn doca_argp_cmd_destroy(cmd: *mut Cmd) |call| state::drop_draft::<ArgpCommand>(cmd, call);
     fn doca_argp_register_version_callback(callback: Option<Callback>) |call| {
         state::set(callback, call, |parser, callback| parser.version = Some(callback))
     };
@@ -208,7 +208,7 @@ export! {
 
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_set_dpdk_program(callback: Option<DpdkCallback>) {
-    told(|| {
+    guarded_void(|| {
         let call = "doca_argp_set_dpdk_program";
         state::set(callback, call, |parser, callback| parser.dpdk = Some(callback))
     });
@@ -216,8 +216,9 @@ extern "C" fn doca_argp_set_dpdk_program(callback: Option<DpdkCallback>) {
 
 #[unsafe(no_mangle)]
 extern "C" fn doca_argp_usage() {
-    told(|| {
-        let text = state::with(|parser| Ok(run::usage_of(parser, &Path::to(&parser.program))))?;
+    guarded_void(|| {
+        let text =
+            state::with(|parser| Ok(run::usage_of(parser, &CommandPath::to(&parser.program))))?;
         run::print(&text);
         Ok(())
     });
@@ -226,29 +227,29 @@ extern "C" fn doca_argp_usage() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_log_level(level: *mut c_int) -> DocaError {
     // SAFETY: NULL, or the host's pointer for the result.
-    telling(|| unsafe { level_into(level, "doca_argp_get_log_level", run::levels().0) })
+    guarded(|| unsafe { level_into(level, "doca_argp_get_log_level", run::levels().0) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_sdk_log_level(level: *mut c_int) -> DocaError {
     // SAFETY: NULL, or the host's pointer for the result.
-    telling(|| unsafe { level_into(level, "doca_argp_get_sdk_log_level", run::levels().1) })
+    guarded(|| unsafe { level_into(level, "doca_argp_get_sdk_log_level", run::levels().1) })
 }
 
 /// # Safety
 /// As [`put`].
-unsafe fn level_into(place: *mut c_int, call: &str, level: u32) -> Result<(), Refusal> {
+unsafe fn level_into(target: *mut c_int, call: &str, level: u32) -> Result<(), ArgpError> {
     let level = || {
         state::with(|parser| parser.require_started(call))?;
         Ok(level.cast_signed())
     };
     // SAFETY: the caller's promise.
-    unsafe { put(place, call, level) }
+    unsafe { put(target, call, level) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> DocaError {
-    telling(|| {
+    guarded(|| {
         // SAFETY: the caller's arguments.
         let (raw, args) = unsafe { arguments(argc, argv) }?;
         let start = state::start(&run::file_name(args[0]))?;
@@ -271,7 +272,7 @@ unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> Doc
 unsafe fn arguments<'a>(
     argc: c_int,
     argv: *mut *mut c_char,
-) -> Result<(&'a [*mut c_char], Vec<&'a CStr>), Refusal> {
+) -> Result<(&'a [*mut c_char], Vec<&'a CStr>), ArgpError> {
     let count = usize::try_from(argc).ok().filter(|count| *count > 0).ok_or_else(|| {
         refusal!(INVALID_VALUE, "doca_argp_start: argc is {argc}: pass main's argc")
     })?;
@@ -287,7 +288,7 @@ unsafe fn arguments<'a>(
         // SAFETY: not null, and a C string by the caller's promise.
         Ok(unsafe { CStr::from_ptr(*arg) })
     };
-    let args: Result<Vec<&CStr>, Refusal> = argv.iter().map(text).collect();
+    let args: Result<Vec<&CStr>, ArgpError> = argv.iter().map(text).collect();
     Ok((argv, args?))
 }
 

@@ -29,18 +29,18 @@ pub(crate) const JSON_OBJ: ParamType = 4;
 pub(crate) const LEVEL: ParamType = ParamType::MAX;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct ArgpError {
     pub(crate) code: DocaError,
     pub(crate) text: String,
 }
 
-/// Builds a [`Refusal`] from a code's name or `code = expression`, and a format string.
+/// Builds an [`ArgpError`] from a code's name or `code = expression`, and a format string.
 macro_rules! refusal {
     (code = $code:expr, $($text:tt)+) => {
-        $crate::argp::model::Refusal { code: $code, text: format!($($text)+) }
+        $crate::argp::model::ArgpError { code: $code, text: format!($($text)+) }
     };
     ($code:ident, $($text:tt)+) => {
-        $crate::argp::model::Refusal { code: ::urom_abi::DocaError::$code, text: format!($($text)+) }
+        $crate::argp::model::refusal!(code = ::urom_abi::DocaError::$code, $($text)+)
     };
 }
 pub(crate) use refusal;
@@ -50,7 +50,7 @@ fn levels() -> impl Iterator<Item = c_int> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Action {
+pub(crate) enum FlagAction {
     Help,
     Version,
     LogLevel,
@@ -75,7 +75,7 @@ pub(crate) struct Flag {
     pub(crate) is_singular: bool,
     pub(crate) is_inherited: bool,
     pub(crate) is_hidden: bool,
-    pub(crate) action: Option<Action>,
+    pub(crate) action: Option<FlagAction>,
 }
 
 impl Flag {
@@ -84,21 +84,21 @@ impl Flag {
         same(&self.short, &other.short) || same(&self.long, &other.long)
     }
 
-    pub(crate) fn int(&self, number: c_int) -> Result<Value, Refusal> {
+    pub(crate) fn int(&self, number: c_int) -> Result<FlagValue, ArgpError> {
         if self.kind == LEVEL && !levels().any(|level| level == number) {
             return Err(refusal!(
                 INVALID_VALUE,
                 "flag {self} needs a level ({LEVELS}), and was given {number}"
             ));
         }
-        Ok(Value::Int(number))
+        Ok(FlagValue::Int(number))
     }
 
     pub(crate) fn is_programs(&self) -> bool {
-        matches!(self.action, Some(Action::Call(_)))
+        matches!(self.action, Some(FlagAction::Call(_)))
     }
 
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
+    pub(crate) fn check(&self) -> Result<(), ArgpError> {
         let names = || [&self.short, &self.long].into_iter().flatten();
         for (is_there, what, call) in [
             (
@@ -133,7 +133,7 @@ impl Flag {
     }
 }
 
-pub(crate) fn check_name(name: &str, of: &str) -> Result<(), Refusal> {
+pub(crate) fn check_name(name: &str, of: &str) -> Result<(), ArgpError> {
     let is_odd = |c: char| c == '=' || c.is_whitespace() || c.is_control();
     if name.is_empty() || name.starts_with('-') || name.contains(is_odd) {
         return Err(refusal!(
@@ -177,35 +177,35 @@ pub(crate) fn built_in() -> Vec<Flag> {
     let libraries = format!("Log level of the DOCA libraries: {LEVELS}");
     let version = "Print the DOCA version and exit".to_owned();
     vec![
-        flag("h", "help", "", "Print this text and exit".to_owned(), BOOLEAN, Action::Help),
-        flag("v", "version", "", version, BOOLEAN, Action::Version),
-        flag("l", "log-level", "<level>", program, LEVEL, Action::LogLevel),
-        flag("", "sdk-log-level", "<level>", libraries, LEVEL, Action::SdkLogLevel),
+        flag("h", "help", "", "Print this text and exit".to_owned(), BOOLEAN, FlagAction::Help),
+        flag("v", "version", "", version, BOOLEAN, FlagAction::Version),
+        flag("l", "log-level", "<level>", program, LEVEL, FlagAction::LogLevel),
+        flag("", "sdk-log-level", "<level>", libraries, LEVEL, FlagAction::SdkLogLevel),
         flag(
             "j",
             "json",
             "<path>",
             "Read flags from a JSON file, too".to_owned(),
             STRING,
-            Action::Json,
+            FlagAction::Json,
         ),
     ]
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum FlagValue {
     Text(CString),
     Int(c_int),
     Bool(bool),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct ParsedFlag<'a> {
     pub(crate) flag: &'a Flag,
-    pub(crate) value: Value,
+    pub(crate) value: FlagValue,
 }
 
-impl Found<'_> {
+impl ParsedFlag<'_> {
     pub(crate) fn is_of(&self, flag: &Flag) -> bool {
         std::ptr::eq(self.flag, flag)
     }
@@ -215,13 +215,13 @@ impl Found<'_> {
 pub(super) mod tests {
     use super::*;
 
-    impl fmt::Display for Found<'_> {
+    impl fmt::Display for ParsedFlag<'_> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "{}=", self.flag)?;
             match &self.value {
-                Value::Text(text) => f.write_str(&text.to_string_lossy()),
-                Value::Int(number) => write!(f, "{number}"),
-                Value::Bool(is_set) => write!(f, "{is_set}"),
+                FlagValue::Text(text) => f.write_str(&text.to_string_lossy()),
+                FlagValue::Int(number) => write!(f, "{number}"),
+                FlagValue::Bool(is_set) => write!(f, "{is_set}"),
             }
         }
     }
@@ -237,7 +237,7 @@ pub(super) mod tests {
             long: name(long),
             description: Some("Which device".to_owned()),
             kind,
-            action: Some(Action::Call(callback)),
+            action: Some(FlagAction::Call(callback)),
             ..Flag::default()
         }
     }

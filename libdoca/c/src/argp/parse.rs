@@ -7,20 +7,23 @@
 
 use std::ffi::{CStr, CString, c_int};
 
-use crate::argp::command::{Command, Path};
+use crate::argp::command::{ArgpCommand, CommandPath};
 use crate::argp::model::{
-    Action, BOOLEAN, Flag, Found, INT, LEVEL, LEVELS, Refusal, Value, refusal,
+    ArgpError, BOOLEAN, Flag, FlagAction, FlagValue, INT, LEVEL, LEVELS, ParsedFlag, refusal,
 };
 
 #[derive(Debug)]
-pub(crate) struct Line<'a> {
-    pub(crate) path: Path<'a>,
+pub(crate) struct CommandLine<'a> {
+    pub(crate) path: CommandPath<'a>,
     /// In order. Help or version comes last.
-    pub(crate) found: Vec<Found<'a>>,
+    pub(crate) found: Vec<ParsedFlag<'a>>,
 }
 
-pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>, Refusal> {
-    let mut path = Path::to(program);
+pub(crate) fn parse<'a>(
+    program: &'a ArgpCommand,
+    args: &[&CStr],
+) -> Result<CommandLine<'a>, ArgpError> {
+    let mut path = CommandPath::to(program);
     let mut found = Vec::new();
     let mut rest = args.iter().map(|arg| arg.to_bytes()).peekable();
     while let Some(arg) = rest.next() {
@@ -40,7 +43,7 @@ pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>
         }
         for (flag, given) in split(&path, arg)? {
             let value = match (flag.kind, given) {
-                (BOOLEAN, None) => Value::Bool(true),
+                (BOOLEAN, None) => FlagValue::Bool(true),
                 (BOOLEAN, Some(text)) => {
                     return Err(refusal!(
                         INVALID_VALUE,
@@ -51,19 +54,19 @@ pub(crate) fn parse<'a>(program: &'a Command, args: &[&CStr]) -> Result<Line<'a>
                 (_, Some(text)) => value(flag, text)?,
                 (_, None) => value(flag, value_behind(&path, flag, rest.next())?)?,
             };
-            found.push(Found { flag, value });
-            if matches!(flag.action, Some(Action::Help | Action::Version)) {
-                return Ok(Line { path, found });
+            found.push(ParsedFlag { flag, value });
+            if matches!(flag.action, Some(FlagAction::Help | FlagAction::Version)) {
+                return Ok(CommandLine { path, found });
             }
         }
     }
-    Ok(Line { path, found })
+    Ok(CommandLine { path, found })
 }
 
 type Piece<'a, 't> = (&'a Flag, Option<&'t [u8]>);
 
 /// Splits an argument that begins with a dash into flags.
-fn split<'a, 't>(path: &Path<'a>, arg: &'t [u8]) -> Result<Vec<Piece<'a, 't>>, Refusal> {
+fn split<'a, 't>(path: &CommandPath<'a>, arg: &'t [u8]) -> Result<Vec<Piece<'a, 't>>, ArgpError> {
     let unknown = |name: &[u8]| {
         refusal!(NOT_SUPPORTED, "unknown flag {}; -h lists the flags there are", shown(name))
     };
@@ -106,7 +109,7 @@ fn at_equals_sign(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 fn find<'a>(
-    path: &Path<'a>,
+    path: &CommandPath<'a>,
     name: &[u8],
     of: impl Fn(&Flag) -> &Option<String>,
 ) -> Option<&'a Flag> {
@@ -114,10 +117,10 @@ fn find<'a>(
 }
 
 fn value_behind<'t>(
-    path: &Path<'_>,
+    path: &CommandPath<'_>,
     flag: &Flag,
     next: Option<&'t [u8]>,
-) -> Result<&'t [u8], Refusal> {
+) -> Result<&'t [u8], ArgpError> {
     let direct = flag.long.as_ref().map_or_else(|| format!("{flag}="), |long| format!("--{long}="));
     match next {
         None => Err(refusal!(INVALID_VALUE, "flag {flag} needs a value behind it")),
@@ -136,15 +139,15 @@ fn value_behind<'t>(
     }
 }
 
-fn value(flag: &Flag, text: &[u8]) -> Result<Value, Refusal> {
+fn value(flag: &Flag, text: &[u8]) -> Result<FlagValue, ArgpError> {
     match flag.kind {
         INT | LEVEL => flag.int(int(flag, text)?),
         // C strings do not contain NUL.
-        _ => CString::new(text).map(Value::Text).map_err(|_| refusal!(INVALID_VALUE, "a NUL")),
+        _ => CString::new(text).map(FlagValue::Text).map_err(|_| refusal!(INVALID_VALUE, "a NUL")),
     }
 }
 
-fn int(flag: &Flag, text: &[u8]) -> Result<c_int, Refusal> {
+fn int(flag: &Flag, text: &[u8]) -> Result<c_int, ArgpError> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<c_int>().ok());
     number.ok_or_else(|| {
         let wanted = match flag.kind {
@@ -167,8 +170,8 @@ mod tests {
     use crate::argp::model::{STRING, tests::flag};
 
     /// Adds -d/--device TEXT, -n/--number INT, -a, -b, -gid INT, -g, -5, --long-only TEXT.
-    fn program() -> Command {
-        let mut program = Command::program();
+    fn program() -> ArgpCommand {
+        let mut program = ArgpCommand::program();
         program.flags.extend([
             flag("d", "device", STRING),
             flag("n", "number", INT),
@@ -182,14 +185,17 @@ mod tests {
         program
     }
 
-    fn parse_line<'a>(program: &'a Command, line: &[&str]) -> Result<Line<'a>, Refusal> {
+    fn parse_line<'a>(
+        program: &'a ArgpCommand,
+        line: &[&str],
+    ) -> Result<CommandLine<'a>, ArgpError> {
         let owned: Vec<CString> = line.iter().map(|arg| CString::new(*arg).unwrap()).collect();
         let args: Vec<&CStr> = owned.iter().map(CString::as_c_str).collect();
         parse(program, &args)
     }
 
     fn found(line: &[&str]) -> Vec<String> {
-        parse_line(&program(), line).unwrap().found.iter().map(Found::to_string).collect()
+        parse_line(&program(), line).unwrap().found.iter().map(ParsedFlag::to_string).collect()
     }
 
     fn refused(line: &[&str], code: DocaError, parts: &[&str]) {
@@ -281,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_value_is_told() {
+    fn a_missing_value_is_reported() {
         for line in [&["-d"][..], &["--device"], &["-abd"], &["-n"], &["-a", "--json"]] {
             refused(line, DocaError::INVALID_VALUE, &["needs a value behind it"]);
         }
@@ -296,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_what_is_taken() {
+    fn a_wrong_value_is_reported_with_the_valid_values() {
         for number in
             ["", "x", "1.5", "2147483648", "-2147483649", "0x10", "1 2", "99999999999999999999"]
         {
@@ -318,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_that_belongs_to_no_flag_is_told() {
+    fn an_argument_without_a_flag_is_reported() {
         for line in [&["x"][..], &["-a", "x"], &[""], &["-"], &["-a", "true"]] {
             refused(line, DocaError::INVALID_VALUE, &["belongs to no flag"]);
         }
@@ -329,7 +335,7 @@ mod tests {
         let odd = c"\xff\xfe";
         let program = program();
         let line = parse(&program, &[c"-d", odd]).unwrap();
-        assert_eq!(line.found[0].value, Value::Text(odd.to_owned()));
+        assert_eq!(line.found[0].value, FlagValue::Text(odd.to_owned()));
         assert!(parse(&program, &[odd]).unwrap_err().text.contains(r"`\xff\xfe`"));
     }
 }

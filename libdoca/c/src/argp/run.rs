@@ -9,10 +9,10 @@ use urom_abi::DocaError;
 use urom_abi::version::RELEASE;
 use urom_log::backend::{BACKENDS, End};
 
-use crate::argp::command::Path;
-use crate::argp::model::{Action, Callback, Flag, Found, Refusal, Value, refusal};
-use crate::argp::parse::{Line, parse};
-use crate::argp::state::{Config, Parser};
+use crate::argp::command::CommandPath;
+use crate::argp::model::{ArgpError, Callback, Flag, FlagAction, FlagValue, ParsedFlag, refusal};
+use crate::argp::parse::{CommandLine, parse};
+use crate::argp::state::{ConfigPointer, Parser};
 use crate::argp::{NAMELESS, json, usage};
 
 pub(crate) fn file_name(path: &CStr) -> String {
@@ -30,22 +30,22 @@ pub(crate) unsafe fn run(
     start: &Parser,
     args: &[&CStr],
     for_dpdk: &[*mut c_char],
-) -> Result<(), Refusal> {
-    let Line { path, found } = parse(&start.program, args)?;
+) -> Result<(), ArgpError> {
+    let CommandLine { path, found } = parse(&start.program, args)?;
     match found.last().and_then(|found| found.flag.action) {
-        Some(Action::Help) => end(&usage_of(start, &path)),
+        Some(FlagAction::Help) => end(&usage_of(start, &path)),
         // SAFETY: the caller's promise.
-        Some(Action::Version) => return unsafe { version(start) },
+        Some(FlagAction::Version) => return unsafe { version(start) },
         _ => {}
     }
     let found = with_files(&path, found)?;
     check(&path, &found)?;
-    for Found { flag, value } in &found {
-        let Value::Int(level) = value else { continue };
+    for ParsedFlag { flag, value } in &found {
+        let FlagValue::Int(level) = value else { continue };
         let level = level.unsigned_abs();
         let set = match flag.action {
-            Some(Action::LogLevel) => BACKENDS.set_global_limit(End::Lower, level),
-            Some(Action::SdkLogLevel) => BACKENDS.set_global_sdk_limit(level),
+            Some(FlagAction::LogLevel) => BACKENDS.set_global_limit(End::Lower, level),
+            Some(FlagAction::SdkLogLevel) => BACKENDS.set_global_sdk_limit(level),
             _ => continue,
         };
         let what = || format!("flag {flag}: the log does not take the level");
@@ -58,8 +58,8 @@ pub(crate) unsafe fn run(
         let code = unsafe { dpdk(count, argv.as_mut_ptr()) };
         taken(code, || "the program does not take the flags of DPDK".to_owned())?;
     }
-    for Found { flag, value } in found {
-        if let Some(Action::Call(callback)) = flag.action {
+    for ParsedFlag { flag, value } in found {
+        if let Some(FlagAction::Call(callback)) = flag.action {
             // SAFETY: the caller's promise.
             let code = unsafe { call(callback, value, start.config) };
             taken(code, || format!("the program does not take the value of flag {flag}"))?;
@@ -79,21 +79,21 @@ pub(crate) unsafe fn run(
     Ok(())
 }
 
-fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), Refusal> {
+fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), ArgpError> {
     code.check().map_err(|code| refusal!(code = code, "{}: {code}", what()))
 }
 
 /// # Safety
 /// As [`run`].
-unsafe fn version(start: &Parser) -> Result<(), Refusal> {
+unsafe fn version(start: &Parser) -> Result<(), ArgpError> {
     let Some(callback) = start.version else { end(&format!("DOCA version: {RELEASE}\n")) };
     // SAFETY: the caller's promise.
-    let code = unsafe { call(callback, Value::Bool(true), start.config) };
+    let code = unsafe { call(callback, FlagValue::Bool(true), start.config) };
     taken(code, || "the program does not print its version".to_owned())?;
     end("")
 }
 
-pub(crate) fn usage_of(parser: &Parser, path: &Path<'_>) -> String {
+pub(crate) fn usage_of(parser: &Parser, path: &CommandPath<'_>) -> String {
     let program = parser.name.as_deref().unwrap_or(NAMELESS);
     usage::usage(program, path, parser.dpdk.is_some())
 }
@@ -116,10 +116,13 @@ pub(crate) fn levels() -> (u32, u32) {
 }
 
 /// Prepends the flags of JSON files. The command line overrides them.
-fn with_files<'a>(path: &Path<'a>, given: Vec<Found<'a>>) -> Result<Vec<Found<'a>>, Refusal> {
+fn with_files<'a>(
+    path: &CommandPath<'a>,
+    given: Vec<ParsedFlag<'a>>,
+) -> Result<Vec<ParsedFlag<'a>>, ArgpError> {
     let mut found = Vec::new();
-    for Found { flag, value } in &given {
-        if let (Some(Action::Json), Value::Text(file)) = (flag.action, value) {
+    for ParsedFlag { flag, value } in &given {
+        if let (Some(FlagAction::Json), FlagValue::Text(file)) = (flag.action, value) {
             found.extend(json::read(path, file)?);
         }
     }
@@ -128,7 +131,7 @@ fn with_files<'a>(path: &Path<'a>, given: Vec<Found<'a>>) -> Result<Vec<Found<'a
     Ok(found)
 }
 
-fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
+fn check(path: &CommandPath<'_>, found: &[ParsedFlag<'_>]) -> Result<(), ArgpError> {
     let given = || found.iter().map(|found| found.flag).filter(|flag| flag.is_programs());
     let times = |flag: &Flag| found.iter().filter(|found| found.is_of(flag)).count();
     if let Some(flag) = given().find(|flag| !flag.is_multiple && times(flag) > 1) {
@@ -165,23 +168,23 @@ fn check(path: &Path<'_>, found: &[Found<'_>]) -> Result<(), Refusal> {
 ///
 /// # Safety
 /// The callback is the program's.
-unsafe fn call(callback: Callback, value: Value, config: Config) -> DocaError {
+unsafe fn call(callback: Callback, value: FlagValue, config: ConfigPointer) -> DocaError {
     let (mut text, mut number, mut is_set);
-    let place: *mut c_void = match value {
-        Value::Text(given) => {
+    let param: *mut c_void = match value {
+        FlagValue::Text(given) => {
             // The program may modify the text.
             text = given.into_bytes_with_nul();
             text.as_mut_ptr().cast()
         }
-        Value::Int(given) => {
+        FlagValue::Int(given) => {
             number = given;
             (&raw mut number).cast()
         }
-        Value::Bool(given) => {
+        FlagValue::Bool(given) => {
             is_set = given;
             (&raw mut is_set).cast()
         }
     };
     // SAFETY: a C string, an int or a bool, as DOCA specifies for the type; it outlives the call.
-    unsafe { callback(place, config.0) }
+    unsafe { callback(param, config.0) }
 }

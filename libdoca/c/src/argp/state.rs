@@ -5,16 +5,16 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::argp::command::Command;
+use crate::argp::command::ArgpCommand;
 use crate::argp::logger::Logger;
-use crate::argp::model::{Callback, ConfigCallback, DpdkCallback, Flag, Refusal, refusal};
+use crate::argp::model::{ArgpError, Callback, ConfigCallback, DpdkCallback, Flag, refusal};
 
 /// `struct doca_argp_param` and `_cmd`. The pointers are numbers, so stale ones are detected.
 pub(crate) enum Param {}
 pub(crate) enum Cmd {}
 
 /// A flag or command before its registration.
-pub(crate) trait Draft: Default {
+pub(crate) trait ArgpDraft: Default {
     type Handle;
     /// Name and creating function, for messages.
     const WHAT: &str;
@@ -22,7 +22,7 @@ pub(crate) trait Draft: Default {
     fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Self>;
 }
 
-impl Draft for Flag {
+impl ArgpDraft for Flag {
     type Handle = Param;
     const WHAT: &str = "parameter from doca_argp_param_create";
 
@@ -31,34 +31,34 @@ impl Draft for Flag {
     }
 }
 
-impl Draft for Command {
+impl ArgpDraft for ArgpCommand {
     type Handle = Cmd;
     const WHAT: &str = "command from doca_argp_cmd_create";
 
-    fn all(parser: &mut Parser) -> &mut BTreeMap<usize, Command> {
+    fn all(parser: &mut Parser) -> &mut BTreeMap<usize, ArgpCommand> {
         &mut parser.commands
     }
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Config(pub(crate) *mut c_void);
+pub(crate) struct ConfigPointer(pub(crate) *mut c_void);
 
 // SAFETY: this library never dereferences the pointer.
-unsafe impl Send for Config {}
+unsafe impl Send for ConfigPointer {}
 
 /// The state from `doca_argp_init` to `doca_argp_destroy`.
 #[derive(Clone)]
 pub(crate) struct Parser {
     /// The program's own name, or after the start the command line's.
     pub(crate) name: Option<String>,
-    pub(crate) config: Config,
-    pub(crate) program: Command,
+    pub(crate) config: ConfigPointer,
+    pub(crate) program: ArgpCommand,
     pub(crate) dpdk: Option<DpdkCallback>,
     pub(crate) version: Option<Callback>,
     pub(crate) validation: Option<ConfigCallback>,
     pub(crate) logger: Logger,
     params: BTreeMap<usize, Flag>,
-    commands: BTreeMap<usize, Command>,
+    commands: BTreeMap<usize, ArgpCommand>,
     is_started: bool,
 }
 
@@ -68,12 +68,12 @@ fn state() -> MutexGuard<'static, Option<Parser>> {
 }
 
 /// Calls `f` with the parser, or returns an error if it does not exist.
-pub(crate) fn with<R>(f: impl FnOnce(&mut Parser) -> Result<R, Refusal>) -> Result<R, Refusal> {
+pub(crate) fn with<R>(f: impl FnOnce(&mut Parser) -> Result<R, ArgpError>) -> Result<R, ArgpError> {
     let missing = || refusal!(BAD_STATE, "the parser does not exist: call doca_argp_init first");
     f(state().as_mut().ok_or_else(missing)?)
 }
 
-pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refusal> {
+pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), ArgpError> {
     let mut state = state();
     if state.is_some() {
         return Err(refusal!(
@@ -83,8 +83,8 @@ pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refu
     }
     *state = Some(Parser {
         name,
-        config: Config(config),
-        program: Command::program(),
+        config: ConfigPointer(config),
+        program: ArgpCommand::program(),
         dpdk: None,
         version: None,
         validation: None,
@@ -96,13 +96,13 @@ pub(crate) fn init(name: Option<String>, config: *mut c_void) -> Result<(), Refu
     Ok(())
 }
 
-pub(crate) fn destroy() -> Result<(), Refusal> {
+pub(crate) fn destroy() -> Result<(), ArgpError> {
     with(|_| Ok(()))?;
     *state() = None;
     Ok(())
 }
 
-pub(crate) fn create<D: Draft>() -> Result<*mut D::Handle, Refusal> {
+pub(crate) fn create<D: ArgpDraft>() -> Result<*mut D::Handle, ArgpError> {
     /// Numbers are never reused, so stale pointers stay invalid after `doca_argp_destroy`.
     static LAST: AtomicUsize = AtomicUsize::new(0);
     with(|parser| {
@@ -112,24 +112,27 @@ pub(crate) fn create<D: Draft>() -> Result<*mut D::Handle, Refusal> {
     })
 }
 
-pub(crate) fn change<D: Draft>(
+pub(crate) fn change<D: ArgpDraft>(
     handle: *mut D::Handle,
     call: &str,
-    change: impl FnOnce(&mut D) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+    change: impl FnOnce(&mut D) -> Result<(), ArgpError>,
+) -> Result<(), ArgpError> {
     with(|parser| parser.draft(handle, call).and_then(change))
 }
 
-pub(crate) fn drop_draft<D: Draft>(handle: *mut D::Handle, call: &str) -> Result<(), Refusal> {
+pub(crate) fn drop_draft<D: ArgpDraft>(
+    handle: *mut D::Handle,
+    call: &str,
+) -> Result<(), ArgpError> {
     with(|parser| parser.take::<D>(handle, call).map(drop))
 }
 
 /// Registers a draft by `add`. The draft is consumed even on error.
-pub(crate) fn register<D: Draft>(
+pub(crate) fn register<D: ArgpDraft>(
     handle: *mut D::Handle,
     call: &str,
-    add: impl FnOnce(&mut Parser, D) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+    add: impl FnOnce(&mut Parser, D) -> Result<(), ArgpError>,
+) -> Result<(), ArgpError> {
     with(|parser| {
         let draft = parser.take(handle, call)?;
         parser.require_not_started(call)?;
@@ -141,7 +144,7 @@ pub(crate) fn set<C>(
     callback: Option<C>,
     call: &str,
     set: impl FnOnce(&mut Parser, C),
-) -> Result<(), Refusal> {
+) -> Result<(), ArgpError> {
     with(|parser| {
         parser.require_not_started(call)?;
         let callback =
@@ -152,19 +155,19 @@ pub(crate) fn set<C>(
 }
 
 impl Parser {
-    pub(crate) fn draft<D: Draft>(
+    pub(crate) fn draft<D: ArgpDraft>(
         &mut self,
         handle: *mut D::Handle,
         call: &str,
-    ) -> Result<&mut D, Refusal> {
+    ) -> Result<&mut D, ArgpError> {
         D::all(self).get_mut(&handle.addr()).ok_or_else(|| not_there::<D>(call, handle))
     }
 
-    fn take<D: Draft>(&mut self, handle: *mut D::Handle, call: &str) -> Result<D, Refusal> {
+    fn take<D: ArgpDraft>(&mut self, handle: *mut D::Handle, call: &str) -> Result<D, ArgpError> {
         D::all(self).remove(&handle.addr()).ok_or_else(|| not_there::<D>(call, handle))
     }
 
-    fn require_not_started(&self, what: &str) -> Result<(), Refusal> {
+    fn require_not_started(&self, what: &str) -> Result<(), ArgpError> {
         if !self.is_started {
             return Ok(());
         }
@@ -174,7 +177,7 @@ impl Parser {
         ))
     }
 
-    pub(crate) fn require_started(&self, what: &str) -> Result<(), Refusal> {
+    pub(crate) fn require_started(&self, what: &str) -> Result<(), ArgpError> {
         if self.is_started {
             return Ok(());
         }
@@ -182,7 +185,7 @@ impl Parser {
     }
 }
 
-fn not_there<D: Draft>(call: &str, handle: *mut D::Handle) -> Refusal {
+fn not_there<D: ArgpDraft>(call: &str, handle: *mut D::Handle) -> ArgpError {
     if handle.is_null() {
         return refusal!(INVALID_VALUE, "{call}: NULL is no {}", D::WHAT);
     }
@@ -194,7 +197,7 @@ fn not_there<D: Draft>(call: &str, handle: *mut D::Handle) -> Refusal {
 }
 
 /// Marks the parser as started and returns a copy. `name` comes from the command line.
-pub(crate) fn start(name: &str) -> Result<Parser, Refusal> {
+pub(crate) fn start(name: &str) -> Result<Parser, ArgpError> {
     with(|parser| {
         parser.require_not_started("doca_argp_start")?;
         parser.is_started = true;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::argp::command::Path;
+use crate::argp::command::CommandPath;
 use crate::argp::model::Flag;
 
 /// Column of the descriptions; longer flags have them on the next line.
 const COLUMN: usize = 36;
 
-pub(crate) fn usage(program: &str, path: &Path<'_>, uses_dpdk: bool) -> String {
+pub(crate) fn usage(program: &str, path: &CommandPath<'_>, uses_dpdk: bool) -> String {
     let last = path.last();
     let names: String =
         path.commands()[1..].iter().map(|one| format!(" {}", one.shown())).collect();
@@ -70,26 +70,26 @@ fn entry(text: &mut String, names: &str, description: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argp::command::Command;
+    use crate::argp::command::ArgpCommand;
     use crate::argp::model::{BOOLEAN, INT, STRING, tests::flag};
 
     #[test]
     fn both_sections_list_their_flags() {
-        let mut program = Command::program();
+        let mut program = ArgpCommand::program();
         let flags = &mut program.flags;
         flags.push(Flag {
             arguments: Some("<name>".to_owned()),
             is_mandatory: true,
             ..flag("d", "device", STRING)
         });
-        flags.push(flag("", "a-name-that-leaves-no-room-at-all", BOOLEAN));
+        flags.push(flag("", "a-name-that-leaves-no-space-at-all", BOOLEAN));
         flags.push(flag("gid", "", INT));
         flags.push(Flag { is_hidden: true, ..flag("", "secret", INT) });
-        let text = usage("prog", &Path::to(&program), false);
+        let text = usage("prog", &CommandPath::to(&program), false);
         let expected = "\
 Program Flags:
   -d, --device <name>               Which device (required)
-  --a-name-that-leaves-no-room-at-all
+  --a-name-that-leaves-no-space-at-all
                                     Which device
   -gid                              Which device
 ";

@@ -9,9 +9,9 @@ use urom_abi::DocaError;
 use urom_os::named_file;
 use urom_wire::control::{DEFAULT_PORT, Failure};
 
-use super::{Address, GivenBy};
+use super::{AddressSource, DaemonAddress};
 use crate::failure::{fail_if, failure};
-use crate::service_file::{self, Local};
+use crate::service_file::{self, LocalMachine};
 
 pub(crate) const FILE_VARIABLE: &str = "DOCA_UROM_SERVICE_FILE";
 /// The variable with the daemon's port, for addresses without a port.
@@ -21,18 +21,18 @@ const PORT_VARIABLE: &str = "UROM_SERVICE_PORT";
 const MOST: usize = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Target {
-    Daemon(Address),
+pub(crate) enum ServiceTarget {
+    Daemon(DaemonAddress),
     /// The embedded service. The plugin path overrides the environment variable.
     Embedded(Option<OsString>),
 }
 
-pub(crate) fn of_environment(pci_address: Option<&str>) -> Result<Target, Failure> {
+pub(crate) fn of_environment(pci_address: Option<&str>) -> Result<ServiceTarget, Failure> {
     let Some(file) = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty()) else {
-        return Ok(Target::Embedded(None));
+        return Ok(ServiceTarget::Embedded(None));
     };
     let port = port_variable(env::var_os(PORT_VARIABLE))?;
-    from_file(&PathBuf::from(file), port, &Local::of_this_machine(), pci_address)
+    from_file(&PathBuf::from(file), port, &LocalMachine::of_this_machine(), pci_address)
 }
 
 fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
@@ -49,9 +49,9 @@ fn port_variable(value: Option<OsString>) -> Result<Option<u16>, Failure> {
 fn from_file(
     file: &Path,
     port: Option<u16>,
-    local: &Local,
+    local: &LocalMachine,
     pci: Option<&str>,
-) -> Result<Target, Failure> {
+) -> Result<ServiceTarget, Failure> {
     let shown = file.display();
     let text = named_file::read_text(file, MOST).map_err(|error| {
         let (code, advice) = match error.kind() {
@@ -79,7 +79,7 @@ fn from_file(
         Some(_) => format!("the port from {PORT_VARIABLE}"),
         None => format!("the port as {PORT_VARIABLE} is not set"),
     };
-    Ok(Target::Daemon(Address {
+    Ok(ServiceTarget::Daemon(DaemonAddress {
         origin: format!(
             "from line {} of {shown}, named by {FILE_VARIABLE}; {port_from}",
             entry.line
@@ -87,7 +87,7 @@ fn from_file(
         host: entry.device_host,
         port: port.unwrap_or(DEFAULT_PORT),
         remedy: "the file or UROM_SERVICE_PORT",
-        source: GivenBy::User,
+        source: AddressSource::User,
     }))
 }
 
@@ -105,8 +105,8 @@ mod tests {
         file
     }
 
-    fn local() -> Local {
-        Local { name: "hosta".to_owned(), addresses: vec!["10.0.0.1".parse().unwrap()] }
+    fn local() -> LocalMachine {
+        LocalMachine { name: "hosta".to_owned(), addresses: vec!["10.0.0.1".parse().unwrap()] }
     }
 
     #[test]
@@ -114,7 +114,8 @@ mod tests {
         let file = file(
             "# services\n\nhostB dpu dpu0 03:00.0 mlx5_0:1\nHOSTA.example dpu dpu1 03:00.0 mlx5_0:1\n",
         );
-        let Ok(Target::Daemon(address)) = from_file(file.path(), Some(99), &local(), None) else {
+        let Ok(ServiceTarget::Daemon(address)) = from_file(file.path(), Some(99), &local(), None)
+        else {
             panic!()
         };
         assert_eq!((address.host.as_str(), address.port), ("dpu1", 99));
@@ -127,7 +128,8 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with(remedy), "{text}");
-        let Ok(Target::Daemon(address)) = from_file(file.path(), None, &local(), None) else {
+        let Ok(ServiceTarget::Daemon(address)) = from_file(file.path(), None, &local(), None)
+        else {
             panic!()
         };
         assert_eq!(address.port, DEFAULT_PORT);
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_match_says_what_was_looked_for() {
+    fn a_file_without_a_match_is_reported_with_the_search_terms() {
         let file = file("hostB dpu dpu0 03:00.0 mlx5_0:1\nhostA dpu dpu1 04:00.0 mlx5_0:1\n");
         let failure = from_file(file.path(), Some(99), &local(), Some("0000:03:00.0")).unwrap_err();
         assert_eq!(failure.code, DocaError::NOT_FOUND.0);

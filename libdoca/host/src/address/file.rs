@@ -120,15 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn a_place_without_a_file_is_refused_at_once() {
+    fn a_path_without_a_file_is_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let missing = read(&directory.path().join("missing"), "from --service").unwrap_err();
         assert_eq!(missing.code, DocaError::NOT_FOUND.0);
         assert!(missing.text.contains("has not started yet, or has ended"), "{missing}");
         let pipe = directory.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        for place in [directory.path(), &pipe, Path::new("/dev/zero")] {
-            let failure = read(place, "from --service").unwrap_err();
+        for path in [directory.path(), &pipe, Path::new("/dev/zero")] {
+            let failure = read(path, "from --service").unwrap_err();
             assert_eq!(failure.code, DocaError::IO_FAILED.0, "{failure}");
             assert!(failure.text.contains("not a regular file"), "{failure}");
         }

@@ -8,15 +8,15 @@ use urom_wire::hello::HelloError;
 use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream::StreamError;
 
-use super::{Address, GivenBy};
+use super::{AddressSource, DaemonAddress};
 use crate::failure::{failure, stream_code};
 
-impl Address {
+impl DaemonAddress {
     fn advice(&self, how: Absent) -> String {
         let remedy = self.remedy;
         match how {
-            _ if self.source == GivenBy::Embedded => "its log may say why".to_owned(),
-            _ if self.source == GivenBy::Daemon => {
+            _ if self.source == AddressSource::Embedded => "its log may say why".to_owned(),
+            _ if self.source == AddressSource::Daemon => {
                 "the process has ended without removing its file, \
                  or listens where only its own machine reaches it; start it again"
                     .to_owned()
@@ -34,7 +34,7 @@ impl Address {
     }
 
     pub(crate) fn unknown_host(&self, why: &str) -> Failure {
-        let Address { host, origin, remedy, .. } = self;
+        let DaemonAddress { host, origin, remedy, .. } = self;
         failure!(
             NOT_FOUND,
             "the UROM daemon's host `{host}` ({origin}) is not known: {why}; correct {remedy}, \
@@ -92,11 +92,11 @@ impl Address {
 
     /// Returns the error for a stream that ended between the handshake and the daemon's welcome.
     pub(crate) fn not_welcomed(&self, daemon: SocketAddr, error: &StreamError) -> Failure {
-        let Address { origin, .. } = self;
+        let DaemonAddress { origin, .. } = self;
         let code = stream_code(error);
         let what = match error {
             StreamError::Closed | StreamError::Io(_) => {
-                let again = if self.source == GivenBy::Embedded {
+                let again = if self.source == AddressSource::Embedded {
                     ""
                 } else {
                     "; start it again if it has ended"
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_failed_connection_names_address_origin_and_remedy() {
-        let address = Address::parse("10.0.0.2:18700", Some("--service")).unwrap();
+        let address = DaemonAddress::parse("10.0.0.2:18700", Some("--service")).unwrap();
         let failure = address.no_answer(PeerTimeout::default());
         assert_eq!(
             failure.text,
@@ -176,7 +176,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "10.0.0.2:7\nprocess 42 on node7\n").unwrap();
         let name = format!("@{}", file.path().display());
-        let failure = Address::parse(&name, None).unwrap().no_answer(PeerTimeout::default());
+        let failure = DaemonAddress::parse(&name, None).unwrap().no_answer(PeerTimeout::default());
         for part in ["10.0.0.2:7", &name[1..], "process 42 on node7", "without removing its file"] {
             assert!(failure.text.contains(part), "{part} in {failure}");
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_error_names_all_addresses_that_were_tried_or_the_one_that_answered() {
-        let address = Address::parse("localhost:7", Some("--service")).unwrap();
+        let address = DaemonAddress::parse("localhost:7", Some("--service")).unwrap();
         let [four, six]: [SocketAddr; 2] = ["127.0.0.1:7", "[::1]:7"].map(|at| at.parse().unwrap());
         let refused = || StreamError::Io(std::io::ErrorKind::ConnectionRefused.into());
         let text = address.refused(&[(six, refused()), (four, refused())]).text;
@@ -198,11 +198,11 @@ mod tests {
 
     #[test]
     fn advice_is_given_only_where_it_fits() {
-        let refused = |address: &Address, code: Errno| {
+        let refused = |address: &DaemonAddress, code: Errno| {
             let error = StreamError::Io(code.into());
             address.refused(&[("127.0.0.1:7".parse().unwrap(), error)]).text
         };
-        let given = Address::parse("127.0.0.1:7", Some("--service")).unwrap();
+        let given = DaemonAddress::parse("127.0.0.1:7", Some("--service")).unwrap();
         assert!(refused(&given, Errno::CONNREFUSED).contains("start uromd there or"));
         assert!(refused(&given, Errno::NETUNREACH).contains("open its port"));
         let peer = "10.0.0.2:7".parse().unwrap();
@@ -218,7 +218,7 @@ mod tests {
             assert!(text.starts_with("this process cannot connect"), "{text}");
             assert!(!text.contains("start") && !text.contains("correct"), "{text}");
         }
-        let embedded = Address::embedded("127.0.0.1:7".parse().unwrap());
+        let embedded = DaemonAddress::embedded("127.0.0.1:7".parse().unwrap());
         for text in [
             refused(&embedded, Errno::CONNREFUSED),
             embedded.no_answer(PeerTimeout::default()).text,

@@ -10,12 +10,12 @@ use urom_wire::fuzzing::now;
 use urom_wire::peer_timeout::PeerTimeout;
 
 use super::{loopback, stream};
-use crate::address::Address;
-use crate::daemon_link::{self, Request};
+use crate::address::DaemonAddress;
+use crate::daemon_link::{self, DaemonRequest};
 use crate::event::Mailbox;
 use crate::sharing::Sharing;
 use crate::socket::WorkerSocket;
-use crate::worker_link::{self, Health, Watched, WorkerOrder};
+use crate::worker_link::{self, HealthReport, WatchedWorker, WorkerOrder};
 
 /// Memory limit: a message's announced length is allocated early, plus stream and queues.
 const MEMORY: usize = (1 << 20) + (256 << 10);
@@ -34,18 +34,18 @@ pub fn host_control(input: &[u8]) {
     });
 }
 
-async fn from_daemon(said: &[u8]) {
+async fn from_daemon(input: &[u8]) {
     let (ask, requests) = mpsc::unbounded_channel();
     let mut answers = Vec::new();
     for gid in 0..4 {
         let (answer, answered) = oneshot::channel();
         answers.push(answered);
-        let asks = move |request| HostToDaemon::Group { request, gid };
-        let request = Request::new(asks, |said| drop(answer.send(said)));
+        let build = move |request| HostToDaemon::Group { request, gid };
+        let request = DaemonRequest::new(build, |reply| drop(answer.send(reply)));
         assert!(ask.send(request).is_ok(), "the task takes requests");
     }
-    let end = daemon_link::answer(stream(said), requests, loopback()).await;
-    let end = end.expect("the stream's end is told");
+    let end = daemon_link::answer(stream(input), requests, loopback()).await;
+    let end = end.expect("the stream's end is reported");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     for (number, mut answered) in (1..).zip(answers) {
         if let Ok(Ok(message)) = answered.try_recv() {
@@ -54,7 +54,7 @@ async fn from_daemon(said: &[u8]) {
     }
 }
 
-async fn from_worker(said: &[u8]) {
+async fn from_worker(input: &[u8]) {
     let mailbox = Mailbox::new().expect("a mailbox");
     let (give, mut orders) = mpsc::unbounded_channel();
     let (done, ended) = std_mpsc::channel();
@@ -62,24 +62,27 @@ async fn from_worker(said: &[u8]) {
     let start = WorkerOrder::Start { domain: 5, table: Arc::new(vec![1; 10]), answer };
     let given = give.send(start).is_ok() && give.send(WorkerOrder::End { domain: 6, done }).is_ok();
     assert!(given, "the task takes orders");
-    let mut stream = stream(said);
-    let health = Health::default();
+    let mut stream = stream(input);
+    let health = HealthReport::default();
     let (who, peer_timeout) = ("worker 9", PeerTimeout::default());
-    let watched = Watched { who, run: RUN, mailbox: &mailbox, peer_timeout, health: &health };
+    let watched = WatchedWorker { who, run: RUN, mailbox: &mailbox, peer_timeout, health: &health };
     let mut sharing = Sharing::new("a worker", 7, WorkerSocket::new(HandoverAddress::default()));
     let end = watched.watch(&mut stream, &mut orders, &mut sharing).await;
-    let end = end.expect("the stream's end is told");
+    let end = end.expect("the stream's end is reported");
     assert_ne!(end.code, 0, "tasks would end with success: {}", end.text);
     drop(give);
     drop(orders);
-    assert!(ended.try_recv().is_err(), "nothing but the end is told");
+    assert!(ended.try_recv().is_err(), "nothing but the end is reported");
     let is_waiting = matches!(answered.try_recv(), Err(oneshot::error::TryRecvError::Empty));
-    assert!(!is_waiting && mailbox.take().is_empty(), "a domain's start is told, and only there");
+    assert!(
+        !is_waiting && mailbox.take().is_empty(),
+        "a domain's start is reported, and only there"
+    );
 }
 
 /// The host must accept a complete welcome or refuse it with a reason.
-async fn welcome(said: &[u8]) {
-    match daemon_link::welcome(&Address::embedded(loopback()), stream(said)).await {
+async fn welcome(input: &[u8]) {
+    match daemon_link::welcome(&DaemonAddress::embedded(loopback()), stream(input)).await {
         Ok((stream, welcome)) => {
             stream.close().await;
             assert_eq!(welcome.cpus.to_string().parse(), Ok(welcome.cpus));
@@ -92,9 +95,9 @@ async fn welcome(said: &[u8]) {
 }
 
 /// The host must accept a message limit allowed by both sides, or refuse with a reason.
-async fn admission(said: &[u8]) {
+async fn admission(input: &[u8]) {
     const LIMIT: u64 = 256;
-    let mut stream = stream(said);
+    let mut stream = stream(input);
     match worker_link::admission(&mut stream, 9, loopback(), LIMIT, VerificationTag::default())
         .await
     {

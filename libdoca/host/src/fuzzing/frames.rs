@@ -13,13 +13,13 @@ use urom_wire::fuzzing::frames as bytes_of;
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 
-use crate::event::Attached;
+use crate::event::AttachedWorker;
 use crate::handle::Opaque;
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::Worker;
-use crate::pe::run::Run;
-use crate::pe::run::task::Stage;
+use crate::pe::run::WorkerRun;
+use crate::pe::run::task::TaskStage;
 
 const SLOTS: usize = 8;
 const LIMIT: usize = 256;
@@ -49,7 +49,7 @@ thread_local! {
 /// A host with an attached worker. Submitting a command only marks it in flight.
 struct FrameRig {
     pe: Rc<Pe>,
-    run: Rc<Run>,
+    run: Rc<WorkerRun>,
     tag: VerificationTag,
     /// Unanswered tasks by slot.
     open: HashMap<u16, u64>,
@@ -71,10 +71,11 @@ impl FrameRig {
         let ctx = Context::new(Worker::new());
         let (orders, _) = mpsc::unbounded_channel();
         let engine = Rc::clone(&pe);
-        let open = |channel| Run::new(1, SLOTS, Rc::clone(&ctx), engine, channel, None, orders);
+        let open =
+            |channel| WorkerRun::new(1, SLOTS, Rc::clone(&ctx), engine, channel, None, orders);
         let run = pe.open_channel(open).expect("a channel");
         let tag = VerificationTag::new(77);
-        run.let_in(Attached {
+        run.let_in(AttachedWorker {
             id: 9,
             ring: None,
             ucx_address: Vec::new(),
@@ -125,8 +126,8 @@ impl FrameRig {
         task.head.user_data.set(Data { u64: self.last });
         task.callback.set(Some(done));
         task.begin();
-        task.head.stage.set(Stage::InFlight);
-        self.run.flight.submitted(&task);
+        task.head.stage.set(TaskStage::InFlight);
+        self.run.tasks.submitted(&task);
         let slot = task.slot.get().expect("it is not cancelled");
         let before = self.open.insert(slot, self.last);
         assert!(before.is_none(), "slot {slot} is taken");
@@ -173,7 +174,7 @@ impl FrameRig {
             self.progress();
             assert!(self.answered.len() < before, "a task does not end");
         }
-        assert_eq!(self.run.flight.count(), 0);
+        assert_eq!(self.run.tasks.count(), 0);
     }
 }
 

@@ -27,13 +27,13 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 /// A stream with all of the peer's bytes, at [`loopback`].
-fn stream<In, Out>(said: &[u8]) -> Stream<In, Out>
+fn stream<In, Out>(input: &[u8]) -> Stream<In, Out>
 where
     In: Message + serde::de::DeserializeOwned + Send + 'static,
     Out: Message + serde::Serialize + Send + Sync + 'static,
 {
-    let said = std::io::Cursor::new(said.to_vec());
-    Stream::carry(tokio::io::join(said, tokio::io::sink()), loopback(), PeerTimeout::default())
+    let input = std::io::Cursor::new(input.to_vec());
+    Stream::carry(tokio::io::join(input, tokio::io::sink()), loopback(), PeerTimeout::default())
 }
 
 fn loopback() -> SocketAddr {

@@ -33,7 +33,7 @@ pub(super) fn of_host_control() -> Seeds {
         memory(MemoryAnswer::Ended { share: 2 }),
         encoded(&WorkerToHost::Refused(failure())),
     ];
-    let said = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();
+    let input = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();
     let success = [encoded(&WorkerToHost::Refused(Failure { code: 0, text: String::new() }))];
     let welcome = |cpus: &str| DaemonToHost::Welcome {
         plugins: vec![
@@ -62,16 +62,16 @@ pub(super) fn of_host_control() -> Seeds {
     };
     let refused = encoded(&DaemonToHost::Refused(failure()));
     vec![
-        ("daemon".to_owned(), said(0, &daemon)),
-        ("worker".to_owned(), said(1, &worker)),
-        ("refused-with-success".to_owned(), said(1, &success)),
-        ("welcome".to_owned(), said(2, &[encoded(&DaemonToHost::Ping), encoded(&welcome("0-3"))])),
-        ("welcome-cpus".to_owned(), said(2, &[encoded(&welcome("3-0"))])),
-        ("welcome-refused".to_owned(), said(2, &[refused])),
-        ("welcome-late".to_owned(), said(2, &daemon)),
-        ("attached".to_owned(), said(3, &[attached(b"an address".to_vec(), 256)])),
-        ("attached-short".to_owned(), said(3, &[attached(Vec::new(), 3)])),
-        ("attached-never".to_owned(), said(3, &worker)),
+        ("daemon".to_owned(), input(0, &daemon)),
+        ("worker".to_owned(), input(1, &worker)),
+        ("refused-with-success".to_owned(), input(1, &success)),
+        ("welcome".to_owned(), input(2, &[encoded(&DaemonToHost::Ping), encoded(&welcome("0-3"))])),
+        ("welcome-cpus".to_owned(), input(2, &[encoded(&welcome("3-0"))])),
+        ("welcome-refused".to_owned(), input(2, &[refused])),
+        ("welcome-late".to_owned(), input(2, &daemon)),
+        ("attached".to_owned(), input(3, &[attached(b"an address".to_vec(), 256)])),
+        ("attached-short".to_owned(), input(3, &[attached(Vec::new(), 3)])),
+        ("attached-never".to_owned(), input(3, &worker)),
     ]
 }
 

@@ -8,19 +8,19 @@ use urom_abi::DocaError;
 use urom_abi::host::Buf;
 use urom_memory::Element;
 
-use super::told;
-use crate::handle::{Tag, as_c, object};
+use super::logged;
+use crate::handle::{ObjectTag, as_c, object};
 
 /// Valid for the host while it has an element.
 #[repr(C)]
-pub(crate) struct Descriptor {
-    tag: Tag,
+pub(crate) struct BufDescriptor {
+    tag: ObjectTag,
     element: RefCell<Option<Element>>,
 }
 
-object!(Descriptor, Element);
+object!(BufDescriptor, Element);
 
-impl Descriptor {
+impl BufDescriptor {
     pub(crate) fn element(&self) -> Result<Element, DocaError> {
         self.element.borrow().clone().ok_or(DocaError::INVALID_VALUE)
     }
@@ -29,12 +29,12 @@ impl Descriptor {
         let element = self.element()?;
         let offset = (data.addr() as u64).checked_sub(element.address());
         let offset = offset.ok_or(DocaError::INVALID_VALUE)?;
-        element.set_data(offset, len as u64).map_err(told)
+        element.set_data(offset, len as u64).map_err(logged)
     }
 
     /// Drops a reference. Returns the count before.
     pub(crate) fn release(&self) -> Result<u16, DocaError> {
-        self.element()?.release(forget).map_err(told)
+        self.element()?.release(forget).map_err(logged)
     }
 }
 
@@ -51,24 +51,24 @@ pub(crate) fn host_pointer(element: &Element) -> *mut Buf {
 fn forget(element: &Element) {
     let Some(label) = element.label() else { return };
     // SAFETY: the label is a descriptor of the inventory, which outlives its elements.
-    let descriptor = unsafe { label.cast::<Descriptor>().as_ref() };
+    let descriptor = unsafe { label.cast::<BufDescriptor>().as_ref() };
     descriptor.element.take();
 }
 
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "C keeps their addresses while the list grows")]
-pub(super) struct Descriptors {
+pub(super) struct BufDescriptors {
     #[expect(clippy::vec_box, reason = "hosts have their addresses while the vector grows")]
-    all: RefCell<Vec<Box<Descriptor>>>,
+    all: RefCell<Vec<Box<BufDescriptor>>>,
 }
 
-impl Descriptors {
+impl BufDescriptors {
     pub(super) fn expand(&self, count: usize) -> Result<(), DocaError> {
         let mut all = self.all.borrow_mut();
         all.try_reserve_exact(count).map_err(|_| DocaError::NO_MEMORY)?;
         for _ in 0..count {
-            let (tag, element) = (Tag::of::<Descriptor>(), RefCell::default());
-            all.push(Box::new(Descriptor { tag, element }));
+            let (tag, element) = (ObjectTag::of::<BufDescriptor>(), RefCell::default());
+            all.push(Box::new(BufDescriptor { tag, element }));
         }
         Ok(())
     }

@@ -15,13 +15,13 @@ use urom_memory::{Error, Exported, Mmap, RemoteMmap};
 
 use crate::device::Device;
 use crate::failure::refuse_if;
-use crate::handle::{Tag, object};
+use crate::handle::{ObjectTag, object};
 
 /// Default maximum of devices per map.
 const MOST_DEVICES: u32 = 8;
 
 /// Logs a failure and returns its code. Hosts expect empty inventories, so these are not warnings.
-pub(super) fn told(error: Error) -> DocaError {
+pub(super) fn logged(error: Error) -> DocaError {
     match error.code() {
         DocaError::NO_MEMORY => log!(debug, "{error}"),
         _ => log!(warn, "{error}"),
@@ -31,7 +31,7 @@ pub(super) fn told(error: Error) -> DocaError {
 
 #[repr(C)]
 pub(super) struct Map {
-    tag: Tag,
+    tag: ObjectTag,
     /// Start and length.
     range: Cell<Option<(*mut c_void, usize)>>,
     access: Cell<Access>,
@@ -60,7 +60,7 @@ enum MapMemory {
 impl Map {
     pub(super) fn new() -> Map {
         Map {
-            tag: Tag::of::<Map>(),
+            tag: ObjectTag::of::<Map>(),
             range: Cell::new(None),
             access: Cell::new(Access::LOCAL_READ_ONLY),
             devices: RefCell::default(),
@@ -77,7 +77,7 @@ impl Map {
         device: Arc<Device>,
         user_data: Data,
     ) -> Result<Map, DocaError> {
-        let exported = Exported::read(bytes).map_err(told)?;
+        let exported = Exported::read(bytes).map_err(logged)?;
         let start = ptr::with_exposed_provenance_mut(exported.address() as usize);
         let map = Map {
             range: Cell::new(Some((start, exported.len() as usize))),
@@ -102,7 +102,7 @@ impl Map {
                 // SAFETY: the host keeps the memory until it stops or destroys the map, as DOCA
                 // demands; both fail while a buffer or a pool uses it.
                 let map = unsafe { Mmap::from_raw(start.cast(), len, self.access.get()) };
-                MapMemory::Own(map.map_err(told)?)
+                MapMemory::Own(map.map_err(logged)?)
             }
         };
         Ok(StartedMap { memory, export: OnceCell::new() })
@@ -231,7 +231,7 @@ impl Map {
         let bytes = match running.export.get() {
             Some(bytes) => bytes,
             None => {
-                let bytes = map.export().map_err(told)?;
+                let bytes = map.export().map_err(logged)?;
                 running.export.get_or_init(|| bytes.into())
             }
         };
@@ -243,7 +243,7 @@ impl Map {
         &self,
         take: impl FnOnce(&dyn urom_memory::Map) -> Result<T, Error>,
     ) -> Result<T, DocaError> {
-        take(self.running()?.memory.map()).map_err(told)
+        take(self.running()?.memory.map()).map_err(logged)
     }
 
     /// Returns the free callback with its arguments, if set.

@@ -7,29 +7,29 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Buf, Data};
 use urom_memory::{BufferSpan, Element};
 
-use super::descriptor::Descriptors;
-use super::{Map, told};
+use super::descriptor::BufDescriptors;
+use super::{Map, logged};
 use crate::failure::refuse_if;
-use crate::handle::{Object, Tag, object};
+use crate::handle::{Object, ObjectTag, object};
 
 /// A buffer source: an inventory or a pool.
 #[repr(C)]
-pub(crate) struct Stock<T: Source> {
-    tag: Tag,
+pub(crate) struct Stock<T: ElementSource> {
+    tag: ObjectTag,
     own: T,
     count: Cell<usize>,
     pub(crate) user_data: Cell<Data>,
     is_running: Cell<bool>,
     /// `Some` from the first start on.
-    elements: RefCell<Option<Elements<T::Elements>>>,
+    elements: RefCell<Option<StockElements<T::Elements>>>,
 }
 
-struct Elements<T> {
+struct StockElements<T> {
     all: T,
-    descriptors: Descriptors,
+    descriptors: BufDescriptors,
 }
 
-pub(crate) trait Source {
+pub(crate) trait ElementSource {
     type Elements;
 
     fn make(&self, count: usize) -> Result<Self::Elements, DocaError>;
@@ -44,11 +44,11 @@ object!(Inventory, Inventory, host::BufInventory);
 #[derive(Default)]
 pub(crate) struct OfInventory;
 
-impl Source for OfInventory {
+impl ElementSource for OfInventory {
     type Elements = urom_memory::Inventory;
 
     fn make(&self, count: usize) -> Result<Self::Elements, DocaError> {
-        urom_memory::Inventory::new(count).map_err(told)
+        urom_memory::Inventory::new(count).map_err(logged)
     }
 
     fn free(elements: &Self::Elements) -> usize {
@@ -66,7 +66,7 @@ pub(crate) struct OfPool {
     alignment: Cell<usize>,
 }
 
-impl Source for OfPool {
+impl ElementSource for OfPool {
     type Elements = urom_memory::Pool;
 
     fn make(&self, count: usize) -> Result<Self::Elements, DocaError> {
@@ -80,14 +80,14 @@ impl Source for OfPool {
     }
 }
 
-impl<T: Source> Stock<T> {
+impl<T: ElementSource> Stock<T> {
     fn new(own: T, count: usize) -> Result<Stock<T>, DocaError>
     where
         Stock<T>: Object,
     {
         refuse_if(count == 0 || u32::try_from(count).is_err(), DocaError::INVALID_VALUE)?;
         Ok(Stock {
-            tag: Tag::of::<Stock<T>>(),
+            tag: ObjectTag::of::<Stock<T>>(),
             own,
             count: Cell::new(count),
             user_data: Cell::default(),
@@ -102,7 +102,7 @@ impl<T: Source> Stock<T> {
     }
 
     /// `BAD_STATE` unless it is running.
-    fn running(&self) -> Result<Ref<'_, Elements<T::Elements>>, DocaError> {
+    fn running(&self) -> Result<Ref<'_, StockElements<T::Elements>>, DocaError> {
         refuse_if(!self.is_running.get(), DocaError::BAD_STATE)?;
         Ref::filter_map(self.elements.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
@@ -112,7 +112,10 @@ impl<T: Source> Stock<T> {
         let mut elements = self.elements.borrow_mut();
         if elements.is_none() {
             let count = self.count.get();
-            let new = Elements { all: self.own.make(count)?, descriptors: Descriptors::default() };
+            let new = StockElements {
+                all: self.own.make(count)?,
+                descriptors: BufDescriptors::default(),
+            };
             new.descriptors.expand(count)?;
             *elements = Some(new);
         }
@@ -159,27 +162,26 @@ impl Inventory {
         refuse_if(more == 0 || u32::try_from(count).is_err(), DocaError::INVALID_VALUE)?;
         if let Some(elements) = &*self.elements.borrow() {
             elements.descriptors.expand(more as usize)?;
-            elements.all.expand(more as usize).map_err(told)?;
+            elements.all.expand(more as usize).map_err(logged)?;
         }
         self.count.set(count);
         Ok(())
     }
 
-    pub(crate) fn take(&self, map: &Map, place: BufferSpan) -> Result<*mut Buf, DocaError> {
+    pub(crate) fn take(&self, map: &Map, span: BufferSpan) -> Result<*mut Buf, DocaError> {
         let (start, _) = map.range()?;
         let start = start.addr() as u64;
-        let (Some(head), Some(data)) =
-            (place.head.checked_sub(start), place.data.checked_sub(start))
+        let (Some(head), Some(data)) = (span.head.checked_sub(start), span.data.checked_sub(start))
         else {
             log!(warn, "doca_buf_inventory_buf_get: the memory begins before its map");
             return Err(DocaError::INVALID_VALUE);
         };
-        let place = BufferSpan { head, data, ..place };
-        self.give(|all| map.with(|map| all.take_element(map, place)))
+        let span = BufferSpan { head, data, ..span };
+        self.give(|all| map.with(|map| all.take_element(map, span)))
     }
 
     pub(crate) fn dup(&self, element: &Element) -> Result<*mut Buf, DocaError> {
-        self.give(|all| all.dup_element(element).map_err(told))
+        self.give(|all| all.dup_element(element).map_err(logged))
     }
 }
 
@@ -201,6 +203,6 @@ impl Pool {
     }
 
     pub(crate) fn take(&self) -> Result<*mut Buf, DocaError> {
-        self.give(|all| all.take_element().map_err(told))
+        self.give(|all| all.take_element().map_err(logged))
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `asker` | state of one stream |
+//! | `session` | state of one stream |
 //! | `sends` | memory that UCX is sending |
 //! | `every` | failed connections: reconnects and notifies the worker |
 //! | `waits` | questions that wait for a counter |
 
-mod asker;
 mod every;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod sends;
+mod session;
 #[cfg(test)]
 mod tests;
 mod waits;
@@ -24,7 +24,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use ucx::{AmFlags, Data, Message, Outside, Request, Worker};
+use ucx::{AmData, AmFlags, Message, Outside, Request, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
 use urom_abi::sync_event::Condition;
@@ -33,91 +33,91 @@ use urom_memory::engine::run_in_place;
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, AM_ASK, Answer, Ask, MOST_MOVED, context};
 
-use self::asker::Asker;
 use self::every::Every;
-use self::sends::{Send, sender};
-use self::waits::Waits;
-use super::{Served, Then};
+use self::sends::{PendingSend, sender};
+use self::session::WorkerSession;
+use self::waits::WaitList;
+use super::{DoneCallback, ServedMemory};
 
 /// Maximum UCX progress calls per turn, so that one busy worker does not block the thread.
 const ROUNDS: usize = 16;
 
-pub(super) struct Answers {
+pub(super) struct MemoryServer {
     worker: Worker,
     /// Sends to plugins' UCX workers; created at the first send.
     sender: Rc<OnceCell<Worker>>,
-    questions: Rc<RefCell<Questions>>,
+    state: Rc<RefCell<ServerState>>,
 }
 
 /// Dropped in this order: UCX stops using memory before waiting threads are notified.
-struct Questions {
+struct ServerState {
     /// By stream token.
-    askers: HashMap<u128, Asker>,
-    sends: Vec<Send>,
-    waits: Waits,
+    sessions: HashMap<u128, WorkerSession>,
+    sends: Vec<PendingSend>,
+    waits: WaitList,
     /// Answers in flight, by stream token.
-    unheard: Vec<(u128, Request<()>)>,
+    in_flight: Vec<(u128, Request<()>)>,
     /// Streams with possibly lost answers, which get one answer to all questions.
     owed: HashMap<u128, Every>,
     lost: Vec<u128>,
     sender: Rc<OnceCell<Worker>>,
     /// Forgotten memory that is still in use.
-    leaving: Vec<(Rc<Served>, Option<Then>)>,
+    leaving: Vec<(Rc<ServedMemory>, Option<DoneCallback>)>,
     /// Ended streams with memory still in use.
-    left: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)>,
+    left: Vec<(Vec<Rc<ServedMemory>>, oneshot::Sender<()>)>,
 }
 
-impl Answers {
+impl MemoryServer {
     /// `waker` is called on any thread when a turn has work other than UCX.
-    pub(super) fn new(waker: Waker) -> ucx::Result<(Answers, Vec<u8>)> {
+    pub(super) fn new(waker: Waker) -> ucx::Result<(MemoryServer, Vec<u8>)> {
         let worker = context().name("urom-memory").build()?.worker()?;
         let address = worker.address()?.as_bytes().to_vec();
         let sender = Rc::new(OnceCell::new());
-        let questions = Rc::new(RefCell::new(Questions {
-            askers: HashMap::new(),
+        let state = Rc::new(RefCell::new(ServerState {
+            sessions: HashMap::new(),
             sends: Vec::new(),
-            waits: Waits::new(waker),
-            unheard: Vec::new(),
+            waits: WaitList::new(waker),
+            in_flight: Vec::new(),
             owed: HashMap::new(),
             lost: Vec::new(),
             sender: Rc::clone(&sender),
             leaving: Vec::new(),
             left: Vec::new(),
         }));
-        // A weak reference: the questions own endpoints of the worker, which owns the handler.
-        let asked = Rc::downgrade(&questions);
+        // A weak reference: the state owns endpoints of the worker, which owns the handler.
+        let asked = Rc::downgrade(&state);
         worker.set_am_handler(AM_ASK, move |message: Message<'_>| {
-            if let Some(questions) = asked.upgrade() {
-                questions.borrow_mut().asked(message.header, message.data);
+            if let Some(state) = asked.upgrade() {
+                state.borrow_mut().asked(message.header, message.data);
             }
         })?;
-        Ok((Answers { worker, sender, questions }, address))
+        Ok((MemoryServer { worker, sender, state }, address))
     }
 
-    pub(super) fn serve(&mut self, served: Served) {
-        let mut questions = self.questions.borrow_mut();
-        let asker = questions.askers.entry(served.token).or_default();
-        asker.memories.insert(served.share, Rc::new(served));
+    pub(super) fn serve(&mut self, served: ServedMemory) {
+        let mut state = self.state.borrow_mut();
+        let session = state.sessions.entry(served.token).or_default();
+        session.memories.insert(served.share, Rc::new(served));
     }
 
     pub(super) fn connect(&mut self, token: u128, address: &[u8]) {
-        let mut questions = self.questions.borrow_mut();
-        let Some(asker) = questions.askers.get_mut(&token) else { return };
-        if !asker.is_connected() {
+        let mut state = self.state.borrow_mut();
+        let Some(session) = state.sessions.get_mut(&token) else { return };
+        if !session.is_connected() {
             let why = |error| log!(warn, "a worker cannot be answered about memory: {error}");
-            asker.endpoint = self.open(token, address).map_err(why).ok();
-            asker.address = address.to_vec();
+            session.endpoint = self.open(token, address).map_err(why).ok();
+            session.address = address.to_vec();
         }
     }
 
-    pub(super) fn forget(&mut self, token: u128, share: u64, then: Option<Then>) {
-        let mut questions = self.questions.borrow_mut();
-        questions.waits.forget(token, Some(share));
-        let asker = questions.askers.get_mut(&token);
-        match asker.and_then(|asker| asker.memories.remove(&share)) {
-            Some(served) => questions.leaving.push((served, then)),
+    pub(super) fn forget(&mut self, token: u128, share: u64, then: Option<DoneCallback>) {
+        let mut state = self.state.borrow_mut();
+        state.waits.forget(token, Some(share));
+        let session = state.sessions.get_mut(&token);
+        match session.and_then(|session| session.memories.remove(&share)) {
+            Some(served) => state.leaving.push((served, then)),
             None => {
-                drop(questions);
+                drop(state);
                 if let Some(then) = then {
                     then();
                 }
@@ -126,12 +126,12 @@ impl Answers {
     }
 
     pub(super) fn leave(&mut self, token: u128, done: oneshot::Sender<()>) {
-        let mut questions = self.questions.borrow_mut();
-        questions.waits.forget(token, None);
-        let mut asker = questions.askers.remove(&token).unwrap_or_default();
-        asker.close();
-        questions.owed.remove(&token);
-        questions.left.push((asker.memories.into_values().collect(), done));
+        let mut state = self.state.borrow_mut();
+        state.waits.forget(token, None);
+        let mut session = state.sessions.remove(&token).unwrap_or_default();
+        session.close();
+        state.owed.remove(&token);
+        state.left.push((session.memories.into_values().collect(), done));
     }
 
     /// Answers questions up to the limit or until `is_wanted`. Returns whether there may be more.
@@ -144,24 +144,24 @@ impl Answers {
     fn round(&self) -> bool {
         let moved = self.worker.progress() | self.sender.get().is_some_and(Worker::progress);
         self.tell_all();
-        let mut questions = self.questions.borrow_mut();
-        questions.end_waits() | questions.finish() || moved
+        let mut state = self.state.borrow_mut();
+        state.end_waits() | state.finish() || moved
     }
 
     fn end_uses(&self) {
         let mut ended = Vec::new();
         {
-            let mut questions = self.questions.borrow_mut();
-            let is_free = |served: &Rc<Served>| Rc::strong_count(served) == 1;
+            let mut state = self.state.borrow_mut();
+            let is_free = |served: &Rc<ServedMemory>| Rc::strong_count(served) == 1;
             let (free, leaving) =
-                std::mem::take(&mut questions.leaving).into_iter().partition(|(it, _)| is_free(it));
-            questions.leaving = leaving;
-            let free: Vec<(Rc<Served>, Option<Then>)> = free;
+                std::mem::take(&mut state.leaving).into_iter().partition(|(it, _)| is_free(it));
+            state.leaving = leaving;
+            let free: Vec<(Rc<ServedMemory>, Option<DoneCallback>)> = free;
             ended.extend(free.into_iter().filter_map(|(_, then)| then));
-            let left = std::mem::take(&mut questions.left);
+            let left = std::mem::take(&mut state.left);
             let (free, left) = left.into_iter().partition(|(all, _)| all.iter().all(is_free));
-            questions.left = left;
-            let free: Vec<(Vec<Rc<Served>>, oneshot::Sender<()>)> = free;
+            state.left = left;
+            let free: Vec<(Vec<Rc<ServedMemory>>, oneshot::Sender<()>)> = free;
             // Ignores receivers that no longer wait.
             for (_, done) in free {
                 let _ = done.send(());
@@ -189,15 +189,15 @@ impl Answers {
     }
 }
 
-impl Questions {
-    fn asked(&mut self, header: &[u8], data: Data<'_>) {
+impl ServerState {
+    fn asked(&mut self, header: &[u8], data: AmData<'_>) {
         let Some(ask) = Ask::read(header) else { return };
         let (token, number) = (ask.token.get(), ask.number.get());
         // Unknown senders do not get an answer.
-        let Some(asker) = self.askers.get_mut(&token) else { return };
-        asker.has_asked = true;
+        let Some(session) = self.sessions.get_mut(&token) else { return };
+        session.has_asked = true;
         // Ignores a question if its answer would be lost or would follow the answer to all.
-        if !asker.is_connected() {
+        if !session.is_connected() {
             return self.owe(token);
         }
         if self.owed.contains_key(&token) {
@@ -211,12 +211,12 @@ impl Questions {
     }
 
     /// Runs an operation; `None` if it is answered later or already was.
-    fn carry_out(&mut self, ask: &Ask, data: Data<'_>) -> Result<Option<u64>, DocaError> {
+    fn carry_out(&mut self, ask: &Ask, data: AmData<'_>) -> Result<Option<u64>, DocaError> {
         let (token, number) = (ask.token.get(), ask.number.get());
-        let asker = self.askers.get_mut(&token).ok_or(DocaError::NOT_FOUND)?;
-        let served = asker.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
+        let session = self.sessions.get_mut(&token).ok_or(DocaError::NOT_FOUND)?;
+        let served = session.memories.get(&ask.share.get()).cloned().ok_or(DocaError::NOT_FOUND)?;
         let (action, offset, len) = (ask.action(), ask.offset.get(), ask.len.get());
-        let &Served { address, len: all, access, .. } = &*served;
+        let &ServedMemory { address, len: all, access, .. } = &*served;
         HostMemory { address, len: all, access, ..HostMemory::NONE }.check(action, offset, len)?;
         let start = std::ptr::with_exposed_provenance_mut::<u8>((served.address + offset) as usize);
         // SAFETY: the host keeps the memory until the end of the share, which waits for `served`;
@@ -228,21 +228,21 @@ impl Questions {
                 Err(DocaError::INVALID_VALUE)
             }
             MemoryAction::READ => {
-                let endpoint = asker.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
+                let endpoint = session.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
                 let header = answer(token, number, DocaError::SUCCESS, 0);
                 let flags = AmFlags::EAGER;
                 match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), bytes(), flags) {
                     Ok((sent, _)) => sent.map_err(|_| DocaError::IO_FAILED)?,
-                    Err(sent) => self.sends.push(Send { token, number, sent, claim: None }),
+                    Err(sent) => self.sends.push(PendingSend { token, number, sent, claim: None }),
                 }
                 Ok(None)
             }
             MemoryAction::TAG_SEND => {
-                let Data::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
-                let receiver = asker.receiver(sender(&self.sender)?, address)?;
+                let AmData::Eager(address) = data else { return Err(DocaError::INVALID_VALUE) };
+                let receiver = session.receiver(sender(&self.sender)?, address)?;
                 let sent = receiver.endpoint.tag_send(ask.operand.get(), bytes());
                 let claim = Some(Rc::clone(&receiver.claim));
-                self.sends.push(Send { token, number, sent, claim });
+                self.sends.push(PendingSend { token, number, sent, claim });
                 Ok(None)
             }
             _ => {
@@ -252,7 +252,7 @@ impl Questions {
                 if let Some(condition) = Condition::of(action, operand, compare) {
                     return self.wait(ask, &served, view.word(0)?, condition);
                 }
-                let from = if let Data::Eager(from) = data { from } else { &[] };
+                let from = if let AmData::Eager(from) = data { from } else { &[] };
                 if action == MemoryAction::WRITE && from.len() as u64 != len {
                     return Err(DocaError::INVALID_VALUE);
                 }
@@ -267,13 +267,13 @@ impl Questions {
     }
 
     fn answer(&mut self, token: u128, number: u64, code: DocaError, result: u64) {
-        let Some(asker) = self.askers.get(&token) else { return };
-        let Some(endpoint) = &asker.endpoint else { return self.owe(token) };
+        let Some(session) = self.sessions.get(&token) else { return };
+        let Some(endpoint) = &session.endpoint else { return self.owe(token) };
         let header = answer(token, number, code, result);
         match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), (), AmFlags::NONE) {
             Ok((Ok(()), ())) => {}
             Ok((Err(_), ())) => self.owe(token),
-            Err(request) => self.unheard.push((token, request)),
+            Err(request) => self.in_flight.push((token, request)),
         }
     }
 }

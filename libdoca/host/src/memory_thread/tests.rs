@@ -18,35 +18,36 @@ fn until_ended(thread: &MemoryThread) {
 }
 
 #[test]
-fn whoever_waits_for_a_thread_that_panics_is_told() {
+fn a_panic_of_the_thread_wakes_its_waiters() {
     let thread = MemoryThread::start().unwrap();
     let orders = || {
-        let (tell, told) = mpsc::channel::<()>();
+        let (notify, notified) = mpsc::channel::<()>();
         let (done, over) = oneshot::channel();
-        let tells = [tell.clone(), tell];
-        let [connected, forgotten] = tells.map(|tell| -> Then { Box::new(move || drop(tell)) });
+        let notifiers = [notify.clone(), notify];
+        let [connected, forgotten] =
+            notifiers.map(|notify| -> DoneCallback { Box::new(move || drop(notify)) });
         thread.connect(1, Vec::new(), connected);
         thread.forget(1, 3, Some(forgotten));
         thread.leave(1, done);
-        (told, over)
+        (notified, over)
     };
     fail(&thread);
     for _ in 0..2 {
-        let (told, over) = orders();
+        let (notified, over) = orders();
         over.blocking_recv().unwrap_err();
-        assert_eq!(told.recv(), Err(mpsc::RecvError));
+        assert_eq!(notified.recv(), Err(mpsc::RecvError));
         until_ended(&thread);
     }
 }
 
 #[test]
 fn a_thread_that_has_ended_is_replaced() {
-    let place = Mutex::new(Weak::new());
-    let first = MemoryThread::shared_at(&place).unwrap();
-    assert!(Arc::ptr_eq(&first, &MemoryThread::shared_at(&place).unwrap()));
+    let slot = Mutex::new(Weak::new());
+    let first = MemoryThread::shared_at(&slot).unwrap();
+    assert!(Arc::ptr_eq(&first, &MemoryThread::shared_at(&slot).unwrap()));
     fail(&first);
     until_ended(&first);
-    let second = MemoryThread::shared_at(&place).unwrap();
+    let second = MemoryThread::shared_at(&slot).unwrap();
     assert!(!Arc::ptr_eq(&first, &second));
     let (done, over) = oneshot::channel();
     second.leave(1, done);

@@ -9,7 +9,7 @@ use crate::handle::{Opaque, borrow};
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::GidTask;
 use crate::pe::local::LocalTask;
-use crate::pe::run::task::{CmdTaskRef, Head, Stage};
+use crate::pe::run::task::{CmdTaskRef, Head, TaskStage};
 
 pub(crate) enum AnyTask<'a> {
     Command(CmdTaskRef),
@@ -77,7 +77,7 @@ impl Pe {
         callback: Option<TaskCallback<C>>,
         ctx_data: Data,
     ) {
-        head.stage.set(Stage::Done);
+        head.stage.set(TaskStage::Done);
         if head.in_graph.get() {
             self.node_ended(head, task.cast());
         } else if let Some(callback) = callback {

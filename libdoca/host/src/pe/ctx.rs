@@ -15,16 +15,16 @@ use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
 use urom_wire::control::Failure;
 
-use crate::event::Event;
+use crate::event::EngineEvent;
 use crate::failure::{failure, refuse_if};
-use crate::handle::{Opaque, Tag, object, publish, share, withdraw};
+use crate::handle::{ObjectTag, Opaque, object, publish, share, withdraw};
 use crate::pe::Pe;
-use crate::pe::tasks::{LocalTaskKind, Tasks};
+use crate::pe::tasks::{LocalTaskKind, LocalTasks};
 
 /// A context. A host's pointer to a service, worker or other kind is also its `doca_ctx` pointer.
 #[repr(C)]
 pub(crate) struct Context {
-    tag: Tag,
+    tag: ObjectTag,
     me: Weak<Context>,
     pub(crate) state: Cell<CtxState>,
     /// The process-unique number of the run, from a start to the next idle.
@@ -37,7 +37,7 @@ pub(crate) struct Context {
     pub(crate) lost: Cell<bool>,
     /// Abandoned by the host: destroyed once it is idle.
     pub(crate) left: Cell<bool>,
-    part: Box<dyn Part>,
+    part: Box<dyn ContextPart>,
 }
 
 object!(Context, Context);
@@ -51,7 +51,7 @@ impl Opaque for Ctx {
     }
 }
 
-pub(crate) trait Part: Any {
+pub(crate) trait ContextPart: Any {
     fn name(&self) -> &'static str;
 
     fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure>;
@@ -65,11 +65,11 @@ pub(crate) trait Part: Any {
         0
     }
 
-    fn tasks(&self, _kind: LocalTaskKind) -> Option<&Tasks> {
+    fn tasks(&self, _kind: LocalTaskKind) -> Option<&LocalTasks> {
         None
     }
 
-    fn on_event(&self, _ctx: &Context, _pe: &Pe, _event: Event) {}
+    fn on_event(&self, _ctx: &Context, _pe: &Pe, _event: EngineEvent) {}
 
     /// Advances a start by one step. Returns whether another follows.
     fn step(&self, _ctx: &Rc<Context>, _pe: &Pe) -> bool {
@@ -84,9 +84,9 @@ pub(crate) trait Part: Any {
 }
 
 impl Context {
-    pub(crate) fn new(part: impl Part) -> Rc<Context> {
+    pub(crate) fn new(part: impl ContextPart) -> Rc<Context> {
         Rc::new_cyclic(|me| Context {
-            tag: Tag::of::<Context>(),
+            tag: ObjectTag::of::<Context>(),
             me: Weak::clone(me),
             state: Cell::new(CtxState::IDLE),
             run: Cell::new(0),
@@ -100,7 +100,7 @@ impl Context {
         })
     }
 
-    pub(crate) fn publish<C>(part: impl Part) -> *mut C {
+    pub(crate) fn publish<C>(part: impl ContextPart) -> *mut C {
         publish(Context::new(part))
     }
 
@@ -126,13 +126,13 @@ impl Context {
 
     /// `INVALID_VALUE` for a context of another kind.
     #[inline]
-    pub(crate) fn part<T: Part>(&self) -> Result<&T, DocaError> {
+    pub(crate) fn part<T: ContextPart>(&self) -> Result<&T, DocaError> {
         let part: &dyn Any = &*self.part;
         part.downcast_ref().ok_or(DocaError::INVALID_VALUE)
     }
 
     /// `INVALID_VALUE` for a context of another kind.
-    pub(crate) fn tasks(&self, kind: LocalTaskKind) -> Result<&Tasks, DocaError> {
+    pub(crate) fn tasks(&self, kind: LocalTaskKind) -> Result<&LocalTasks, DocaError> {
         self.part.tasks(kind).ok_or(DocaError::INVALID_VALUE)
     }
 
@@ -242,7 +242,7 @@ impl Context {
         }
     }
 
-    pub(crate) fn on_event(&self, pe: &Pe, event: Event) {
+    pub(crate) fn on_event(&self, pe: &Pe, event: EngineEvent) {
         self.part.on_event(self, pe, event);
     }
 

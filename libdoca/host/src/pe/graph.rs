@@ -10,12 +10,12 @@ use urom_abi::host::{self, Data, GraphCallback, UserNodeCallback};
 use urom_wire::control::Failure;
 
 use crate::failure::{fail_if, failure, refuse_if};
-use crate::handle::{Tag, borrow, object, publish, withdraw};
+use crate::handle::{ObjectTag, borrow, object, publish, withdraw};
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
 
 #[derive(Clone)]
-pub(crate) enum Work {
+pub(crate) enum NodeWork {
     Task(Rc<Context>),
     User(UserNodeCallback),
     Graph(Rc<Graph>),
@@ -23,14 +23,14 @@ pub(crate) enum Work {
 
 #[derive(Clone)]
 pub(crate) struct Node {
-    work: Work,
+    work: NodeWork,
     after: Vec<usize>,
     before: usize,
 }
 
 #[repr(C)]
 pub(crate) struct NodeOf {
-    tag: Tag,
+    tag: ObjectTag,
     graph: Weak<Graph>,
     at: usize,
 }
@@ -46,7 +46,7 @@ struct Conf {
 
 #[repr(C)]
 pub(crate) struct Graph {
-    tag: Tag,
+    tag: ObjectTag,
     me: Weak<Graph>,
     pe: Rc<Pe>,
     pub(crate) user_data: Cell<Data>,
@@ -65,7 +65,7 @@ impl Graph {
     pub(crate) fn new(pe: Rc<Pe>) -> Rc<Graph> {
         pe.graphs.update(|count| count + 1);
         Rc::new_cyclic(|me| Graph {
-            tag: Tag::of::<Graph>(),
+            tag: ObjectTag::of::<Graph>(),
             me: Weak::clone(me),
             pe,
             user_data: Cell::default(),
@@ -113,16 +113,16 @@ impl Graph {
         Ok(())
     }
 
-    pub(crate) fn add(&self, work: Work) -> Result<*mut host::GraphNode, DocaError> {
+    pub(crate) fn add(&self, work: NodeWork) -> Result<*mut host::GraphNode, DocaError> {
         self.require_stopped()?;
-        if let Work::Graph(sub_graph) = &work
+        if let NodeWork::Graph(sub_graph) = &work
             && (std::ptr::eq(&**sub_graph, self) || !Rc::ptr_eq(&sub_graph.pe, &self.pe))
         {
             log!(warn, "doca_graph: a sub-graph is another graph of the same progress engine");
             return Err(DocaError::INVALID_VALUE);
         }
         let mut nodes = self.nodes.borrow_mut();
-        let tag = Tag::of::<NodeOf>();
+        let tag = ObjectTag::of::<NodeOf>();
         let node = NodeOf { tag, graph: Weak::clone(&self.me), at: nodes.len() };
         Rc::make_mut(&mut nodes).push(Node { work, after: Vec::new(), before: 0 });
         let pointer = publish(Rc::new(node));
@@ -167,16 +167,18 @@ impl Graph {
         let nodes = self.nodes.borrow();
         for (at, node) in nodes.iter().enumerate() {
             let problem = match &node.work {
-                Work::Task(ctx) if ctx.pe().is_ok_and(|pe| Rc::ptr_eq(&pe, &self.pe)) => continue,
-                Work::Task(_) => "its context is not connected to the graph's progress engine",
-                Work::Graph(graph) if graph.is_started.get() => continue,
-                Work::Graph(_) => "its graph is not started",
-                Work::User(_) => continue,
+                NodeWork::Task(ctx) if ctx.pe().is_ok_and(|pe| Rc::ptr_eq(&pe, &self.pe)) => {
+                    continue;
+                }
+                NodeWork::Task(_) => "its context is not connected to the graph's progress engine",
+                NodeWork::Graph(graph) if graph.is_started.get() => continue,
+                NodeWork::Graph(_) => "its graph is not started",
+                NodeWork::User(_) => continue,
             };
             return Err(failure!(BAD_CONFIG, "node {at}, in the order of creation: {problem}"));
         }
         fail_if!(
-            nodes.iter().all(|node| matches!(node.work, Work::User(_))),
+            nodes.iter().all(|node| matches!(node.work, NodeWork::User(_))),
             BAD_CONFIG,
             "the graph lacks a node of a context or of a graph"
         );
@@ -227,7 +229,7 @@ mod tests {
     #[test]
     fn nodes_that_wait_for_each_other_are_found_behind_any_others() {
         let circular = |count: usize, dependencies: &[(usize, usize)]| {
-            let node = Node { work: Work::User(nothing), after: Vec::new(), before: 0 };
+            let node = Node { work: NodeWork::User(nothing), after: Vec::new(), before: 0 };
             let mut nodes = vec![node; count];
             for &(from, to) in dependencies {
                 nodes[from].after.push(to);

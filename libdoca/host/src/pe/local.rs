@@ -12,16 +12,16 @@ use urom_memory::{SyncEvent as Counter, Wait};
 
 use crate::buf::AnyBuf;
 use crate::failure::refuse_if;
-use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, put, withdraw};
-use crate::map::told;
+use crate::handle::{ObjectTag, Opaque, as_c, borrow, object, publish, put, withdraw};
+use crate::map::logged;
 use crate::pe::ctx::Context;
-use crate::pe::run::task::{Head, Stage};
-use crate::pe::tasks::{LocalTaskKind, OfKind, Tasks};
+use crate::pe::run::task::{Head, TaskStage};
+use crate::pe::tasks::{LocalTaskKind, LocalTasks, OfKind};
 use crate::pe::{Other, Pe};
 
 #[repr(C)]
 pub(crate) struct LocalTask {
-    tag: Tag,
+    tag: ObjectTag,
     pub(crate) head: Head,
     me: Weak<LocalTask>,
     /// The context, which goes idle only after this task's release.
@@ -32,16 +32,16 @@ pub(crate) struct LocalTask {
     pub(crate) value: Cell<u64>,
     pub(crate) mask: Cell<u64>,
     /// The host's pointer for a number, or its buffer.
-    pub(crate) place: Cell<*mut c_void>,
+    pub(crate) target: Cell<*mut c_void>,
     watch: RefCell<Option<Wait>>,
 }
 
 object!(LocalTask, Local);
 
 /// Cancels waits. `SUCCESS` if no task is allocated; else the last release makes the context idle.
-pub(crate) fn stop(ctx: &Context, tasks: &Tasks) -> DocaError {
+pub(crate) fn stop(ctx: &Context, tasks: &LocalTasks) -> DocaError {
     if let Ok(pe) = ctx.pe() {
-        pe.give_up_waits(ctx, DocaError::SHUTDOWN);
+        pe.cancel_waits(ctx, DocaError::SHUTDOWN);
     }
     if tasks.are_released() {
         ctx.set_state(CtxState::IDLE);
@@ -62,18 +62,18 @@ impl<T: OfKind> Opaque for T {
 }
 
 impl LocalTask {
-    /// Allocates a task with the arguments of its kind: `(value, mask, place)`.
+    /// Allocates a task with the arguments of its kind: `(value, mask, target)`.
     pub(crate) fn allocate<T: OfKind>(
         ctx: &Context,
         counter: Option<Counter>,
         user_data: Data,
-        (value, mask, place): (u64, u64, *mut c_void),
+        (value, mask, target): (u64, u64, *mut c_void),
     ) -> Result<*mut T, DocaError> {
         let (kind, tasks) = (T::KIND, ctx.tasks(T::KIND)?);
-        tasks.require_room(kind)?;
+        tasks.require_capacity(kind)?;
         let ctx = ctx.handle()?;
         let task = Rc::new_cyclic(|me| LocalTask {
-            tag: Tag::of::<LocalTask>(),
+            tag: ObjectTag::of::<LocalTask>(),
             head: Head::new(),
             me: Weak::clone(me),
             ctx,
@@ -81,7 +81,7 @@ impl LocalTask {
             counter,
             value: Cell::new(value),
             mask: Cell::new(mask),
-            place: Cell::new(place),
+            target: Cell::new(target),
             watch: RefCell::default(),
         });
         task.head.hold();
@@ -109,7 +109,7 @@ impl LocalTask {
         let task = self.me.upgrade().ok_or(DocaError::INVALID_VALUE)?;
         let (tasks, pe) = (self.ctx.tasks(self.kind)?, self.ctx.pe()?);
         let result = self.run()?;
-        self.head.stage.set(Stage::InFlight);
+        self.head.stage.set(TaskStage::InFlight);
         tasks.in_flight.update(|count| count + 1);
         match result {
             Some(result) => task.answer(&pe, DocaError::of(result)),
@@ -120,26 +120,26 @@ impl LocalTask {
 
     /// Returns the result, or `None` for a pending wait. The outer error is for invalid arguments.
     fn run(&self) -> Result<Option<Result<(), DocaError>>, DocaError> {
-        let place = self.place.get().cast::<u64>();
+        let target = self.target.get().cast::<u64>();
         let Some(counter) = &self.counter else {
             // SAFETY: the host's buffer.
-            return match unsafe { host::Buf::find(self.place.get().cast()) }? {
+            return match unsafe { host::Buf::find(self.target.get().cast()) }? {
                 // Caches are coherent on this machine.
                 AnyBuf::OfMap(buf) => buf.element().map(|_| Some(Ok(()))),
                 AnyBuf::OfTask(_) => Err(DocaError::NOT_PERMITTED),
             };
         };
         refuse_if(
-            matches!(self.kind, LocalTaskKind::Get | LocalTaskKind::NotifyAdd) && place.is_null(),
+            matches!(self.kind, LocalTaskKind::Get | LocalTaskKind::NotifyAdd) && target.is_null(),
             DocaError::INVALID_VALUE,
         )?;
         // SAFETY: the host's pointer, valid until the task completes.
-        let store = |number| unsafe { put(place, number) };
+        let store = |number| unsafe { put(target, number) };
         Ok(match self.kind {
             LocalTaskKind::Get => Some(store(counter.get())),
-            LocalTaskKind::NotifySet => Some(counter.set(self.value.get()).map_err(told)),
+            LocalTaskKind::NotifySet => Some(counter.set(self.value.get()).map_err(logged)),
             LocalTaskKind::NotifyAdd => {
-                Some(counter.add(self.value.get()).map_err(told).and_then(store))
+                Some(counter.fetch_add(self.value.get()).map_err(logged).and_then(store))
             }
             _ => self.is_met().then_some(Ok(())),
         })
@@ -171,7 +171,7 @@ impl LocalTask {
     pub(super) fn answer(self: Rc<Self>, pe: &Pe, code: DocaError) {
         self.watch.take();
         self.head.status.set(code);
-        self.head.stage.set(Stage::Answered);
+        self.head.stage.set(TaskStage::Answered);
         pe.push(Other::Local(self));
     }
 

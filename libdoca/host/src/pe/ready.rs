@@ -9,21 +9,21 @@ use urom_abi::host::CtxState;
 
 use crate::pe::ctx::Context;
 use crate::pe::ctx::service::gid::GidTask;
-use crate::pe::graph::instance::{Instance, Step};
+use crate::pe::graph::instance::{GraphInstance, GraphStep};
 use crate::pe::local::LocalTask;
 use crate::pe::run::task::CmdTaskRef;
-use crate::pe::run::task::queue::Queue;
+use crate::pe::run::task::queue::TaskQueue;
 
 pub(crate) enum Other {
     Group(Rc<GidTask>),
     Local(Rc<LocalTask>),
-    Graph(Rc<Instance>, Step),
+    Graph(Rc<GraphInstance>, GraphStep),
     State(Rc<Context>, CtxState),
 }
 
 #[derive(Default)]
 pub(super) struct ReadyQueue {
-    commands: Queue,
+    commands: TaskQueue,
     /// Each with the total number of commands added before it.
     others: RefCell<VecDeque<(u64, Other)>>,
     has_others: Cell<bool>,

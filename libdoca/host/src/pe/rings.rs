@@ -9,7 +9,7 @@ use urom_wire::control::Failure;
 
 use super::Pe;
 use crate::failure::failure;
-use crate::pe::run::Run;
+use crate::pe::run::WorkerRun;
 use crate::pe::run::task::CmdTaskRef;
 
 /// Maximum consecutive answers before other work (UCX, mailbox, deadlines) gets a turn. A poll
@@ -22,7 +22,7 @@ const MOST_UNUSUAL: usize = 64;
 pub(super) struct Rings {
     /// Workers wake the host by this descriptor.
     pub(super) bell: EventFd,
-    runs: RefCell<Vec<Rc<Run>>>,
+    runs: RefCell<Vec<Rc<WorkerRun>>>,
     next: Cell<usize>,
     is_written: Cell<bool>,
     /// Answers since the last turn of other work.
@@ -122,11 +122,11 @@ impl Pe {
         bell.map_err(|error| failure!(OPERATING_SYSTEM, "the descriptors are exhausted: {error}"))
     }
 
-    pub(crate) fn add_ring(&self, run: Rc<Run>) {
+    pub(crate) fn add_ring(&self, run: Rc<WorkerRun>) {
         self.rings.runs.borrow_mut().push(run);
     }
 
-    pub(crate) fn remove_ring(&self, run: &Run) {
+    pub(crate) fn remove_ring(&self, run: &WorkerRun) {
         self.rings.runs.borrow_mut().retain(|known| known.channel != run.channel);
         self.rings.next.set(0);
     }

@@ -2,10 +2,10 @@
 
 pub(crate) mod answers;
 mod connect;
-pub(crate) mod flight;
 mod link;
 mod ring_link;
 pub(crate) mod task;
+pub(crate) mod task_table;
 mod ucx_link;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -21,21 +21,21 @@ use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart};
 
-use crate::event::Attached;
+use crate::event::AttachedWorker;
 use crate::failure::{failure, refuse_if};
 use crate::pe::Pe;
 use crate::pe::ctx::Context;
-use crate::pe::run::flight::Flight;
-use crate::pe::run::link::{Broken, Link};
+use crate::pe::run::link::{FrameLink, LinkBroken};
 use crate::pe::run::ring_link::RingLink;
-use crate::pe::run::task::queue::Queue;
-use crate::pe::run::task::{CmdTaskRef, Stage};
-use crate::running::WorkerPlace;
-use crate::sharing::{Late, Told};
-use crate::worker_link::{Health, WorkerOrder};
+use crate::pe::run::task::queue::TaskQueue;
+use crate::pe::run::task::{CmdTaskRef, TaskStage};
+use crate::pe::run::task_table::TaskTable;
+use crate::running::WorkerSlot;
+use crate::sharing::{LateCallbacks, ShareCallback};
+use crate::worker_link::{HealthReport, WorkerOrder};
 
-pub(crate) struct Run {
-    me: Weak<Run>,
+pub(crate) struct WorkerRun {
+    me: Weak<WorkerRun>,
     // Both also refer to the run: the engine by its channel until the run's end, the context until
     // its next start or the worker's end.
     pub(crate) ctx: Rc<Context>,
@@ -43,29 +43,29 @@ pub(crate) struct Run {
     pub(crate) channel: u16,
     plugins: u64,
     /// Counts against the service's limit.
-    place: RefCell<Option<WorkerPlace>>,
+    worker_slot: RefCell<Option<WorkerSlot>>,
     /// Orders to the stream's task. Dropping it leaves the worker.
     orders: RefCell<Option<mpsc::UnboundedSender<WorkerOrder>>>,
     /// Callbacks for the time when the worker has released this program's memory.
-    pub(crate) late: Arc<Late>,
-    pub(crate) health: Arc<Health>,
+    pub(crate) late: Arc<LateCallbacks>,
+    pub(crate) health: Arc<HealthReport>,
     /// Maximum payload of an answer, once connected.
     longest: Cell<usize>,
     /// The worker's acceptance, once connected.
-    attached: OnceCell<Attached>,
+    attached: OnceCell<AttachedWorker>,
     handshake_done: Cell<bool>,
     /// Returned by submit unless it is `SUCCESS`.
     pub(crate) refusal: Cell<DocaError>,
     /// Ending: only host-visible events and unreleased tasks remain.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
-    pub(crate) flight: Flight,
-    link: OnceCell<Link>,
+    pub(crate) tasks: TaskTable,
+    link: OnceCell<FrameLink>,
     /// Why UCX cannot connect to the worker.
     unreachable: RefCell<Option<Failure>>,
     /// Answered tasks; UCX still reads the payload of the first.
-    parked: Queue,
-    broken: Cell<Option<Broken>>,
+    parked: TaskQueue,
+    broken: Cell<Option<LinkBroken>>,
     tended: Cell<bool>,
 }
 
@@ -73,23 +73,23 @@ pub(crate) struct Run {
 #[derive(Clone, Copy)]
 pub(crate) struct PluginBit(pub(crate) u8);
 
-impl Run {
+impl WorkerRun {
     pub(crate) fn new(
         plugins: u64,
         max_inflight: usize,
         ctx: Rc<Context>,
         pe: Rc<Pe>,
         channel: u16,
-        place: Option<WorkerPlace>,
+        worker_slot: Option<WorkerSlot>,
         orders: mpsc::UnboundedSender<WorkerOrder>,
-    ) -> Rc<Run> {
-        Rc::new_cyclic(|me| Run {
+    ) -> Rc<WorkerRun> {
+        Rc::new_cyclic(|me| WorkerRun {
             me: Weak::clone(me),
             ctx,
             pe,
             channel,
             plugins,
-            place: RefCell::new(place),
+            worker_slot: RefCell::new(worker_slot),
             orders: RefCell::new(Some(orders)),
             late: Arc::default(),
             health: Arc::default(),
@@ -99,10 +99,10 @@ impl Run {
             refusal: Cell::new(DocaError::BAD_STATE),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
-            flight: Flight::new(max_inflight),
+            tasks: TaskTable::new(max_inflight),
             link: OnceCell::new(),
             unreachable: RefCell::default(),
-            parked: Queue::default(),
+            parked: TaskQueue::default(),
             broken: Cell::new(None),
             tended: Cell::new(false),
         })
@@ -117,18 +117,18 @@ impl Run {
     }
 
     /// Ends the share of a memory by the stream's task, or waits for the end of all shares.
-    pub(crate) fn unshare(&self, memory: u64, told: Told) {
+    pub(crate) fn unshare(&self, memory: u64, callback: ShareCallback) {
         match &*self.orders.borrow() {
             Some(orders) => {
-                let after = self.flight.submitted_count();
-                let order = WorkerOrder::Unshare { memory, after, told };
-                if let Err(mpsc::error::SendError(WorkerOrder::Unshare { told, .. })) =
+                let after = self.tasks.submitted_count();
+                let order = WorkerOrder::Unshare { memory, after, callback };
+                if let Err(mpsc::error::SendError(WorkerOrder::Unshare { callback, .. })) =
                     orders.send(order)
                 {
-                    self.late.keep(told);
+                    self.late.keep(callback);
                 }
             }
-            None => self.late.keep(told),
+            None => self.late.keep(callback),
         }
     }
 
@@ -144,7 +144,7 @@ impl Run {
     }
 
     #[cold]
-    fn on_broken(&self, broken: Broken) {
+    fn on_broken(&self, broken: LinkBroken) {
         self.broken.set(Some(broken));
         self.tend_later(&self.pe);
     }
@@ -189,7 +189,7 @@ impl Run {
         while let Some(task) = self.parked.pop() {
             pe.push_command(task);
         }
-        for task in self.flight.flush(flushed) {
+        for task in self.tasks.flush(flushed) {
             pe.push_command(task);
         }
         // The stream's task then leaves the worker.
@@ -197,31 +197,31 @@ impl Run {
     }
 
     /// Stops counting against the service's limit. False while the host has tasks.
-    pub(crate) fn leave_place(&self) -> bool {
-        if let (true, Some(place)) = (self.flight.is_over(), &mut *self.place.borrow_mut()) {
-            place.leave();
+    pub(crate) fn release_slot(&self) -> bool {
+        if let (true, Some(slot)) = (self.tasks.is_over(), &mut *self.worker_slot.borrow_mut()) {
+            slot.release();
         }
-        self.flight.is_over()
+        self.tasks.is_over()
     }
 
     /// Releases the service when the context is idle, even if references to this run remain.
     pub(crate) fn finish(&self) {
-        drop(self.place.take());
+        drop(self.worker_slot.take());
     }
 
     pub(crate) fn check_over(&self, pe: &Pe) {
         if !self.leaving.get() || !self.stream_over.get() {
             return;
         }
-        if !self.flight.is_over() {
-            return self.flight.report_unreleased(WorkerId(self.id()));
+        if !self.tasks.is_over() {
+            return self.tasks.report_unreleased(WorkerId(self.id()));
         }
         pe.announce(&self.ctx, CtxState::IDLE);
     }
 
     #[inline]
     fn is_busy(&self) -> bool {
-        self.link.get().is_some_and(Link::is_busy)
+        self.link.get().is_some_and(FrameLink::is_busy)
     }
 
     #[inline]
@@ -260,8 +260,8 @@ impl Run {
     fn tend_link(&self) {
         // Queued frames may now be written.
         self.pe.wrote();
-        if let Some(Err(status)) = self.link.get().map(Link::tend) {
-            self.broken.set(Some(Broken::Ucx(status)));
+        if let Some(Err(status)) = self.link.get().map(FrameLink::tend) {
+            self.broken.set(Some(LinkBroken::Ucx(status)));
         }
     }
 
@@ -269,14 +269,14 @@ impl Run {
         self.broken.get().is_some()
     }
 
-    fn why_broken(&self, broken: Broken) -> Failure {
+    fn why_broken(&self, broken: LinkBroken) -> Failure {
         let id = WorkerId(self.id());
         match broken {
-            Broken::Ring(garbage) => failure!(
+            LinkBroken::Ring(garbage) => failure!(
                 IO_FAILED,
                 "worker {id} was lost: it wrote into the ring: {garbage}; start it again"
             ),
-            Broken::Ucx(status) => {
+            LinkBroken::Ucx(status) => {
                 let code = if status == Status::ENDPOINT_TIMEOUT {
                     DocaError::TIME_OUT
                 } else {
@@ -293,8 +293,8 @@ impl Run {
 
     #[inline]
     pub(crate) fn allocate(&self, plugin: Option<PluginBit>) -> Result<CmdTaskRef, DocaError> {
-        let task = self.flight.allocate(|slot| self.make_task(slot));
-        let Some(task) = task else { return Err(self.flight.full(WorkerId(self.id()))) };
+        let task = self.tasks.allocate(|slot| self.make_task(slot));
+        let Some(task) = task else { return Err(self.tasks.full(WorkerId(self.id()))) };
         let start = plugin.zip(task.slot.get());
         task.hold(start.map(|(PluginBit(bit), slot)| CommandStart::new(slot, bit)));
         Ok(task)
@@ -303,7 +303,7 @@ impl Run {
     #[cold]
     fn make_task(&self, slot: u16) -> Option<CmdTaskRef> {
         let task = CmdTaskRef::new(slot, self.attached.get()?.max_message - COMMAND_HEADER)?;
-        // SAFETY: the flight owns the task from now on, and ends it when it is dropped with this
+        // SAFETY: the table owns the task from now on, and ends it when it is dropped with this
         // run.
         unsafe { task.join(self) };
         Some(task)
@@ -311,7 +311,7 @@ impl Run {
 
     #[inline]
     pub(crate) fn release(&self, task: CmdTaskRef) {
-        self.flight.release(task);
+        self.tasks.release(task);
         if self.leaving.get() {
             self.check_over(&self.pe);
         }
@@ -331,18 +331,18 @@ impl Run {
         let header = task.header(task.start.get().ok_or(DocaError::INVALID_VALUE)?);
         let link = self.link.get().ok_or(DocaError::BAD_STATE)?;
         task.begin();
-        let before = task.head.stage.replace(Stage::InFlight);
+        let before = task.head.stage.replace(TaskStage::InFlight);
         match link {
-            Link::Ring(ring) => ring.submit(task, header),
-            Link::Ucx(ucx) => {
-                if let Err(status) = ucx.submit(task, header, self.flight.is_alone()) {
+            FrameLink::Ring(ring) => ring.submit(task, header),
+            FrameLink::Ucx(ucx) => {
+                if let Err(status) = ucx.submit(task, header, self.tasks.is_alone()) {
                     task.head.stage.set(before);
-                    self.on_broken(Broken::Ucx(status));
+                    self.on_broken(LinkBroken::Ucx(status));
                     return Err(DocaError::CONNECTION_RESET);
                 }
             }
         }
-        self.flight.submitted(&task);
+        self.tasks.submitted(&task);
         if task.left.get() != 0 {
             task.deadline.set(self.pe.deadline_in(task.left.get()));
         }
@@ -365,7 +365,7 @@ impl Run {
 
     /// Cancels a command in flight. The next progress completes it with `SKIPPED`.
     pub(crate) fn cancel(&self, task: CmdTaskRef) -> Result<(), DocaError> {
-        self.give_up(task, CancelReason::CANCELLED, false)?;
+        self.cancel_command(task, CancelReason::CANCELLED, false)?;
         self.pe.push_first(task);
         Ok(())
     }
@@ -373,62 +373,62 @@ impl Run {
     /// Cancels a command in flight and releases its task without completion.
     pub(crate) fn forget(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         refuse_if(task.head.in_graph.get(), DocaError::BAD_STATE)?;
-        self.give_up(task, CancelReason::CANCELLED, true)?;
+        self.cancel_command(task, CancelReason::CANCELLED, true)?;
         self.release(task);
         Ok(())
     }
 
     /// Ends overdue commands. Returns the next deadline.
     pub(crate) fn expire(&self, pe: &Pe, now: Instant) -> Option<Instant> {
-        let (overdue, next) = self.flight.overdue(now);
+        let (overdue, next) = self.tasks.overdue(now);
         for task in overdue {
-            if self.give_up(task, CancelReason::TIMED_OUT, false).is_ok() {
+            if self.cancel_command(task, CancelReason::TIMED_OUT, false).is_ok() {
                 pe.push_command(task);
             }
         }
         next
     }
 
-    fn give_up(
+    fn cancel_command(
         &self,
         task: CmdTaskRef,
         reason: CancelReason,
         is_dropped: bool,
     ) -> Result<(), DocaError> {
-        let start = task.start.get().filter(|_| task.head.stage.get() == Stage::InFlight);
+        let start = task.start.get().filter(|_| task.head.stage.get() == TaskStage::InFlight);
         let start = start.ok_or(DocaError::BAD_STATE)?;
         if let Some(Err(status)) =
             self.link.get().map(|link| link.cancel(task, start.cancel(reason.0)))
         {
-            self.on_broken(Broken::Ucx(status));
+            self.on_broken(LinkBroken::Ucx(status));
         }
         self.pe.wrote();
         let code = match reason {
             CancelReason::TIMED_OUT => DocaError::TIME_OUT,
             _ => DocaError::SKIPPED,
         };
-        self.flight.give_up(task, code, is_dropped);
+        self.tasks.cancel(task, code, is_dropped);
         self.tend_if_busy();
         Ok(())
     }
 
     pub(crate) fn cancelled(&self) -> Cancelled {
-        self.flight.cancelled()
+        self.tasks.cancelled()
     }
 
     /// Wakes a worker that went to sleep before it saw the last commands in the ring.
     pub(crate) fn announce(&self) {
-        if let Some(ring) = self.link.get().and_then(Link::ring) {
+        if let Some(ring) = self.link.get().and_then(FrameLink::ring) {
             ring.announce();
         }
     }
 
     pub(crate) fn sleep(&self) -> bool {
-        self.link.get().and_then(Link::ring).is_none_or(RingLink::sleep)
+        self.link.get().and_then(FrameLink::ring).is_none_or(RingLink::sleep)
     }
 
     pub(crate) fn wake(&self) {
-        if let Some(ring) = self.link.get().and_then(Link::ring) {
+        if let Some(ring) = self.link.get().and_then(FrameLink::ring) {
             ring.wake();
         }
     }

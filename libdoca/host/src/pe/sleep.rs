@@ -14,7 +14,7 @@ use urom_abi::DocaError;
 use urom_os::EventFd;
 
 use super::Pe;
-use crate::pe::run::Run;
+use crate::pe::run::WorkerRun;
 
 /// Attempts to arm UCX before the host must progress it.
 const ARM_ATTEMPTS: usize = 4;
@@ -177,7 +177,7 @@ impl Pe {
         self.nap.named.update(|named| named.filter(|named| *named > now));
         self.nap.next.set(None);
         // A clone, because a command's end may close an endpoint and its channel.
-        let runs: Vec<Rc<Run>> = self.channels.borrow().iter().cloned().collect();
+        let runs: Vec<Rc<WorkerRun>> = self.channels.borrow().iter().cloned().collect();
         let next = runs.iter().filter_map(|run| run.expire(self, now));
         let next = next.chain(self.nap.named.get()).min();
         self.nap.next.update(|other| other.into_iter().chain(next).min());

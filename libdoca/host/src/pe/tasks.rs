@@ -59,21 +59,21 @@ fn erased<T: OfKind>(callback: TaskCallback<T>) -> TaskEnded {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Room {
+struct KindState {
     callbacks: Option<(TaskEnded, TaskEnded)>,
     most: u32,
     out: u32,
 }
 
 #[derive(Default)]
-pub(crate) struct Tasks {
-    rooms: [Cell<Room>; KINDS],
+pub(crate) struct LocalTasks {
+    states: [Cell<KindState>; KINDS],
     pub(crate) in_flight: Cell<usize>,
 }
 
-impl Tasks {
-    fn room(&self, kind: LocalTaskKind) -> &Cell<Room> {
-        &self.rooms[kind as usize]
+impl LocalTasks {
+    fn state(&self, kind: LocalTaskKind) -> &Cell<KindState> {
+        &self.states[kind as usize]
     }
 
     pub(crate) fn configure<T: OfKind>(
@@ -90,39 +90,39 @@ impl Tasks {
             ));
         };
         let callbacks = Some((erased(completed), erased(failed)));
-        self.room(T::KIND).set(Room { callbacks, most, out: 0 });
+        self.state(T::KIND).set(KindState { callbacks, most, out: 0 });
         Ok(())
     }
 
     pub(crate) fn are_configured(&self) -> bool {
-        self.rooms.iter().any(|room| room.get().most != 0)
+        self.states.iter().any(|state| state.get().most != 0)
     }
 
     /// `BAD_CONFIG` for a kind without a limit, `NO_MEMORY` at the limit.
-    pub(crate) fn require_room(&self, kind: LocalTaskKind) -> Result<(), DocaError> {
-        let (room, name) = (self.room(kind).get(), kind.prefix());
-        if room.most == 0 {
+    pub(crate) fn require_capacity(&self, kind: LocalTaskKind) -> Result<(), DocaError> {
+        let (state, name) = (self.state(kind).get(), kind.prefix());
+        if state.most == 0 {
             log!(warn, "{name}_alloc_init: call {name}_set_conf before the context is started");
             return Err(DocaError::BAD_CONFIG);
         }
-        if room.out == room.most {
-            log!(debug, "{name}_alloc_init: all of {} are allocated; free one", room.most);
+        if state.out == state.most {
+            log!(debug, "{name}_alloc_init: all of {} are allocated; free one", state.most);
             return Err(DocaError::NO_MEMORY);
         }
         Ok(())
     }
 
     pub(crate) fn callback(&self, kind: LocalTaskKind, status: DocaError) -> Option<TaskEnded> {
-        let (completed, failed) = self.room(kind).get().callbacks?;
+        let (completed, failed) = self.state(kind).get().callbacks?;
         Some(if status == DocaError::SUCCESS { completed } else { failed })
     }
 
     pub(crate) fn count(&self, kind: LocalTaskKind, change: impl FnOnce(u32) -> u32) {
-        let room = self.room(kind);
-        room.update(|now| Room { out: change(now.out), ..now });
+        let state = self.state(kind);
+        state.update(|now| KindState { out: change(now.out), ..now });
     }
 
     pub(crate) fn are_released(&self) -> bool {
-        self.rooms.iter().all(|room| room.get().out == 0)
+        self.states.iter().all(|state| state.get().out == 0)
     }
 }

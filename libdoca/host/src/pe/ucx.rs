@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::rc::Weak;
 
 use rustix::event::epoll;
-use ucx::{Data, Worker};
+use ucx::{AmData, Worker};
 use urom_os::signals;
 use urom_wire::control::Failure;
 use urom_wire::envelope::{AM_HANDSHAKE, AM_NOTIFICATIONS};
@@ -25,8 +25,8 @@ pub(crate) unsafe fn worker(pe: Weak<Pe>) -> ucx::Result<Worker> {
         // promises a live engine for that time.
         let pe = unsafe { pe.as_ref() };
         match message.data {
-            Data::Eager(bytes) => pe.on_notifications(bytes),
-            Data::Rendezvous(announced) => {
+            AmData::Eager(bytes) => pe.on_notifications(bytes),
+            AmData::Rendezvous(announced) => {
                 let len = announced.len();
                 pe.unreadable(format_args!(
                     "a message of {len} bytes was dropped: it was not sent eagerly"

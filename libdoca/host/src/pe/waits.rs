@@ -8,17 +8,17 @@ use std::task::{Wake, Waker};
 use urom_abi::DocaError;
 
 use super::{Context, Pe};
-use crate::event::{Event, Mailbox};
+use crate::event::{EngineEvent, Mailbox};
 use crate::pe::local::LocalTask;
 
 /// Not the number of any run.
 const NO_RUN: u64 = u64::MAX;
 
-struct Caller(Arc<Mailbox>);
+struct CounterWaker(Arc<Mailbox>);
 
-impl Wake for Caller {
+impl Wake for CounterWaker {
     fn wake(self: Arc<Self>) {
-        self.0.post((NO_RUN, Event::Counter));
+        self.0.post((NO_RUN, EngineEvent::Counter));
     }
 }
 
@@ -33,7 +33,7 @@ impl Pe {
         self.answer_where(|task| task.is_met(), DocaError::SUCCESS);
     }
 
-    pub(super) fn give_up_waits(&self, ctx: &Context, code: DocaError) {
+    pub(super) fn cancel_waits(&self, ctx: &Context, code: DocaError) {
         self.answer_where(|task| std::ptr::eq(&*task.ctx, ctx), code);
     }
 
@@ -53,8 +53,9 @@ impl Pe {
         if waiting.is_empty() {
             return Ok(true);
         }
-        let waker =
-            self.waker.get_or_init(|| Waker::from(Arc::new(Caller(Arc::clone(&self.mailbox)))));
+        let waker = self
+            .waker
+            .get_or_init(|| Waker::from(Arc::new(CounterWaker(Arc::clone(&self.mailbox)))));
         let mut sleeps = true;
         for task in waiting.iter() {
             sleeps &= !task.watch(waker).map_err(|error| error.code())?;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 use urom_abi::host_memory::MemoryPath;
-use urom_wire::control::{Failure, MemoryOffer, MemoryPlace};
+use urom_wire::control::{Failure, MemoryLocation, MemoryOffer};
 use urom_wire::memory::{Slip, hand_over};
 
 use super::use_guard::UseGuard;
-use super::{Offered, Told};
-use crate::memory_thread::{MemoryThread, Served};
+use super::{ShareCallback, ShareRequest};
+use crate::memory_thread::{MemoryThread, ServedMemory};
 use crate::socket::WorkerSocket;
 
 /// Why a share's path is slower than the best for its memory, if it is.
@@ -20,9 +20,9 @@ pub(super) struct Reason {
     pub(super) socket: Option<String>,
 }
 
-pub(super) struct Made {
+pub(super) struct PreparedOffer {
     pub(super) share: u64,
-    pub(super) told: Told,
+    pub(super) callback: ShareCallback,
     pub(super) offer: Result<Offer, Failure>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Offer {
 
 pub(super) async fn make_ready(
     share: u64,
-    offered: Offered,
+    offered: ShareRequest,
     socket: WorkerSocket,
     use_guard: Arc<OnceCell<UseGuard>>,
     token: u128,
-) -> Made {
-    let Offered { memory, address, len, access, fd, path, told } = offered;
+) -> PreparedOffer {
+    let ShareRequest { memory, address, len, access, fd, path, callback } = offered;
     let slip = Slip { token, share };
     let hand = async |fd: Option<&OwnedFd>| {
         let fd = fd.map(OwnedFd::as_fd);
@@ -51,8 +51,8 @@ pub(super) async fn make_ready(
         socket.visit(visit).await
     };
     let choose = async {
-        let offer = |place, ucx_address, reason, thread| Offer {
-            offer: MemoryOffer { share, memory, address, len, access, place, ucx_address },
+        let offer = |location, ucx_address, reason, thread| Offer {
+            offer: MemoryOffer { share, memory, address, len, access, location, ucx_address },
             reason,
             thread,
         };
@@ -60,8 +60,8 @@ pub(super) async fn make_ready(
         match &fd {
             Some((fd, offset)) if path == MemoryPath::MAPPED => match hand(Some(fd)).await {
                 Ok(()) => {
-                    let place = MemoryPlace::Handed { offset: *offset };
-                    return Ok(offer(place, Vec::new(), reason, None));
+                    let location = MemoryLocation::Handed { offset: *offset };
+                    return Ok(offer(location, Vec::new(), reason, None));
                 }
                 Err(why) => reason.socket = Some(why),
             },
@@ -69,19 +69,19 @@ pub(super) async fn make_ready(
         }
         let thread = MemoryThread::shared()?;
         let ucx_address = thread.address().await?;
-        let place = match path {
-            MemoryPath::NETWORK => MemoryPlace::Network,
+        let location = match path {
+            MemoryPath::NETWORK => MemoryLocation::Network,
             _ => match hand(None).await {
-                Ok(()) => MemoryPlace::Process,
+                Ok(()) => MemoryLocation::Process,
                 Err(why) => {
                     reason.socket.get_or_insert(why);
-                    MemoryPlace::Network
+                    MemoryLocation::Network
                 }
             },
         };
         // Last, so that a later failure cannot leave the memory served.
-        thread.serve(Served { token, share, address, len, access });
-        Ok(offer(place, ucx_address, reason, Some(thread)))
+        thread.serve(ServedMemory { token, share, address, len, access });
+        Ok(offer(location, ucx_address, reason, Some(thread)))
     };
-    Made { share, told, offer: choose.await }
+    PreparedOffer { share, callback, offer: choose.await }
 }

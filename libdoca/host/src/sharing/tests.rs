@@ -7,7 +7,7 @@ use urom_wire::control::HandoverAddress;
 
 use super::*;
 
-unsafe extern "C" fn heard(
+unsafe extern "C" fn on_completion(
     data: *mut c_void,
     code: DocaError,
     _: MemoryPath,
@@ -15,8 +15,8 @@ unsafe extern "C" fn heard(
     _: usize,
 ) {
     // SAFETY: from the test below, and called once.
-    let tell = unsafe { Box::from_raw(data.cast::<Sender<DocaError>>()) };
-    tell.send(code).unwrap();
+    let sender = unsafe { Box::from_raw(data.cast::<Sender<DocaError>>()) };
+    sender.send(code).unwrap();
 }
 
 #[test]
@@ -26,11 +26,13 @@ fn a_share_that_its_worker_has_ended_is_over_without_the_memory_thread() {
     let socket = WorkerSocket::new(HandoverAddress::default());
     let mut sharing = Sharing { thread: Some(thread), ..Sharing::new("a worker", 1, socket) };
     for share in [2, 3] {
-        let (tell, over) = channel();
-        let told = Told::new(heard, Box::into_raw(Box::new(tell)).cast());
-        let ending = Some((0, told));
-        sharing.shares.insert(share, Share { memory: 1, is_offered: true, asked: None, ending });
-        sharing.hear(MemoryAnswer::Ended { share });
+        let (sender, over) = channel();
+        let callback = ShareCallback::new(on_completion, Box::into_raw(Box::new(sender)).cast());
+        let ending = Some((0, callback));
+        sharing
+            .shares
+            .insert(share, ShareState { memory: 1, is_offered: true, asked: None, ending });
+        sharing.on_answer(MemoryAnswer::Ended { share });
         assert_eq!(over.recv(), Ok(DocaError::SUCCESS));
     }
 }

@@ -1,4 +1,4 @@
-//! The use guard of a worker's shared memory. Its end means that the worker no longer uses the memory.
+//! The use guard of a worker's shared memory. At its end the worker no longer uses the memory.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use urom_os::signals;
 use urom_wire::awake::timeout;
 use urom_wire::memory::{Slip, USE_GUARD, hand_over};
 
-use super::told::Late;
+use super::callback::LateCallbacks;
 
 /// Timeout for plugins to return, after which copies end.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ impl UseGuard {
     }
 
     /// Runs the end callbacks when the worker no longer uses the memory.
-    pub(super) fn end(self, late: Arc<Late>) {
+    pub(super) fn end(self, late: Arc<LateCallbacks>) {
         let Ok(use_guard) = self.0.into_std().map(OwnedFd::from) else {
             // The state is unknown, so the memory is kept forever.
             return std::mem::forget(late);

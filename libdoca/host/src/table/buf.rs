@@ -10,8 +10,8 @@ use urom_memory::Element;
 
 use crate::buf::AnyBuf;
 use crate::handle::{Opaque, present, put};
-use crate::map::descriptor::{Descriptor, host_pointer, pointer};
-use crate::map::told;
+use crate::map::descriptor::{BufDescriptor, host_pointer, pointer};
+use crate::map::logged;
 
 impl AnyBuf<'_> {
     /// Returns the element of an inventory or pool; `NOT_PERMITTED` for a task's buffer.
@@ -25,7 +25,7 @@ impl AnyBuf<'_> {
     fn set_data_len(&self, len: usize) -> Result<(), DocaError> {
         match self {
             AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), len),
-            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(told),
+            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(logged),
         }
     }
 
@@ -44,13 +44,13 @@ fn of_task() -> DocaError {
 }
 
 /// # Safety
-/// `place` is null or writable.
-unsafe fn put_if_wanted(place: *mut u16, value: u16) -> Result<(), DocaError> {
-    if place.is_null() {
+/// `target` is null or writable.
+unsafe fn put_if_wanted(target: *mut u16, value: u16) -> Result<(), DocaError> {
+    if target.is_null() {
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    unsafe { put(place, value) }
+    unsafe { put(target, value) }
 }
 
 functions! {
@@ -59,7 +59,7 @@ functions! {
             AnyBuf::OfTask(buffer) => buffer.data().cast(),
             AnyBuf::OfMap(buf) => {
                 let element = buf.element()?;
-                pointer(&element, element.place().data)
+                pointer(&element, element.span().data)
             }
         }
     }
@@ -67,7 +67,7 @@ functions! {
     fn doca_buf_get_data_len[buf: *const Buf](len: *mut usize) => len {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.len(),
-            AnyBuf::OfMap(buf) => buf.element()?.place().data_len as usize,
+            AnyBuf::OfMap(buf) => buf.element()?.span().data_len as usize,
         }
     }
 
@@ -88,7 +88,7 @@ functions! {
             AnyBuf::OfTask(buffer) => buffer.head().cast(),
             AnyBuf::OfMap(buf) => {
                 let element = buf.element()?;
-                pointer(&element, element.place().head)
+                pointer(&element, element.span().head)
             }
         }
     }
@@ -96,19 +96,19 @@ functions! {
     fn doca_buf_get_len[buf: *const Buf](len: *mut usize) => len {
         match buf {
             AnyBuf::OfTask(buffer) => buffer.capacity(),
-            AnyBuf::OfMap(buf) => buf.element()?.place().len as usize,
+            AnyBuf::OfMap(buf) => buf.element()?.span().len as usize,
         }
     }
 
     fn doca_buf_inc_refcount[buf: *mut Buf](before: *mut u16) {
-        let count = buf.element()?.retain().map_err(told)?;
+        let count = buf.element()?.retain().map_err(logged)?;
         // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put_if_wanted(before, count) }
     }
 
     fn doca_buf_dec_refcount[buf: *mut Buf](before: *mut u16) {
         let count = match buf {
-            AnyBuf::OfMap(buf) => Descriptor::release(buf)?,
+            AnyBuf::OfMap(buf) => BufDescriptor::release(buf)?,
             AnyBuf::OfTask(_) => return Err(of_task()),
         };
         // SAFETY: NULL, or the host's pointer for the result.
@@ -149,15 +149,15 @@ functions! {
 
     fn doca_buf_chain_list[first: *mut Buf, second: *mut Buf]() {
         let (first, second) = (first.element()?, second.element()?);
-        first.chain(&first.last(), &second).map_err(told)
+        first.chain(&first.last(), &second).map_err(logged)
     }
 
     fn doca_buf_chain_list_tail[head: *mut Buf, tail: *mut Buf, second: *mut Buf]() {
         let (head, tail) = (head.element()?, tail.element()?);
-        head.chain(&tail, &second.element()?).map_err(told)
+        head.chain(&tail, &second.element()?).map_err(logged)
     }
 
     fn doca_buf_unchain_list[first: *mut Buf, second: *mut Buf]() {
-        first.element()?.unchain(&second.element()?).map_err(told)
+        first.element()?.unchain(&second.element()?).map_err(logged)
     }
 }

@@ -13,7 +13,7 @@ use crate::pe::Pe;
 use crate::pe::any_task::AnyTask;
 use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::Worker;
-use crate::pe::run::Run;
+use crate::pe::run::WorkerRun;
 use crate::table::{
     doca_urom_service_get_workers_by_gid_task_release, doca_urom_worker_cmd_task_release,
 };
@@ -103,7 +103,7 @@ functions! {
         if flags & SUBMIT_FLUSH != 0
             && let AnyTask::Command(task) = task
         {
-            task.run().into_iter().for_each(Run::flush);
+            task.run().into_iter().for_each(WorkerRun::flush);
         }
         Ok(())
     }

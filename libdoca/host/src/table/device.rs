@@ -26,12 +26,12 @@ pub(super) use self::{
 
 ///
 /// # Safety
-/// `place` is null or has space for the text and its NUL.
-unsafe fn write_text(place: *mut c_char, text: &str) -> Result<(), DocaError> {
-    present(place)?;
+/// `buffer` is null or has space for the text and its NUL.
+unsafe fn write_text(buffer: *mut c_char, text: &str) -> Result<(), DocaError> {
+    present(buffer)?;
     // SAFETY: the caller promises the space.
-    unsafe { place.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
-    let end = place.wrapping_add(text.len());
+    unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+    let end = buffer.wrapping_add(text.len());
     // SAFETY: the caller promises the space.
     unsafe { put(end, 0) }
 }
@@ -135,12 +135,12 @@ pub(super) unsafe extern "C" fn doca_dev_as_devinfo(dev: *const Dev) -> *mut Dev
 }
 
 fn address_into<const N: usize>(
-    place: *mut u8,
+    target: *mut u8,
     size: u32,
     address: impl FnOnce() -> Result<[u8; N], DocaError>,
 ) -> Result<(), DocaError> {
-    present(place)?;
+    present(target)?;
     refuse_if((size as usize) < N, DocaError::INVALID_VALUE)?;
     // SAFETY: the caller's buffer has `size` bytes.
-    unsafe { put(place.cast(), address()?) }
+    unsafe { put(target.cast(), address()?) }
 }

@@ -7,8 +7,8 @@ use urom_abi::host::{self, Ctx, Data, GraphCallback, GraphNode, Task, UserNodeCa
 use urom_log::guard;
 
 use crate::handle::{destroy, present, publish, put};
-use crate::pe::graph::instance::Instance;
-use crate::pe::graph::{Graph, Work};
+use crate::pe::graph::instance::GraphInstance;
+use crate::pe::graph::{Graph, NodeWork};
 
 functions! {
     fn doca_graph_create[pe: *mut host::Pe](graph: *mut *mut host::Graph) => graph {
@@ -38,19 +38,19 @@ functions! {
     fn doca_graph_node_create_from_ctx[graph: *mut host::Graph, ctx: *const Ctx](
         node: *mut *mut GraphNode,
     ) => node {
-        graph.add(Work::Task(ctx))?
+        graph.add(NodeWork::Task(ctx))?
     }
 
     fn doca_graph_node_create_from_user[graph: *mut host::Graph](
         callback: Option<UserNodeCallback>, node: *mut *mut GraphNode,
     ) => node {
-        graph.add(Work::User(callback.ok_or(DocaError::INVALID_VALUE)?))?
+        graph.add(NodeWork::User(callback.ok_or(DocaError::INVALID_VALUE)?))?
     }
 
     fn doca_graph_node_create_from_graph[graph: *mut host::Graph, sub_graph: *mut host::Graph](
         node: *mut *mut GraphNode,
     ) => node {
-        graph.add(Work::Graph(sub_graph.handle()?))?
+        graph.add(NodeWork::Graph(sub_graph.handle()?))?
     }
 
     fn doca_graph_add_dependency[graph: *mut host::Graph](
@@ -66,7 +66,7 @@ functions! {
     fn doca_graph_instance_create[graph: *const host::Graph](
         instance: *mut *mut host::GraphInstance,
     ) => instance {
-        Instance::create(graph)?
+        GraphInstance::create(graph)?
     }
 
     fn doca_graph_instance_destroy[instance: *mut host::GraphInstance]() {

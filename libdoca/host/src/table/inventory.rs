@@ -11,7 +11,7 @@ use urom_memory::BufferSpan;
 use crate::buf::AnyBuf;
 use crate::handle::{destroy, present, publish, put, share};
 use crate::map::stock::{Inventory, Pool};
-use crate::map::{Map, told};
+use crate::map::{Map, logged};
 
 fn reuse(
     buf: &AnyBuf<'_>,
@@ -25,8 +25,8 @@ fn reuse(
         log!(warn, "doca_buf_inventory_buf_reuse: the memory begins before the buffer's map");
         return Err(DocaError::INVALID_VALUE);
     };
-    let place = BufferSpan { head, len: len as u64, data: head, data_len: data_len as u64 };
-    element.reuse(place).map_err(told)
+    let span = BufferSpan { head, len: len as u64, data: head, data_len: data_len as u64 };
+    element.reuse(span).map_err(logged)
 }
 
 functions! {
@@ -48,13 +48,13 @@ functions! {
     ) => buf {
         present(address)?;
         present(data)?;
-        let place = BufferSpan {
+        let span = BufferSpan {
             head: address.addr() as u64,
             len: len as u64,
             data: data.addr() as u64,
             data_len: data_len as u64,
         };
-        inventory.take(map, place)?
+        inventory.take(map, span)?
     }
 
     fn doca_buf_inventory_buf_reuse_by_data[buf: *mut Buf](data: *mut c_void, len: usize) {

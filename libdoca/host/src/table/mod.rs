@@ -5,8 +5,8 @@
 /// ([`Opaque`](crate::handle::Opaque)). Panics are caught. The form determines the result:
 ///
 /// - `BODY`: the code of its `Result`; `INVALID_VALUE` without an object.
-/// - `=> PLACE BODY`: likewise, and stores the body's value at that argument.
-/// - `=> (PLACE, PLACE) BODY`: likewise with two values.
+/// - `=> TARGET BODY`: likewise, and stores the body's value at that argument.
+/// - `=> (TARGET, TARGET) BODY`: likewise with two values.
 /// - `-> ANSWER BODY`: the body's value, or the type's default without an object.
 /// - `set fn`: the code of configuring an idle context, which stores a failure.
 macro_rules! functions {
@@ -23,15 +23,15 @@ macro_rules! functions {
     };
     (fn $name:ident $(<$($generic:ident $(: $bound:ident)?),+>)? [$($found:ident: $object:ty),*](
         $($argument:ident: $type:ty),* $(,)?
-    ) => $place:ident $body:block $($rest:tt)*) => {
+    ) => $target:ident $body:block $($rest:tt)*) => {
         functions! {
             fn $name $(<$($generic $(: $bound)?),+>)? [$($found: $object),*](
                 $($argument: $type),*
             ) {
-                present($place)?;
+                present($target)?;
                 let value = $body;
                 // SAFETY: NULL, or the host's pointer for the result.
-                unsafe { put($place, value) }
+                unsafe { put($target, value) }
             }
             $($rest)*
         }

@@ -12,7 +12,7 @@ use urom_abi::plugin::PluginInfo;
 use urom_log::{guard, guard_or};
 use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
-use crate::address::{Address, Target};
+use crate::address::{DaemonAddress, ServiceTarget};
 use crate::device::Device;
 use crate::failure::{fail_if, failure, refuse_if};
 use crate::handle::{as_c, destroy, present, publish, put};
@@ -60,14 +60,14 @@ functions! {
         let missing = || failure!(INVALID_VALUE, "the service's address is NULL");
         let address = address.ok_or_else(missing)?.to_string_lossy();
         let origin = origin.map(CStr::to_string_lossy);
-        let address = Address::parse(&address, origin.as_deref())?;
-        service.target.replace(Some(Target::Daemon(address)));
+        let address = DaemonAddress::parse(&address, origin.as_deref())?;
+        service.target.replace(Some(ServiceTarget::Daemon(address)));
         Ok(())
     }
 
     set fn urom_service_set_embedded[service: *mut host::Service, plugin_path: *const c_char]() {
         let path = plugin_path.map(|path| OsStr::from_bytes(path.to_bytes()).to_owned());
-        service.target.replace(Some(Target::Embedded(path)));
+        service.target.replace(Some(ServiceTarget::Embedded(path)));
         Ok(())
     }
 
@@ -107,12 +107,12 @@ functions! {
     ) {
         present(length)?;
         // SAFETY: the caller's variable, which contains the capacity.
-        let room = unsafe { length.read_unaligned() };
+        let capacity = unsafe { length.read_unaligned() };
         let ctx = service.ctx;
         let description = service.description(ctx, plugin).map_err(|why| ctx.fail(&why))?;
         // SAFETY: NULL, or the host's pointer for the result.
         unsafe { put(length, description.len()) }?;
-        refuse_if(description.len() > room, DocaError::TOO_BIG)?;
+        refuse_if(description.len() > capacity, DocaError::TOO_BIG)?;
         present(bytes)?;
         // SAFETY: the caller's buffer has that capacity and does not overlap this function's
         // vector.

@@ -14,11 +14,11 @@ use crate::buf::AnyBuf;
 use crate::device::Device;
 use crate::failure::{failure, refuse_if};
 use crate::handle::{Opaque, present, put};
-use crate::map::told;
+use crate::map::logged;
 use crate::pe::ctx::Context;
-use crate::pe::ctx::sync_event::{Location, Role, SyncEvent};
+use crate::pe::ctx::sync_event::{EventRole, Location, SyncEvent};
 
-fn here(event: &SyncEvent, role: Role, dev: *mut Dev) -> Result<(), Failure> {
+fn here(event: &SyncEvent, role: EventRole, dev: *mut Dev) -> Result<(), Failure> {
     let device = Device::find(dev).map_err(|code| {
         failure!(code = code, "the device of a sync event is NULL, closed or none")
     })?;
@@ -40,7 +40,7 @@ pub(super) unsafe fn import(
     refuse_if(len != Counter::EXPORTED_LEN, DocaError::INVALID_VALUE)?;
     // SAFETY: the caller's bytes, of this length.
     let bytes = unsafe { slice::from_raw_parts(bytes, len) };
-    let (counter, roles) = Counter::import_for(bytes).map_err(told)?;
+    let (counter, roles) = Counter::import_for(bytes).map_err(logged)?;
     Ok((device, counter, roles))
 }
 
@@ -62,23 +62,23 @@ functions! {
     }
 
     set fn doca_sync_event_add_publisher_location_cpu[event: *mut host::SyncEvent](dev: *mut Dev) {
-        here(&event, Role::Publisher, dev)
+        here(&event, EventRole::Publisher, dev)
     }
 
     set fn doca_sync_event_add_publisher_location_remote_pci[event: *mut host::SyncEvent]() {
-        event.add_location(Role::Publisher, Location::RemotePci, None)
+        event.add_location(EventRole::Publisher, Location::RemotePci, None)
     }
 
     set fn doca_sync_event_add_publisher_location_remote_net[event: *mut host::SyncEvent]() {
-        event.add_location(Role::Publisher, Location::RemoteNet, None)
+        event.add_location(EventRole::Publisher, Location::RemoteNet, None)
     }
 
     set fn doca_sync_event_add_subscriber_location_cpu[event: *mut host::SyncEvent](dev: *mut Dev) {
-        here(&event, Role::Subscriber, dev)
+        here(&event, EventRole::Subscriber, dev)
     }
 
     set fn doca_sync_event_add_subscriber_location_remote_pci[event: *mut host::SyncEvent]() {
-        event.add_location(Role::Subscriber, Location::RemotePci, None)
+        event.add_location(EventRole::Subscriber, Location::RemotePci, None)
     }
 
     set fn doca_sync_event_set_addr[event: *mut host::SyncEvent](address: *mut u64) {
@@ -126,17 +126,17 @@ functions! {
     }
 
     fn doca_sync_event_get[event: *mut host::SyncEvent](value: *mut u64) => value {
-        event.counter(Role::Subscriber)?.get()
+        event.counter(EventRole::Subscriber)?.get()
     }
 
     fn doca_sync_event_update_add[event: *mut host::SyncEvent](
         value: u64, fetched: *mut u64,
     ) => fetched {
-        event.counter(Role::Publisher)?.add(value).map_err(told)?
+        event.counter(EventRole::Publisher)?.fetch_add(value).map_err(logged)?
     }
 
     fn doca_sync_event_update_set[event: *mut host::SyncEvent](value: u64) {
-        event.counter(Role::Publisher)?.set(value).map_err(told)
+        event.counter(EventRole::Publisher)?.set(value).map_err(logged)
     }
 }
 

@@ -8,9 +8,9 @@ use urom_abi::DocaError;
 use urom_abi::host::{self, Data, Dev, DevInfo, SyncEvent, Task, TaskCallback};
 use urom_log::{guard, guard_or};
 
-use crate::handle::{Tag, as_c, borrow, destroy, present, publish, put};
+use crate::handle::{ObjectTag, as_c, borrow, destroy, present, publish, put};
 use crate::pe::ctx::Context;
-use crate::pe::ctx::sync_event::{PUBLISHES, RemoteNet, Role};
+use crate::pe::ctx::sync_event::{EventRole, PUBLISHES, RemoteNet};
 use crate::pe::local::LocalTask;
 use crate::pe::tasks::OfKind;
 use crate::table::sync_event::import;
@@ -26,9 +26,9 @@ pub(super) use self::{
     as_task as doca_sync_event_task_wait_neq_as_doca_task,
     get_mask as doca_sync_event_task_wait_eq_get_mask,
     get_mask as doca_sync_event_task_wait_neq_get_mask,
-    get_place as doca_sync_event_task_get_get_ret_val_ptr,
-    get_place as doca_sync_event_task_notify_add_get_fetched_val_ptr,
-    get_place as doca_mmap_advise_task_invalidate_cache_get_buf,
+    get_target as doca_sync_event_task_get_get_ret_val_ptr,
+    get_target as doca_sync_event_task_notify_add_get_fetched_val_ptr,
+    get_target as doca_mmap_advise_task_invalidate_cache_get_buf,
     get_value as doca_sync_event_task_notify_set_get_set_val,
     get_value as doca_sync_event_task_notify_add_get_inc_val,
     get_value as doca_sync_event_task_wait_eq_get_wait_val,
@@ -53,9 +53,9 @@ pub(super) use self::{
     set_conf as doca_sync_event_task_wait_neq_set_conf,
     set_mask as doca_sync_event_task_wait_eq_set_mask,
     set_mask as doca_sync_event_task_wait_neq_set_mask,
-    set_place as doca_sync_event_task_get_set_ret_val_ptr,
-    set_place as doca_sync_event_task_notify_add_set_fetched_val_ptr,
-    set_place as doca_mmap_advise_task_invalidate_cache_set_buf,
+    set_target as doca_sync_event_task_get_set_ret_val_ptr,
+    set_target as doca_sync_event_task_notify_add_set_fetched_val_ptr,
+    set_target as doca_mmap_advise_task_invalidate_cache_set_buf,
     set_value as doca_sync_event_task_notify_set_set_set_val,
     set_value as doca_sync_event_task_notify_add_set_inc_val,
     set_value as doca_sync_event_task_wait_eq_set_wait_val,
@@ -87,35 +87,35 @@ functions! {
 
     fn get_mask<T: OfKind>[task: *const T]() -> u64 { task.mask.get() }
 
-    fn set_place<P, T: OfKind>[task: *mut T](place: *mut P) -> () { task.place.set(place.cast()); }
+    fn set_target<P, T: OfKind>[task: *mut T](to: *mut P) -> () { task.target.set(to.cast()); }
 
-    fn get_place<P, T: OfKind>[task: *const T]() -> *mut P { task.place.get().cast() }
+    fn get_target<P, T: OfKind>[task: *const T]() -> *mut P { task.target.get().cast() }
 
     fn doca_sync_event_task_get_alloc_init[event: *mut SyncEvent](
-        place: *mut u64, data: Data, task: *mut *mut host::SyncEventTaskGet,
+        target: *mut u64, data: Data, task: *mut *mut host::SyncEventTaskGet,
     ) => task {
-        let counter = event.counter(Role::Subscriber)?;
-        LocalTask::allocate(event.ctx, Some(counter), data, (0, 0, place.cast()))?
+        let counter = event.counter(EventRole::Subscriber)?;
+        LocalTask::allocate(event.ctx, Some(counter), data, (0, 0, target.cast()))?
     }
 
     fn doca_sync_event_task_notify_set_alloc_init[event: *mut SyncEvent](
         value: u64, data: Data, task: *mut *mut host::SyncEventTaskNotifySet,
     ) => task {
-        let counter = event.counter(Role::Publisher)?;
+        let counter = event.counter(EventRole::Publisher)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (value, 0, ptr::null_mut()))?
     }
 
     fn doca_sync_event_task_notify_add_alloc_init[event: *mut SyncEvent](
         value: u64, fetched: *mut u64, data: Data, task: *mut *mut host::SyncEventTaskNotifyAdd,
     ) => task {
-        let counter = event.counter(Role::Publisher)?;
+        let counter = event.counter(EventRole::Publisher)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (value, 0, fetched.cast()))?
     }
 
     fn alloc_wait<T: OfKind>[event: *mut SyncEvent](
         value: u64, mask: u64, data: Data, task: *mut *mut T,
     ) => task {
-        let counter = event.counter(Role::Subscriber)?;
+        let counter = event.counter(EventRole::Subscriber)?;
         LocalTask::allocate(event.ctx, Some(counter), data, (value, mask, ptr::null_mut()))?
     }
 
@@ -129,7 +129,7 @@ functions! {
             return Err(DocaError::NOT_PERMITTED);
         }
         publish(Rc::new(RemoteNet {
-            tag: Tag::of::<RemoteNet>(),
+            tag: ObjectTag::of::<RemoteNet>(),
             _counter: counter,
             _device: device,
         }))

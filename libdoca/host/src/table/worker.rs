@@ -18,7 +18,7 @@ use crate::handle::{Opaque, as_c, present, put, put_text_of};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::{Worker, check_cpus};
 use crate::pe::run::task::CmdTaskRef;
-use crate::sharing::{Offered, Told};
+use crate::sharing::{ShareCallback, ShareRequest};
 use crate::worker_link::WorkerOrder;
 
 functions! {
@@ -135,7 +135,7 @@ functions! {
             let fd = unsafe { BorrowedFd::borrow_raw(memory.fd) };
             fd.try_clone_to_owned().map(|fd| (fd, memory.fd_offset))
         });
-        let told = Told::new(done, data);
+        let callback = ShareCallback::new(done, data);
         let fd = match fd.transpose() {
             Ok(fd) => fd,
             Err(error) => {
@@ -149,18 +149,18 @@ functions! {
                     OPERATING_SYSTEM,
                     "the memory's descriptor cannot be copied: {error}{advice}"
                 );
-                told.tell(&Err(why));
+                callback.complete(&Err(why));
                 return Ok(());
             }
         };
-        run.order(WorkerOrder::Share(Offered {
+        run.order(WorkerOrder::Share(ShareRequest {
             memory: memory.memory,
             address: memory.address.expose_provenance() as u64,
             len: memory.len as u64,
             access: memory.access,
             fd,
             path: memory.path,
-            told,
+            callback,
         }));
         Ok(())
     }
@@ -169,7 +169,7 @@ functions! {
         memory: u64, done: Option<MemoryCallback>, data: *mut c_void,
     ) {
         let done = done.ok_or(DocaError::INVALID_VALUE)?;
-        worker.unshare(memory, || Told::new(done, data))
+        worker.unshare(memory, || ShareCallback::new(done, data))
     }
 
     fn doca_urom_worker_as_ctx[worker: *mut host::Worker]() -> *mut Ctx { worker.ctx.as_ctx() }

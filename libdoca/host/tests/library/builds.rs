@@ -12,7 +12,7 @@ use crate::support::{At, Engine, TestService, TestWorker, failure, has, state};
 fn a_plugin_in_c_has_no_fingerprint_and_no_description() {
     with_service(|_, service| {
         let fingerprint =
-            |plugin, place| x!(urom_service_get_plugin_fingerprint(service.raw, plugin, place));
+            |plugin, target| x!(urom_service_get_plugin_fingerprint(service.raw, plugin, target));
         let mut found = 7;
         assert_eq!(fingerprint(1, &raw mut found), DocaError::NOT_FOUND);
         assert_eq!(fingerprint(2, &raw mut found), DocaError::INVALID_VALUE);
@@ -41,7 +41,7 @@ fn refusal(service: &TestService, engine: &Engine, id: u64) -> String {
 }
 
 #[test]
-fn a_host_that_was_told_of_another_build_than_a_worker_runs_is_refused() {
+fn a_host_with_another_build_in_its_list_than_the_workers_is_refused() {
     let plugins = Plugins::obedient();
     let uromd = Uromd::start(&plugins);
     let engine = Engine::new();

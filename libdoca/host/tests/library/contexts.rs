@@ -147,7 +147,7 @@ fn a_stop_flushes_tasks_one_by_one_and_waits_for_their_release() {
 }
 
 #[test]
-fn a_service_holds_as_many_workers_as_it_was_told() {
+fn a_service_holds_as_many_workers_as_configured() {
     let plugins = Plugins::obedient();
     let engine = Engine::new();
     let service = new_service(&At::Embedded(plugins.path()));

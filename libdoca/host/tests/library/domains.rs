@@ -49,7 +49,7 @@ fn a_domain_starts_runs_and_stops_as_the_samples_expect() {
 
 /// The C program `every_function` calls the setters with every wrong argument.
 #[test]
-fn setters_that_refuse_say_why() {
+fn refused_setters_report_the_reason() {
     with_one(|engine, service, worker| {
         let domain = TestDomain::bare(engine);
         let other = seeker(service.raw, engine, 2);
@@ -72,7 +72,7 @@ fn setters_that_refuse_say_why() {
 }
 
 #[test]
-fn a_start_without_what_it_needs_says_what_and_stays_idle() {
+fn an_incomplete_start_reports_what_is_missing_and_stays_idle() {
     with_one(|engine, service, worker| {
         let refused = |domain: &TestDomain, code: DocaError, words: &str| {
             assert_eq!(c!(doca_ctx_start(domain.ctx)), code, "{}", failure(domain.ctx));

@@ -92,7 +92,7 @@ fn an_idle_engine_lets_its_host_sleep() {
 }
 
 #[test]
-fn what_is_ready_already_wakes_at_once() {
+fn a_ready_event_wakes_at_once() {
     with_both_workers(|engine, _, worker| {
         for _ in 0..3 {
             worker.submit(&command(op::HOLD, 0));
@@ -121,7 +121,7 @@ fn what_is_ready_already_wakes_at_once() {
 }
 
 #[test]
-fn what_is_submitted_after_the_request_is_sent_before_the_host_sleeps_for_long() {
+fn a_task_submitted_after_the_request_is_sent_before_a_long_sleep() {
     with_both_workers(|engine, _, worker| {
         let fd = handle(engine);
         // Events of the start.

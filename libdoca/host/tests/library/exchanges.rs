@@ -74,7 +74,7 @@ fn tampered(
 }
 
 #[test]
-fn what_another_participant_sends_is_not_believed() {
+fn forged_bytes_of_a_participant_are_refused() {
     with_two(|_, two| {
         let mut run = |tamper: Tamper| tampered(two, tamper);
         assert_eq!(run(Box::new(|_, _| {})), Ok(()));
@@ -237,9 +237,9 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
         assert!((20..=600).contains(&woken), "{woken}");
         domain.end();
         engine.is_quiet(1000);
-        let stray =
+        let spurious =
             (0..10).filter(|_| crate::events::nap(engine, Duration::from_millis(50))).count();
-        assert!(stray <= 3, "{stray}");
+        assert!(spurious <= 3, "{spurious}");
         let party = Rally::new(1).party(0);
         let domain = TestDomain::new(engine, &party, &[(1, worker)]);
         domain.start();
@@ -252,7 +252,7 @@ fn a_host_that_sleeps_through_an_exchange_is_woken_soon_and_not_all_the_time() {
 }
 
 #[test]
-fn what_fails_at_one_worker_ends_the_start_of_all_participants() {
+fn a_failure_at_one_worker_ends_the_start_of_all_participants() {
     with_two(|_, two| {
         // The second's worker keeps looked-up data and is nearly full.
         for round in 0..4 {

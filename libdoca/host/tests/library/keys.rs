@@ -66,7 +66,7 @@ fn a_host_that_holds_the_key_gets_workers_on_every_address() {
 }
 
 #[test]
-fn a_missing_or_other_key_fails_the_start_and_says_what_to_do() {
+fn a_missing_or_other_key_fails_the_start_with_advice() {
     let (plugins, directory) = (Plugins::obedient(), tempfile::tempdir().unwrap());
     let right = key(directory.path(), "right", 1, 0o600);
     let wrong = key(directory.path(), "wrong", 2, 0o600);

@@ -98,7 +98,7 @@ fn segments_are_found_by_every_address_in_them_and_by_no_other() {
 }
 
 #[test]
-fn what_a_look_up_gave_stays_after_the_domain_stopped() {
+fn a_lookup_result_stays_after_the_domain_stopped() {
     with_workers(|engine, [worker]: [TestWorker; 1]| {
         let party = Rally::new(1).party(0);
         let domain = TestDomain::new(engine, &party, &[(5, worker)]);
@@ -232,7 +232,7 @@ fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
 }
 
 #[test]
-fn a_worker_that_answers_nobody_holds_a_stop_up_for_a_moment_only() {
+fn a_worker_without_answers_delays_a_stop_only_briefly() {
     let (_plugins, _uromd, engine, service) = daemon_of(Plugins::seekers(), 4096);
     let worker = seeker(service.raw, &engine, 0);
     let party = Rally::new(1).party(0);

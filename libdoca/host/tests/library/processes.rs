@@ -51,10 +51,10 @@ impl Plugins {
     pub fn replace(&self, name: &str, flags: &[&str]) {
         let aside = tempfile::tempdir().unwrap();
         let built = compile(aside.path(), name, Path::new("obedient.c"), flags);
-        let place = self.path().join(format!("{name}.so"));
+        let path = self.path().join(format!("{name}.so"));
         // A new file: running workers keep the old file.
-        std::fs::remove_file(&place).unwrap();
-        std::fs::copy(built, &place).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::copy(built, &path).unwrap();
     }
 }
 

@@ -221,7 +221,7 @@ fn a_callback_may_submit_and_its_progress_does_nothing() {
 }
 
 thread_local! {
-    static TOLD: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
+    static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
 }
 
 unsafe extern "C" fn progress_inside(data: Data, ctx: *mut Ctx, before: CtxState, next: CtxState) {
@@ -229,11 +229,11 @@ unsafe extern "C" fn progress_inside(data: Data, ctx: *mut Ctx, before: CtxState
     assert_eq!(unsafe { data.u64 }, 5);
     assert_eq!(state(ctx), next);
     assert_eq!(c!(doca_pe_progress(ENGINE.get())), 0);
-    TOLD.with_borrow_mut(|told| told.push((before, next)));
+    CHANGES.with_borrow_mut(|changes| changes.push((before, next)));
 }
 
 #[test]
-fn every_change_of_state_is_told_and_progress_in_the_callback_does_nothing() {
+fn every_state_change_is_reported_and_progress_in_the_callback_does_nothing() {
     use CtxState as S;
     with_service(|engine, service| {
         ENGINE.set(engine.0);
@@ -249,7 +249,7 @@ fn every_change_of_state_is_told_and_progress_in_the_callback_does_nothing() {
         engine.until_idle(worker.ctx);
         let states = [S::IDLE, S::STARTING, S::RUNNING, S::STOPPING, S::IDLE];
         let changes: Vec<_> = states.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        assert_eq!(TOLD.take(), changes);
+        assert_eq!(CHANGES.take(), changes);
     });
 }
 

@@ -158,9 +158,9 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
     let Some(all) = all.collect::<Option<Vec<_>>>() else { return DocaError::IN_PROGRESS };
     for (index, block) in all.into_iter().enumerate() {
         let block = &block[usize::from(index != party.index)];
-        let place = request.receive.cast::<u8>().wrapping_add(index * request.len);
+        let target = request.receive.cast::<u8>().wrapping_add(index * request.len);
         // SAFETY: the caller's buffer has space for all blocks.
-        unsafe { place.copy_from_nonoverlapping(block.as_ptr(), block.len().min(request.len)) };
+        unsafe { target.copy_from_nonoverlapping(block.as_ptr(), block.len().min(request.len)) };
     }
     request.over = true;
     OK

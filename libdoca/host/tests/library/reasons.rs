@@ -16,7 +16,7 @@ use crate::support::{
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
 /// Runs `call`, which must log one line of this level containing `parts`.
-fn says<T>(level: tracing::Level, parts: &[&str], call: impl FnOnce() -> T) -> T {
+fn logs_at<T>(level: tracing::Level, parts: &[&str], call: impl FnOnce() -> T) -> T {
     let (result, lines) = logged(call);
     let of_level: Vec<_> = lines.iter().filter(|(of, _)| *of == level).collect();
     let [(_, line)] = of_level[..] else { panic!("one line of {level}: {lines:?}") };
@@ -25,7 +25,7 @@ fn says<T>(level: tracing::Level, parts: &[&str], call: impl FnOnce() -> T) -> T
 }
 
 fn warns<T>(parts: &[&str], call: impl FnOnce() -> T) -> T {
-    says(tracing::Level::WARN, parts, call)
+    logs_at(tracing::Level::WARN, parts, call)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_count_of_tasks_that_is_no_power_of_two_is_taken_with_a_warning() {
     assert_eq!(code, OK);
     worker.run(&engine);
     let tasks: Vec<_> = (0..5).map(|_| worker.allocate().unwrap()).collect();
-    let full = says(
+    let full = logs_at(
         tracing::Level::DEBUG,
         &["of 5 tasks the host has 5", "set_max_inflight_tasks"],
         || worker.allocate(),
@@ -103,7 +103,7 @@ fn a_payload_that_is_too_long_is_explained_when_it_is_set_and_when_it_is_submitt
 }
 
 #[test]
-fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
+fn a_worker_that_waits_for_tasks_to_be_released_logs_it_once() {
     let (_plugins, engine, service) = embedded();
     let worker = TestWorker::start(service.raw, &engine, 7, 4);
     let idle = worker.allocate().unwrap();
@@ -119,13 +119,13 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
         "it may release them yet: {lines:?}"
     );
     let waiting = "worker 7 is stopping and waits for 2 tasks to be released (doca_urom_worker_cmd_task_release)";
-    let mut heard = Vec::new();
-    until("nothing is said", || {
+    let mut warnings = Vec::new();
+    until("nothing is logged", || {
         let (_, lines) = logged(|| engine.progress());
-        heard.extend(lines.into_iter().filter(|(_, line)| line.contains("stopping")));
-        !heard.is_empty()
+        warnings.extend(lines.into_iter().filter(|(_, line)| line.contains("stopping")));
+        !warnings.is_empty()
     });
-    assert_eq!(heard, [(tracing::Level::WARN, waiting.to_owned())]);
+    assert_eq!(warnings, [(tracing::Level::WARN, waiting.to_owned())]);
     let ((), lines) = logged(|| {
         assert_eq!(c!(doca_urom_worker_cmd_task_release(idle)), OK);
         engine.is_quiet(100);
@@ -138,7 +138,7 @@ fn a_worker_that_waits_for_tasks_to_be_released_says_so_once() {
 }
 
 #[test]
-fn a_service_without_plugins_and_the_devices_there_are_are_told() {
+fn a_service_without_plugins_and_the_available_devices_are_logged() {
     let engine = Engine::new();
     let plugins = Plugins::empty();
     let service = warns(&["serves no plugins", "the plugin path that this program gives"], || {
@@ -148,7 +148,7 @@ fn a_service_without_plugins_and_the_devices_there_are_are_told() {
     let code = c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count));
     assert_eq!((code, count), (DocaError::NOT_FOUND, 7));
     let (mut list, mut count) = (null_mut(), 0);
-    let code = says(tracing::Level::DEBUG, &["the devices are", "UROM_DEVICE"], || {
+    let code = logs_at(tracing::Level::DEBUG, &["the devices are", "UROM_DEVICE"], || {
         c!(doca_devinfo_create_list(&mut list, &mut count))
     });
     assert_eq!(code, OK);

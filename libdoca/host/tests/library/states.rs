@@ -18,7 +18,7 @@ use crate::support::{At, Engine, OK, TestWorker, failed_start, failure, has, new
 const INVALID: DocaError = DocaError::INVALID_VALUE;
 
 #[test]
-fn a_worker_without_what_it_needs_does_not_start() {
+fn an_unconfigured_worker_does_not_start() {
     let (_plugins, engine, service) = embedded();
     let mut raw = null_mut();
     assert_eq!(c!(doca_urom_worker_create(&mut raw)), OK);
@@ -83,7 +83,7 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn a_listener_that_says_nothing_is_cancelled_in_time() {
+fn a_silent_listener_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     fails(listener.local_addr().unwrap(), DocaError::TIME_OUT, "");
 }

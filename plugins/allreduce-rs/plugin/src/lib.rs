@@ -34,7 +34,7 @@ const LONG: u64 = if cfg!(test) { 100 } else { 64 << 10 };
 
 #[urom_message(version = 1)]
 #[derive(Debug, Clone, Copy)]
-enum Message<'a> {
+enum GroupMessage<'a> {
     /// Elements of a call's step, as data.
     Part { group: u64, call: u64, step: u64, terms: Terms },
     Failed {
@@ -92,7 +92,7 @@ impl Inbox {
 }
 
 impl Receive for Inbox {
-    type Message<'a> = Message<'a>;
+    type Message<'a> = GroupMessage<'a>;
 
     async fn receive(
         &self,
@@ -101,12 +101,12 @@ impl Receive for Inbox {
         data: PeerData,
     ) -> Result<()> {
         match message {
-            Message::Part { group, call, step, terms } if self.over(group).is_none() => {
+            GroupMessage::Part { group, call, step, terms } if self.over(group).is_none() => {
                 let put = self.parts.put((group, call, step), Ok((terms, data)));
                 put.inspect_err(|error| _ = self.end(group, &error.to_string()))
             }
-            Message::Part { .. } => Ok(()),
-            Message::Failed { group, why } => {
+            GroupMessage::Part { .. } => Ok(()),
+            GroupMessage::Failed { group, why } => {
                 self.end(group, why);
                 Ok(())
             }
@@ -134,7 +134,7 @@ impl Group {
         let (group, members) = (self.number, self.members.clone());
         self.tasks.spawn(async move {
             for member in members {
-                let _ = member.send(&Message::Failed { group, why: &why }).await;
+                let _ = member.send(&GroupMessage::Failed { group, why: &why }).await;
             }
         });
     }
@@ -179,12 +179,12 @@ impl Handler for Allreduce {
         let (calls, inbox, tasks) = (Cell::new(0), Rc::clone(&self.inbox), self.tasks.clone());
         let rank = rank as usize;
         let group = Group { number, rank, members, send, recv, calls, inbox, tasks };
-        Ok(Joined { handle: self.groups.insert(cx.dest_id(), 0, group)? })
+        Ok(Joined { handle: self.groups.insert(cx.connection(), 0, group)? })
     }
 
     async fn reduce(&self, cx: &Context, cmd: Reduce) -> Result<Reduced> {
         let Reduce { element, operation, offset, .. } = cmd;
-        let group = self.groups.get(cx.dest_id(), cmd.handle)?;
+        let group = self.groups.get(cx.connection(), cmd.handle)?;
         let bytes = cmd.count.checked_mul(element.size());
         let bytes = bytes.filter(|bytes| *bytes <= 1 << 40).ok_or_else(|| {
             Error::new(DocaError::INVALID_VALUE, format!("{} elements are too many", cmd.count))
@@ -195,7 +195,7 @@ impl Handler for Allreduce {
         // From here on, all members count the call.
         let number = group.calls.replace(group.calls.get() + 1);
         let terms = Terms { element, operation, bytes };
-        let call = Call { cx, group: &group, number, terms };
+        let call = AllreduceCall { cx, group: &group, number, terms };
         let _awake = self.peers.keep_awake().transfer();
         let run = async {
             match bytes <= LONG || group.members.len() < 3 {
@@ -208,14 +208,14 @@ impl Handler for Allreduce {
     }
 }
 
-struct Call<'a> {
+struct AllreduceCall<'a> {
     cx: &'a Context,
     group: &'a Group,
     number: u64,
     terms: Terms,
 }
 
-impl Call<'_> {
+impl AllreduceCall<'_> {
     /// Recursive doubling: each step exchanges all bytes with one member.
     async fn double(&self, input: &Region, output: &Region) -> Result<()> {
         let (rank, size) = (self.group.rank, self.group.members.len());
@@ -251,7 +251,7 @@ impl Call<'_> {
             (self.terms.bytes / self.terms.element.size(), self.terms.element.size());
         let start = |part: usize| part as u64 * count / size as u64 * one;
         let part = |of: &Region, part: usize| of.part(start(part)..start(part + 1));
-        let (mut room, mut block) = (Vec::new(), vec![0; BLOCK]);
+        let (mut bytes, mut block) = (Vec::new(), vec![0; BLOCK]);
         for step in 0..2 * (size - 1) {
             let (mine, next) =
                 ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
@@ -263,9 +263,9 @@ impl Call<'_> {
                 if step >= size - 1 {
                     return next_out.receive(0, data).await.map(drop);
                 }
-                room =
-                    data.into_bytes_in(std::mem::take(&mut room), next_in.len() as usize).await?;
-                for (at, came) in (0..).step_by(BLOCK).zip(room.chunks(BLOCK)) {
+                bytes =
+                    data.into_bytes_in(std::mem::take(&mut bytes), next_in.len() as usize).await?;
+                for (at, came) in (0..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
                     let own = &mut block[..came.len()];
                     next_in.read(at, own).await?;
                     self.reduce(own, came, true);
@@ -283,8 +283,8 @@ impl Call<'_> {
         reduce(self.terms.element, self.terms.operation, into, other, is_left);
     }
 
-    fn message(&self, step: u64) -> Message<'static> {
-        Message::Part { group: self.group.number, call: self.number, step, terms: self.terms }
+    fn message(&self, step: u64) -> GroupMessage<'static> {
+        GroupMessage::Part { group: self.group.number, call: self.number, step, terms: self.terms }
     }
 
     async fn send(&self, rank: usize, step: u64, part: Vec<u8>) -> Result<Vec<u8>> {

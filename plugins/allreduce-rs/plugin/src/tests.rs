@@ -128,7 +128,7 @@ fn all_members_have_the_same_bits_of_what_depends_on_the_order() {
 }
 
 #[test]
-fn calls_at_once_are_told_apart() {
+fn concurrent_calls_are_distinguished() {
     let inputs: Vec<_> = (0..3).map(|rank| vec![rank + 1; 400]).collect();
     let (_domain, members) = group(&inputs);
     let at = |member: &Member, offset, count| {
@@ -153,7 +153,7 @@ fn calls_at_once_are_told_apart() {
 }
 
 #[test]
-fn the_input_may_be_in_the_place_of_the_result() {
+fn the_input_may_be_in_the_buffer_of_the_result() {
     let (_domain, members) = group(&[vec![0; 24], vec![0; 24], vec![0; 24]]);
     for (rank, member) in members.iter().enumerate() {
         member.recv.view().copy_from(0, &[rank as u8; 24]).unwrap();
@@ -280,6 +280,6 @@ fn members_and_counts_that_are_none_are_refused() {
         assert_eq!(refused(wrong), DocaError::INVALID_VALUE, "{count} at {offset}");
     }
     assert_eq!(refused(Reduce { handle: handle + 1, ..call }), DocaError::INVALID_VALUE);
-    let stranger = worker.send_from(9, call);
-    assert_eq!(worker.wait(stranger).unwrap_err(), DocaError::INVALID_VALUE);
+    let foreign = worker.send_from(9, call);
+    assert_eq!(worker.wait(foreign).unwrap_err(), DocaError::INVALID_VALUE);
 }

@@ -63,7 +63,7 @@ pub enum Command {
         size: u32,
         /// The member's input.
         send: MemoryRange,
-        /// The place of the result. The plugin may write there.
+        /// The buffer of the result. The plugin may write there.
         recv: MemoryRange,
     },
     /// Reduces `count` elements of all members. Every member gets the same bits. When a member
@@ -81,7 +81,7 @@ pub enum Command {
         /// The offset of the elements in both buffers, in bytes.
         #[urom(optional)]
         offset: u64,
-        /// Whether the input is in the place of the result.
+        /// Whether the input is in the buffer of the result.
         #[urom(optional)]
         in_place: bool,
     },
@@ -96,6 +96,6 @@ pub enum Notification {
         /// The handle for `Reduce`, until the host leaves.
         handle: u64,
     },
-    /// The result is in its place.
+    /// The result is in its buffer.
     Reduced,
 }

@@ -10,9 +10,9 @@ use urom_host::{Service, block_on_for};
 const LIMIT: Duration = Duration::from_secs(30);
 
 #[test]
-fn what_is_sent_comes_back() -> urom_host::Result<()> {
+fn sent_data_comes_back() -> urom_host::Result<()> {
     let uromd = Uromd::start(plugin("graph-plugin")?)?;
-    let service = Service::builder().address(uromd.address()).connect()?;
+    let service = Service::builder().address(uromd.address()).connect_blocking()?;
     let graph = service.plugin::<Protocol>()?;
     block_on_for(LIMIT, async {
         let worker = service.worker().plugin(&graph).start().await?;
@@ -39,7 +39,7 @@ fn the_program_prints_what_came_back() -> urom_host::Result<()> {
 }
 
 #[test]
-fn without_the_plugin_the_program_says_what_to_do() {
+fn without_the_plugin_the_program_prints_advice() {
     let nothing = env!("CARGO_TARGET_TMPDIR");
     let mut program = Command::new(env!("CARGO_BIN_EXE_graph-host"));
     let output = program.env("UROM_PLUGIN_PATH", nothing).output().expect("it starts");

@@ -56,7 +56,7 @@ fn a_plugin_in_c_that_answers_twice_or_never_is_found_out() {
 }
 
 #[test]
-fn what_is_no_plugin_of_this_protocol_does_not_load() {
+fn a_file_that_is_no_plugin_of_this_protocol_does_not_load() {
     assert_eq!(load("/nonexistent.so").unwrap_err(), DocaError::NOT_FOUND);
     let program = std::env::current_exe().expect("the path of this test");
     assert_eq!(load(program).unwrap_err(), DocaError::NOT_FOUND, "a program is not a library");

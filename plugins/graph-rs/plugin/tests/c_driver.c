@@ -24,7 +24,7 @@
 #define PLUGIN_ID 0x20
 /* The header of a Rust plugin's address. */
 #define FRAME_LEN 16
-#define IFACE_ROOM 256
+#define IFACE_CAPACITY 256
 #define MAX_MESSAGE 256
 
 /* A command to send and its expected notification. The notification's length is the plugin's
@@ -90,23 +90,23 @@ static doca_error_t no_memory(struct urom_worker_ctx *c, uint64_t id, int seg, s
 static void prepare(void)
 {
 	/* A longer buffer shows that the plugin writes only the structure. */
-	unsigned char *room = malloc(IFACE_ROOM);
+	unsigned char *buffer = malloc(IFACE_CAPACITY);
 	uint64_t version = 0;
 	size_t i;
 
-	CHECK(room != NULL);
+	CHECK(buffer != NULL);
 	CHECK(get_version(NULL) == DOCA_ERROR_INVALID_VALUE);
 	CHECK(get_version(&version) == DOCA_SUCCESS && version == 1);
 	CHECK(get_iface(NULL) == DOCA_ERROR_INVALID_VALUE);
-	memset(room, 0xee, IFACE_ROOM);
-	CHECK(get_iface((struct urom_plugin_iface *)room) == DOCA_SUCCESS);
-	for (i = sizeof(struct urom_plugin_iface); i < IFACE_ROOM; i++)
-		CHECK(room[i] == 0xee);
+	memset(buffer, 0xee, IFACE_CAPACITY);
+	CHECK(get_iface((struct urom_plugin_iface *)buffer) == DOCA_SUCCESS);
+	for (i = sizeof(struct urom_plugin_iface); i < IFACE_CAPACITY; i++)
+		CHECK(buffer[i] == 0xee);
 
 	ctx = calloc(1, sizeof(*ctx));
 	CHECK(ctx != NULL);
-	memcpy(&ctx->iface, room, sizeof(ctx->iface));
-	free(room);
+	memcpy(&ctx->iface, buffer, sizeof(ctx->iface));
+	free(buffer);
 	CHECK(DOCA_STRUCT_GET_VERSION(&ctx->iface) == DOCA_VERSION_EXACT);
 	CHECK(ctx->iface.open != NULL && ctx->iface.close != NULL && ctx->iface.addr != NULL);
 	CHECK(ctx->iface.worker_cmd != NULL && ctx->iface.progress != NULL &&
@@ -121,9 +121,9 @@ static void prepare(void)
 static void check_null(void)
 {
 	struct urom_worker_notify header = {.type = PLUGIN_ID};
-	unsigned char room[sizeof(header)];
+	unsigned char buffer[sizeof(header)];
 	ucs_list_link_t list;
-	size_t len = sizeof(room);
+	size_t len = sizeof(buffer);
 
 	ucs_list_head_init(&list);
 	CHECK(ctx->iface.open(NULL) == DOCA_ERROR_INVALID_VALUE);
@@ -135,8 +135,8 @@ static void check_null(void)
 	CHECK(ctx->iface.worker_cmd(ctx, &list) == DOCA_ERROR_INVALID_VALUE);
 	CHECK(ctx->iface.progress(NULL, &list) == DOCA_ERROR_INVALID_VALUE);
 	CHECK(ctx->iface.progress(ctx, &list) == DOCA_ERROR_INVALID_VALUE);
-	CHECK(ctx->iface.notif_pack(NULL, &len, room) == DOCA_ERROR_INVALID_VALUE);
-	CHECK(ctx->iface.notif_pack(&header, NULL, room) == DOCA_ERROR_INVALID_VALUE);
+	CHECK(ctx->iface.notif_pack(NULL, &len, buffer) == DOCA_ERROR_INVALID_VALUE);
+	CHECK(ctx->iface.notif_pack(&header, NULL, buffer) == DOCA_ERROR_INVALID_VALUE);
 	CHECK(ctx->iface.notif_pack(&header, &len, NULL) == DOCA_ERROR_INVALID_VALUE);
 
 	CHECK(ctx->iface.open(ctx) == DOCA_SUCCESS && ctx->plugin_ctx != NULL);
@@ -204,24 +204,24 @@ static void check_packing(struct urom_worker_notif_desc *desc, size_t len)
 {
 	struct urom_worker_notify *notif = &desc->worker_notif;
 	size_t whole = sizeof(*notif) + len;
-	unsigned char *room = malloc(whole);
+	unsigned char *buffer = malloc(whole);
 	size_t packed;
 
-	CHECK(room != NULL);
-	memset(room, 0xee, whole);
+	CHECK(buffer != NULL);
+	memset(buffer, 0xee, whole);
 	packed = whole - 1;
-	CHECK(ctx->iface.notif_pack(notif, &packed, room) == DOCA_ERROR_INVALID_VALUE &&
+	CHECK(ctx->iface.notif_pack(notif, &packed, buffer) == DOCA_ERROR_INVALID_VALUE &&
 	      packed == whole);
-	CHECK(room[0] == 0xee && room[whole - 1] == 0xee);
+	CHECK(buffer[0] == 0xee && buffer[whole - 1] == 0xee);
 	packed = 0;
 	CHECK(ctx->iface.notif_pack(notif, &packed, NULL) == DOCA_ERROR_INVALID_VALUE &&
 	      packed == whole);
 	packed = whole;
-	CHECK(ctx->iface.notif_pack(notif, &packed, room) == DOCA_SUCCESS && packed == whole);
-	CHECK(memcmp(room, notif, whole) == 0);
+	CHECK(ctx->iface.notif_pack(notif, &packed, buffer) == DOCA_SUCCESS && packed == whole);
+	CHECK(memcmp(buffer, notif, whole) == 0);
 	packed = MAX_MESSAGE;
-	CHECK(ctx->iface.notif_pack(notif, &packed, room) == DOCA_SUCCESS && packed == whole);
-	free(room);
+	CHECK(ctx->iface.notif_pack(notif, &packed, buffer) == DOCA_SUCCESS && packed == whole);
+	free(buffer);
 }
 
 static struct exchange *find(struct exchange *exchanges, size_t count, uint64_t token)

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rdma_protocol::{
-    Access, Added, Client, Limits, Protocol, ReadDone, Received, Sent, State, Swapped, Written,
+    Access, Added, Client, Limits, Protocol, ReadDone, ReceiveDone, Sent, State, Swapped, Written,
 };
 use urom_abi::protocol::Reply;
 use urom_host::memory::{Mmap, ShareGuard};
@@ -13,7 +13,7 @@ use urom_host::{Completion, DocaError, Host, Result, Worker};
 use crate::gate::Gate;
 use crate::local::{Destination, Ranges, Sealed, Source};
 use crate::operation::Operation;
-use crate::registered::Registered;
+use crate::registered::RegisteredMaps;
 use crate::remote::{RemotePlace, refused};
 
 macro_rules! submit {
@@ -42,26 +42,26 @@ macro_rules! submit {
 /// other end, end with `CONNECTION_ABORTED` and the text of the first failure.
 #[derive(Clone, Debug)]
 pub struct Rdma {
-    inner: Rc<Inner>,
+    inner: Rc<RdmaInstance>,
     deadline: Option<Duration>,
 }
 
-struct Inner {
+struct RdmaInstance {
     worker: Worker,
     client: Client<Host>,
-    registered: Rc<Registered>,
+    registered: Rc<RegisteredMaps>,
     gate: Rc<Gate>,
     rdma: u64,
     limits: Limits,
 }
 
-impl std::fmt::Debug for Inner {
+impl std::fmt::Debug for RdmaInstance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inner").field("rdma", &self.rdma).finish_non_exhaustive()
+        f.debug_struct("RdmaInstance").field("rdma", &self.rdma).finish_non_exhaustive()
     }
 }
 
-impl Drop for Inner {
+impl Drop for RdmaInstance {
     fn drop(&mut self) {
         // The worker's host may be gone, and the instance with it.
         let _ = self.client.task_destroy(&self.worker, self.rdma).submit_with(|_| {});
@@ -103,10 +103,10 @@ impl Builder<'_> {
         let client = worker.service().plugin::<Protocol>()?;
         let permissions = self.permissions.bits();
         let created = client.task_create(&worker).permissions(permissions).submit()?.await?;
-        let registered = worker.attached::<Registered>();
+        let registered = worker.attached::<RegisteredMaps>();
         let (rdma, limits) = (created.rdma, created.limits);
         let gate = Rc::default();
-        let inner = Rc::new(Inner { worker, client, registered, gate, rdma, limits });
+        let inner = Rc::new(RdmaInstance { worker, client, registered, gate, rdma, limits });
         let rdma = Rdma { inner, deadline: None };
         rdma.start().await?;
         Ok(rdma)
@@ -215,15 +215,15 @@ impl Rdma {
 
     /// Receives a message (`doca_rdma_task_receive`), in INIT and CONNECTED, in call order. A
     /// message longer than the destination fails both ends with `IO_FAILED`.
-    pub fn receive<D>(&self, destination: D) -> Operation<Received, D>
+    pub fn receive<D>(&self, destination: D) -> Operation<ReceiveDone, D>
     where
         D: Destination,
     {
         let mut list = Ranges::new();
-        destination.rooms(&mut |range| list.push(range));
+        destination.receive_ranges(&mut |range| list.push(range));
         let maps = self.new_maps(&destination);
         self.run(maps, destination, move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
             submit!(this, client.task_receive(worker, *rdma, &list[..]))
         })
     }
@@ -233,7 +233,7 @@ impl Rdma {
         let list = pieces(&source);
         let maps = self.new_maps(&source);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
             submit!(this, client.task_send(worker, *rdma, &list[..]))
         })
     }
@@ -243,7 +243,7 @@ impl Rdma {
         let list = pieces(&source);
         let maps = self.new_maps(&source);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
             let immediate = immediate.to_be_bytes();
             submit!(this, client.task_send_imm(worker, *rdma, immediate, &list[..]))
         })
@@ -254,8 +254,8 @@ impl Rdma {
         let list = pieces(&source);
         let maps = self.new_maps(&source);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
-            submit!(this, client.task_write(worker, *rdma, target.place, &list[..]))
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
+            submit!(this, client.task_write(worker, *rdma, target.address, &list[..]))
         })
     }
 
@@ -269,8 +269,8 @@ impl Rdma {
         let list = pieces(&source);
         let maps = self.new_maps(&source);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
-            let (target, immediate) = (target.place, immediate.to_be_bytes());
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
+            let (target, immediate) = (target.address, immediate.to_be_bytes());
             let task = client.task_write_imm(worker, *rdma, target, immediate, &list[..]);
             submit!(this, task)
         })
@@ -279,11 +279,11 @@ impl Rdma {
     /// Reads from the other end's memory (`doca_rdma_task_read`) to fill the destination.
     pub fn read(&self, source: RemotePlace, destination: impl Destination) -> Operation<ReadDone> {
         let mut list = Ranges::new();
-        destination.places(&mut |range| list.push(range));
+        destination.read_ranges(&mut |range| list.push(range));
         let maps = self.new_maps(&destination);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
-            submit!(this, client.task_read(worker, *rdma, source.place, &list[..]))
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
+            submit!(this, client.task_read(worker, *rdma, source.address, &list[..]))
         })
     }
 
@@ -296,13 +296,13 @@ impl Rdma {
         swap: u64,
         result: impl Destination,
     ) -> Operation<Swapped> {
-        let list = places(&result);
+        let list = read_ranges(&result);
         let maps = self.new_maps(&result);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
-            let [result] = list[..] else { return Err(one_place()) };
-            let task = client.task_compare_swap(worker, *rdma, target.place, compare, swap, result);
-            submit!(this, task)
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
+            let [result] = list[..] else { return Err(one_range()) };
+            let target = target.address;
+            submit!(this, client.task_compare_swap(worker, *rdma, target, compare, swap, result))
         })
     }
 
@@ -314,12 +314,12 @@ impl Rdma {
         add: u64,
         result: impl Destination,
     ) -> Operation<Added> {
-        let list = places(&result);
+        let list = read_ranges(&result);
         let maps = self.new_maps(&result);
         self.run(maps, (), move |this| {
-            let Inner { client, worker, rdma, .. } = &*this.inner;
-            let [result] = list[..] else { return Err(one_place()) };
-            submit!(this, client.task_fetch_add(worker, *rdma, target.place, add, result))
+            let RdmaInstance { client, worker, rdma, .. } = &*this.inner;
+            let [result] = list[..] else { return Err(one_range()) };
+            submit!(this, client.task_fetch_add(worker, *rdma, target.address, add, result))
         })
     }
 
@@ -366,16 +366,16 @@ fn pieces(source: &impl Source) -> Ranges {
     list
 }
 
-fn places(destination: &impl Destination) -> Ranges {
+fn read_ranges(destination: &impl Destination) -> Ranges {
     let mut list = Ranges::new();
-    destination.places(&mut |range| list.push(range));
+    destination.read_ranges(&mut |range| list.push(range));
     list
 }
 
-fn one_place() -> urom_host::Error {
+fn one_range() -> urom_host::Error {
     refused(
         DocaError::INVALID_VALUE,
         "an atomic operation",
-        "what it finds goes to eight bytes in one place",
+        "what it finds goes to eight bytes in one range",
     )
 }

@@ -52,6 +52,6 @@ pub use instance::{Builder, Failed, Rdma};
 pub use local::{Destination, Source};
 pub use operation::{Message, Operation};
 #[doc(no_inline)]
-pub use rdma_protocol::{Added, ReadDone, Received, Sent, Swapped, Written};
+pub use rdma_protocol::{Added, ReadDone, ReceiveDone, Sent, Swapped, Written};
 pub use rdma_protocol::{Limits, Opcode, Protocol, State};
 pub use remote::{RemoteMmap, RemotePlace};

@@ -31,11 +31,11 @@ pub trait Source: sealed::Sealed {
 pub trait Destination: sealed::Sealed {
     /// Visits the ranges for a message.
     #[doc(hidden)]
-    fn rooms(&self, add: &mut dyn FnMut(MemoryRange));
+    fn receive_ranges(&self, add: &mut dyn FnMut(MemoryRange));
 
     /// Visits the ranges for a read.
     #[doc(hidden)]
-    fn places(&self, add: &mut dyn FnMut(MemoryRange));
+    fn read_ranges(&self, add: &mut dyn FnMut(MemoryRange));
 
     /// Records the length of the message.
     #[doc(hidden)]
@@ -53,9 +53,9 @@ impl Source for () {
 }
 
 impl Destination for () {
-    fn rooms(&self, _: &mut dyn FnMut(MemoryRange)) {}
+    fn receive_ranges(&self, _: &mut dyn FnMut(MemoryRange)) {}
 
-    fn places(&self, _: &mut dyn FnMut(MemoryRange)) {}
+    fn read_ranges(&self, _: &mut dyn FnMut(MemoryRange)) {}
 
     fn received(&self, _: u64) -> Result<()> {
         Ok(())
@@ -76,11 +76,11 @@ impl Source for Slice {
 }
 
 impl Destination for Slice {
-    fn rooms(&self, add: &mut dyn FnMut(MemoryRange)) {
+    fn receive_ranges(&self, add: &mut dyn FnMut(MemoryRange)) {
         add(self.range());
     }
 
-    fn places(&self, add: &mut dyn FnMut(MemoryRange)) {
+    fn read_ranges(&self, add: &mut dyn FnMut(MemoryRange)) {
         add(self.range());
     }
 
@@ -105,11 +105,11 @@ impl Source for Buffer {
 }
 
 impl Destination for Buffer {
-    fn rooms(&self, add: &mut dyn FnMut(MemoryRange)) {
-        Buffer::rooms(self).for_each(add);
+    fn receive_ranges(&self, add: &mut dyn FnMut(MemoryRange)) {
+        Buffer::receive_ranges(self).for_each(add);
     }
 
-    fn places(&self, add: &mut dyn FnMut(MemoryRange)) {
+    fn read_ranges(&self, add: &mut dyn FnMut(MemoryRange)) {
         self.list().for_each(add);
     }
 
@@ -131,12 +131,12 @@ impl<T: Source> Source for &T {
 }
 
 impl<T: Destination> Destination for &T {
-    fn rooms(&self, add: &mut dyn FnMut(MemoryRange)) {
-        (**self).rooms(add);
+    fn receive_ranges(&self, add: &mut dyn FnMut(MemoryRange)) {
+        (**self).receive_ranges(add);
     }
 
-    fn places(&self, add: &mut dyn FnMut(MemoryRange)) {
-        (**self).places(add);
+    fn read_ranges(&self, add: &mut dyn FnMut(MemoryRange)) {
+        (**self).read_ranges(add);
     }
 
     fn received(&self, len: u64) -> Result<()> {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use rdma_protocol::{Added, Opcode, ReadDone, Received, Sent, Swapped, Written};
+use rdma_protocol::{Added, Opcode, ReadDone, ReceiveDone, Sent, Swapped, Written};
 use urom_abi::protocol::Reply;
 use urom_host::{Completion, DocaError, Result, block_on};
 
@@ -19,13 +19,13 @@ use crate::remote::refused;
 /// Dropping it does not stop a submitted operation, but cancels an unsubmitted one.
 #[must_use = "an operation is submitted by polling it, if its memory is new to the worker"]
 pub struct Operation<R: Reply, L = ()> {
-    phase: Phase<R>,
+    phase: SubmitPhase<R>,
     /// Returned with the result.
     local: Option<L>,
     _rdma: Rdma,
 }
 
-enum Phase<R: Reply> {
+enum SubmitPhase<R: Reply> {
     Submitted(Completion<R>),
     Waiting(Pin<Box<dyn Future<Output = Result<Completion<R>>>>>),
     Refused(Option<urom_host::Error>),
@@ -46,7 +46,7 @@ pub struct Message<L> {
 
 /// Converts an answer for the program.
 #[doc(hidden)]
-pub trait Outcome<L>: Reply {
+pub trait ReplyOutput<L>: Reply {
     type Output;
 
     fn outcome(self, local: L) -> Result<Self::Output>;
@@ -54,7 +54,7 @@ pub trait Outcome<L>: Reply {
 
 macro_rules! nothing {
     ($($reply:ident)*) => {$(
-        impl Outcome<()> for $reply {
+        impl ReplyOutput<()> for $reply {
             type Output = ();
 
             fn outcome(self, (): ()) -> Result<()> {
@@ -66,7 +66,7 @@ macro_rules! nothing {
 
 nothing!(Sent Written ReadDone);
 
-impl Outcome<()> for Swapped {
+impl ReplyOutput<()> for Swapped {
     type Output = u64;
 
     fn outcome(self, (): ()) -> Result<u64> {
@@ -74,7 +74,7 @@ impl Outcome<()> for Swapped {
     }
 }
 
-impl Outcome<()> for Added {
+impl ReplyOutput<()> for Added {
     type Output = u64;
 
     fn outcome(self, (): ()) -> Result<u64> {
@@ -82,7 +82,7 @@ impl Outcome<()> for Added {
     }
 }
 
-impl<L: Destination> Outcome<L> for Received {
+impl<L: Destination> ReplyOutput<L> for ReceiveDone {
     type Output = Message<L>;
 
     fn outcome(self, destination: L) -> Result<Message<L>> {
@@ -100,8 +100,8 @@ impl<R: Reply, L> Operation<R, L> {
         rdma: &Rdma,
     ) -> Operation<R, L> {
         let phase = match completion {
-            Ok(completion) => Phase::Submitted(completion),
-            Err(error) => Phase::Refused(Some(error)),
+            Ok(completion) => SubmitPhase::Submitted(completion),
+            Err(error) => SubmitPhase::Refused(Some(error)),
         };
         Operation { phase, local: Some(local), _rdma: rdma.clone() }
     }
@@ -111,27 +111,27 @@ impl<R: Reply, L> Operation<R, L> {
         local: L,
         rdma: &Rdma,
     ) -> Operation<R, L> {
-        let (phase, local) = (Phase::Waiting(Box::pin(submitting)), Some(local));
+        let (phase, local) = (SubmitPhase::Waiting(Box::pin(submitting)), Some(local));
         Operation { phase, local, _rdma: rdma.clone() }
     }
 }
 
-impl<R: Outcome<L>, L: Unpin + 'static> Operation<R, L> {
+impl<R: ReplyOutput<L>, L: Unpin + 'static> Operation<R, L> {
     /// Calls a callback with the result, inside the progress call that completes the operation. The
     /// callback may start further operations; it cannot wait.
     ///
     /// `BAD_STATE` at once if its memory is not [registered](crate::Rdma::register).
-    pub fn then(self, callback: impl FnOnce(Result<R::Output>) + 'static) {
+    pub fn on_complete(self, callback: impl FnOnce(Result<R::Output>) + 'static) {
         match (self.phase, self.local) {
-            (Phase::Submitted(completion), Some(local)) => {
+            (SubmitPhase::Submitted(completion), Some(local)) => {
                 let rdma = self._rdma;
                 let tell = move |reply: Result<R>| {
                     let _rdma = rdma;
                     callback(reply.and_then(|reply| reply.outcome(local)));
                 };
-                completion.then(tell);
+                completion.on_complete(tell);
             }
-            (Phase::Refused(Some(error)), _) => callback(Err(error)),
+            (SubmitPhase::Refused(Some(error)), _) => callback(Err(error)),
             _ => callback(Err(refused(
                 DocaError::BAD_STATE,
                 "an operation with a callback",
@@ -149,7 +149,7 @@ impl<R: Outcome<L>, L: Unpin + 'static> Operation<R, L> {
     }
 }
 
-impl<R: Outcome<L>, L: Unpin> Future for Operation<R, L> {
+impl<R: ReplyOutput<L>, L: Unpin> Future for Operation<R, L> {
     type Output = Result<R::Output>;
 
     /// # Panics
@@ -157,7 +157,7 @@ impl<R: Outcome<L>, L: Unpin> Future for Operation<R, L> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
             match &mut self.phase {
-                Phase::Submitted(completion) => {
+                SubmitPhase::Submitted(completion) => {
                     let Poll::Ready(reply) = Pin::new(completion).poll(cx) else {
                         return Poll::Pending;
                     };
@@ -166,12 +166,12 @@ impl<R: Outcome<L>, L: Unpin> Future for Operation<R, L> {
                     };
                     return Poll::Ready(reply.and_then(|reply| reply.outcome(local)));
                 }
-                Phase::Waiting(submitting) => match submitting.as_mut().poll(cx) {
-                    Poll::Ready(Ok(completion)) => self.phase = Phase::Submitted(completion),
+                SubmitPhase::Waiting(submitting) => match submitting.as_mut().poll(cx) {
+                    Poll::Ready(Ok(completion)) => self.phase = SubmitPhase::Submitted(completion),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Pending => return Poll::Pending,
                 },
-                Phase::Refused(error) => {
+                SubmitPhase::Refused(error) => {
                     let Some(error) = error.take() else { unreachable!("polled after its end") };
                     return Poll::Ready(Err(error));
                 }

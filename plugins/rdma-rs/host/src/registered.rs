@@ -10,13 +10,13 @@ use urom_host::{DocaError, Pending, Result, Worker};
 use crate::gate::Gate;
 
 #[derive(Debug, Default)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredMaps {
     maps: RefCell<HashMap<u64, (MemoryShare, ShareGuard)>>,
     /// Gates of maps that are being shared; lookups in the table wait for them.
     gates: RefCell<HashMap<u64, Weak<Gate>>>,
 }
 
-impl Registered {
+impl RegisteredMaps {
     pub(crate) fn has(&self, map: &Mmap) -> bool {
         self.maps.borrow().contains_key(&map.id())
     }

@@ -16,7 +16,7 @@ pub struct RemoteMmap {
 /// An address in the other end's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemotePlace {
-    pub(crate) place: Remote,
+    pub(crate) address: Remote,
 }
 
 impl RemoteMmap {
@@ -45,13 +45,13 @@ impl RemoteMmap {
     /// Returns the address at `offset` bytes. An operation beyond the end of the map fails.
     #[must_use]
     pub fn at(&self, offset: u64) -> RemotePlace {
-        RemotePlace { place: Remote { memory: self.exported.id(), offset } }
+        RemotePlace { address: Remote { memory: self.exported.id(), offset } }
     }
 }
 
 impl RemotePlace {
     /// A null address, for operations on no bytes.
-    pub const NOWHERE: RemotePlace = RemotePlace { place: Remote { memory: 0, offset: 0 } };
+    pub const NOWHERE: RemotePlace = RemotePlace { address: Remote { memory: 0, offset: 0 } };
 }
 
 /// Makes the error of an operation that was not submitted.

@@ -7,16 +7,16 @@ use urom_pdk::peers::Peer;
 
 use crate::message::{Bye, Route};
 
-pub(crate) struct Caller {
+pub(crate) struct RdmaCaller {
     ucx: WeakWorker,
     pub(crate) route: Route,
     sender: u64,
     address: Vec<u8>,
 }
 
-impl Caller {
-    pub(crate) fn new(ucx: &WeakWorker, route: Route, sender: u64, address: &[u8]) -> Caller {
-        Caller { ucx: ucx.clone(), route, sender, address: address.to_vec() }
+impl RdmaCaller {
+    pub(crate) fn new(ucx: &WeakWorker, route: Route, sender: u64, address: &[u8]) -> RdmaCaller {
+        RdmaCaller { ucx: ucx.clone(), route, sender, address: address.to_vec() }
     }
 
     /// Refuses the caller's connection. A lost caller gets no answer.

@@ -5,25 +5,25 @@ use std::rc::Rc;
 use urom_pdk::prelude::*;
 
 use crate::error::text;
-use crate::link::Link;
+use crate::link::PeerLink;
 use crate::message::{Bye, Hello, Route};
 use crate::requester::Requester;
 use crate::responder::Responder;
 
 #[derive(Clone)]
-pub(crate) struct Connection {
-    pub(crate) link: Rc<Link>,
+pub(crate) struct RdmaConnection {
+    pub(crate) link: Rc<PeerLink>,
     pub(crate) requester: Rc<Requester>,
     pub(crate) responder: Rc<Responder>,
 }
 
-impl Connection {
+impl RdmaConnection {
     /// Connects to the instance with the number `sender` of the worker with `address`.
-    pub(crate) fn new(link: Rc<Link>, sender: u64, address: Vec<u8>) -> Result<Connection> {
+    pub(crate) fn new(link: Rc<PeerLink>, sender: u64, address: Vec<u8>) -> Result<RdmaConnection> {
         let (requester, responder) = (Requester::new(&link), Responder::new(&link));
         let sent = link.tell(&Hello { route: link.route, sender }, address);
         sent.or_code(DocaError::NOT_CONNECTED, "connecting to the other end")?;
-        Ok(Connection { link, requester, responder })
+        Ok(RdmaConnection { link, requester, responder })
     }
 
     pub(crate) fn is_meant_by(&self, route: Route) -> bool {

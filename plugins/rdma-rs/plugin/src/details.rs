@@ -8,7 +8,7 @@ const LONGEST_ADDRESS: usize = 8192;
 
 #[urom_message(version = 1)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Export<'a> {
+pub(crate) enum ExportMessage<'a> {
     /// The bytes may be forged.
     Details {
         instance: u64,
@@ -28,7 +28,7 @@ impl<'a> Details<'a> {
         let wrong = |text| Error::new(DocaError::INVALID_VALUE, text);
         let none = || wrong("these bytes are not the details of an RDMA instance of this kit");
         let export = peers::decode(bytes.strip_prefix(MARK).ok_or_else(none)?)?;
-        let Export::Details { instance, secret, address } = export;
+        let ExportMessage::Details { instance, secret, address } = export;
         let details = Details { instance, secret, address };
         match details.to_bytes()? == bytes {
             true => Ok(details),

@@ -9,41 +9,41 @@ use ucx::PeerAddress;
 use urom_pdk::peers::PeerWorker;
 use urom_pdk::prelude::*;
 
-use crate::caller::Caller;
-use crate::connection::Connection;
+use crate::caller::RdmaCaller;
+use crate::connection::RdmaConnection;
 use crate::details::Details;
 use crate::error::of_others;
-use crate::link::{Base, Link};
+use crate::link::{Base, PeerLink};
 use crate::message::Route;
 use crate::pieces::Pieces;
 
 /// Maximum number of callers before an instance connects.
 const CALLERS: usize = 8;
 
-pub(crate) struct Instance {
+pub(crate) struct RdmaInstance {
     handle: u64,
     pub(crate) base: Rc<Base>,
-    phase: RefCell<Phase>,
+    phase: RefCell<InstancePhase>,
 }
 
-enum Phase {
+enum InstancePhase {
     Reset,
-    Init(u64, Vec<Caller>),
-    Connected(Connection),
-    Failed(Error, Option<Connection>),
+    Init(u64, Vec<RdmaCaller>),
+    Connected(RdmaConnection),
+    Failed(Error, Option<RdmaConnection>),
 }
 
-impl Instance {
-    pub(crate) fn new(handle: u64, base: Base) -> Instance {
-        Instance { handle, base: Rc::new(base), phase: RefCell::new(Phase::Reset) }
+impl RdmaInstance {
+    pub(crate) fn new(handle: u64, base: Base) -> RdmaInstance {
+        RdmaInstance { handle, base: Rc::new(base), phase: RefCell::new(InstancePhase::Reset) }
     }
 
     pub(crate) fn state(&self) -> (State, Option<Error>) {
         match &*self.phase.borrow() {
-            Phase::Reset => (State::Reset, None),
-            Phase::Init(..) => (State::Init, None),
-            Phase::Connected(_) => (State::Connected, None),
-            Phase::Failed(error, _) => (State::Error, Some(error.clone())),
+            InstancePhase::Reset => (State::Reset, None),
+            InstancePhase::Init(..) => (State::Init, None),
+            InstancePhase::Connected(_) => (State::Connected, None),
+            InstancePhase::Failed(error, _) => (State::Error, Some(error.clone())),
         }
     }
 
@@ -63,34 +63,34 @@ impl Instance {
         if self.state().0 != State::Reset {
             return Err(self.bad_state("starting"));
         }
-        self.phase.replace(Phase::Init(secret()?, Vec::new()));
+        self.phase.replace(InstancePhase::Init(secret()?, Vec::new()));
         Ok(())
     }
 
     /// Brings the instance to RESET; returns the connection, if any, whose bytes may still move.
-    pub(crate) fn stop(&self, why: &str) -> Option<Connection> {
+    pub(crate) fn stop(&self, why: &str) -> Option<RdmaConnection> {
         self.end(&Error::new(DocaError::SHUTDOWN, why.to_owned()))
     }
 
     pub(crate) fn cut(&self, error: &Error) {
         if matches!(self.state().0, State::Init | State::Connected) {
             let connection = self.end(error);
-            self.phase.replace(Phase::Failed(error.clone(), connection));
+            self.phase.replace(InstancePhase::Failed(error.clone(), connection));
         }
     }
 
-    fn end(&self, error: &Error) -> Option<Connection> {
-        let connection = match self.phase.replace(Phase::Reset) {
-            Phase::Connected(connection) => {
+    fn end(&self, error: &Error) -> Option<RdmaConnection> {
+        let connection = match self.phase.replace(InstancePhase::Reset) {
+            InstancePhase::Connected(connection) => {
                 connection.end(error);
                 Some(connection)
             }
-            Phase::Failed(_, connection) => connection,
-            Phase::Init(_, callers) => {
-                callers.into_iter().for_each(Caller::turn_away);
+            InstancePhase::Failed(_, connection) => connection,
+            InstancePhase::Init(_, callers) => {
+                callers.into_iter().for_each(RdmaCaller::turn_away);
                 None
             }
-            Phase::Reset => None,
+            InstancePhase::Reset => None,
         };
         self.base.receives.fail(&of_others(error));
         connection
@@ -98,7 +98,7 @@ impl Instance {
 
     fn secret(&self, call: &str) -> Result<u64> {
         match *self.phase.borrow() {
-            Phase::Init(secret, _) => Ok(secret),
+            InstancePhase::Init(secret, _) => Ok(secret),
             _ => Err(self.bad_state(call)),
         }
     }
@@ -131,11 +131,11 @@ impl Instance {
             fail(&Error::new(DocaError::CONNECTION_RESET, why));
         })?;
         let route = Route { instance: details.instance, to: details.secret, from: secret };
-        let link = Link::new(Rc::clone(&self.base), endpoint.into(), route, on_failure);
-        let connection = Connection::new(link, self.handle, own)?;
+        let link = PeerLink::new(Rc::clone(&self.base), endpoint.into(), route, on_failure);
+        let connection = RdmaConnection::new(link, self.handle, own)?;
         let meant = Route { instance: self.handle, to: secret, from: details.secret };
-        let phase = Phase::Connected(connection.clone());
-        if let Phase::Init(_, callers) = self.phase.replace(phase) {
+        let phase = InstancePhase::Connected(connection.clone());
+        if let InstancePhase::Init(_, callers) = self.phase.replace(phase) {
             for caller in callers {
                 match caller.route == meant {
                     true => connection.requester.start(),
@@ -148,17 +148,17 @@ impl Instance {
 
     pub(crate) fn connection(
         &self,
-        is_meant: impl FnOnce(&Connection) -> bool,
-    ) -> Option<Connection> {
+        is_meant: impl FnOnce(&RdmaConnection) -> bool,
+    ) -> Option<RdmaConnection> {
         match &*self.phase.borrow() {
-            Phase::Connected(connection) => Some(connection).filter(|it| is_meant(it)).cloned(),
+            InstancePhase::Connected(it) => Some(it).filter(|it| is_meant(it)).cloned(),
             _ => None,
         }
     }
 
     /// Keeps a caller until this instance connects or ends.
-    pub(crate) fn called(&self, caller: Caller) {
-        if let Phase::Init(secret, callers) = &mut *self.phase.borrow_mut()
+    pub(crate) fn called(&self, caller: RdmaCaller) {
+        if let InstancePhase::Init(secret, callers) = &mut *self.phase.borrow_mut()
             && *secret == caller.route.to
             && callers.len() < CALLERS
         {
@@ -168,16 +168,16 @@ impl Instance {
     }
 
     pub(crate) fn caller_left(&self, route: Route) {
-        if let Phase::Init(_, callers) = &mut *self.phase.borrow_mut() {
+        if let InstancePhase::Init(_, callers) = &mut *self.phase.borrow_mut() {
             callers.retain(|caller| caller.route != route);
         }
     }
 
-    pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
+    pub(crate) fn post(&self, destination: Pieces) -> Result<u64> {
         if let State::Reset | State::Error = self.state().0 {
             return Err(self.bad_state("a receive"));
         }
-        let number = self.base.receives.post(places)?;
+        let number = self.base.receives.post(destination)?;
         if let Some(connection) = self.connection(|_| true) {
             connection.responder.advance();
         }

@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
-use ucx::{Data, WeakWorker};
+use ucx::{AmData, WeakWorker};
 use urom_pdk::peers::ReceiveNow;
 use urom_pdk::{HostLimits, PerHost, prelude::*};
 
 use crate::LIMITS;
-use crate::caller::Caller;
-use crate::connection::Connection;
+use crate::caller::RdmaCaller;
+use crate::connection::RdmaConnection;
 use crate::error::of_peer;
-use crate::instance::Instance;
-use crate::message::{Message, Route};
+use crate::instance::RdmaInstance;
+use crate::message::{RdmaMessage, Route};
 
-pub(crate) struct Instances(pub(crate) PerHost<Instance>);
+pub(crate) struct Instances(pub(crate) PerHost<RdmaInstance>);
 
 impl Instances {
     pub(crate) fn new(cx: &OpenContext) -> Rc<Instances> {
@@ -21,12 +21,12 @@ impl Instances {
         Rc::new(Instances(PerHost::new(cx, "RDMA instance", limits)))
     }
 
-    fn connection(&self, route: Route) -> Option<Connection> {
+    fn connection(&self, route: Route) -> Option<RdmaConnection> {
         self.0.find_any(route.instance)?.connection(|it| it.is_meant_by(route))
     }
 
     /// Passes a message to its connection. Messages of unknown connections are ignored.
-    fn pass(&self, route: Route, take: impl FnOnce(&Connection) -> Result<()>) {
+    fn pass(&self, route: Route, take: impl FnOnce(&RdmaConnection) -> Result<()>) {
         if let Some(connection) = self.connection(route)
             && let Err(error) = take(&connection)
         {
@@ -36,29 +36,29 @@ impl Instances {
 }
 
 impl ReceiveNow for Instances {
-    type Message<'a> = Message<'a>;
+    type Message<'a> = RdmaMessage<'a>;
 
     fn receive_now(
         &self,
         worker: &WeakWorker,
         message: Self::Message<'_>,
-        data: Data<'_>,
+        data: AmData<'_>,
     ) -> Result<()> {
         match message {
-            Message::Ask { request } => {
+            RdmaMessage::Ask { request } => {
                 self.pass(request.route, |it| it.responder.on_request(request, data));
             }
-            Message::Bytes { route, number, at } => {
+            RdmaMessage::Bytes { route, number, at } => {
                 self.pass(route, |it| it.requester.on_bytes(number, at, data));
             }
-            Message::Answer { route, number, result, code, why } => self.pass(route, |it| {
+            RdmaMessage::Answer { route, number, result, code, why } => self.pass(route, |it| {
                 if code == DocaError::SUCCESS.0 {
                     return it.requester.on_answer(number, result);
                 }
                 it.requester.fail(number, of_peer(DocaError(code), "the other end", why));
                 Ok(())
             }),
-            Message::Bye { route, why } => match self.connection(route) {
+            RdmaMessage::Bye { route, why } => match self.connection(route) {
                 Some(connection) => {
                     let what = "the other end has left";
                     connection.link.fail(&of_peer(DocaError::CONNECTION_RESET, what, why));
@@ -67,16 +67,16 @@ impl ReceiveNow for Instances {
                     self.0.find_any(route.instance).iter().for_each(|it| it.caller_left(route));
                 }
             },
-            Message::Hello { route, sender } => match (self.connection(route), data) {
+            RdmaMessage::Hello { route, sender } => match (self.connection(route), data) {
                 (Some(connection), _) => connection.requester.start(),
-                (None, Data::Eager(address)) => {
-                    let caller = Caller::new(worker, route, sender, address);
+                (None, AmData::Eager(address)) => {
+                    let caller = RdmaCaller::new(worker, route, sender, address);
                     match self.0.find_any(route.instance) {
                         Some(instance) => instance.called(caller),
                         None => caller.turn_away(),
                     }
                 }
-                (None, Data::Rendezvous(_)) => {}
+                (None, AmData::Rendezvous(_)) => {}
             },
         }
         Ok(())

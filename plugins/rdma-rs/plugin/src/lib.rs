@@ -45,7 +45,7 @@ use std::time::Duration;
 use bytemuck::Zeroable;
 use rdma_protocol::{
     Added, CompareSwap, Connect, Connected, Create, Created, Destroy, Destroyed, Export, Exported,
-    FetchAdd, Handler, Limits, MemoryRange, Query, Read, ReadDone, Receive, Received, Send,
+    FetchAdd, Handler, Limits, MemoryRange, Query, Read, ReadDone, Receive, ReceiveDone, Send,
     SendImm, Sent, Start, Started, StateIs, Stop, Stopped, Swapped, Write, WriteImm, Written,
 };
 use tokio::sync::Semaphore;
@@ -53,33 +53,33 @@ use ucx::Features;
 use urom_pdk::peers::PeerWorker;
 use urom_pdk::{Tasks, prelude::*, time};
 
-use connection::Connection;
-use instance::Instance;
+use connection::RdmaConnection;
+use instance::RdmaInstance;
 use instances::Instances;
 use link::Base;
-use message::{Kind, Request};
+use message::{Kind, PeerRequest};
 use pieces::Pieces;
-use receives::Receives;
+use receives::PostedReceives;
 
 pub(crate) const LIMITS: Limits =
     Limits { message: 1 << 31, list: 64, operations: 1024, receives: 1024, instances: 256 };
 
 /// Maximum number of parts of operations in the worker's memory.
-const ROOMS: usize = 8;
+const BUFFER_SLOTS: usize = 8;
 
 /// Timeout of a stop for bytes that still move.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-struct Rdma {
+struct RdmaPlugin {
     instances: Rc<Instances>,
     tasks: Tasks,
-    rooms: Rc<Semaphore>,
+    buffer_slots: Rc<Semaphore>,
     peers: PeerWorker,
 }
 
-impl Rdma {
-    fn find(&self, cx: &Context, handle: u64) -> Result<Rc<Instance>> {
-        self.instances.0.get(cx.dest_id(), handle)
+impl RdmaPlugin {
+    fn find(&self, cx: &Context, handle: u64) -> Result<Rc<RdmaInstance>> {
+        self.instances.0.get(cx.connection(), handle)
     }
 
     async fn ask(
@@ -87,7 +87,7 @@ impl Rdma {
         cx: &Context,
         rdma: u64,
         kind: Kind,
-        request: Request,
+        request: PeerRequest,
         list: impl ExactSizeIterator<Item = MemoryRange>,
     ) -> Result<u64> {
         let instance = self.find(cx, rdma)?;
@@ -103,7 +103,7 @@ impl Rdma {
 }
 
 #[urom_plugin(peers = peers)]
-impl Handler for Rdma {
+impl Handler for RdmaPlugin {
     fn open(cx: &OpenContext) -> Result<Self> {
         let instances = Instances::new(cx);
         let cuts = Rc::clone(&instances);
@@ -113,11 +113,11 @@ impl Handler for Rdma {
             let error = Error::new(DocaError::CONNECTION_RESET, why);
             cuts.0.values().iter().for_each(|instance| instance.cut(&error));
         });
-        let (peers, rooms) = (peers.open()?, Rc::new(Semaphore::new(ROOMS)));
-        Ok(Rdma { instances, tasks: cx.tasks(), rooms, peers })
+        let (peers, buffer_slots) = (peers.open()?, Rc::new(Semaphore::new(BUFFER_SLOTS)));
+        Ok(RdmaPlugin { instances, tasks: cx.tasks(), buffer_slots, peers })
     }
 
-    fn host_left(&self, connection: u64) {
+    fn host_left(&self, connection: ConnectionId) {
         for instance in self.instances.0.all(connection) {
             instance.stop("its host has left");
         }
@@ -125,19 +125,19 @@ impl Handler for Rdma {
 
     async fn create(&self, cx: &Context, cmd: Create) -> Result<Created> {
         let base = Base {
-            permissions: Instance::permissions(cmd.permissions)?,
+            permissions: RdmaInstance::permissions(cmd.permissions)?,
             memories: cx.memories(),
-            receives: Receives::new(),
+            receives: PostedReceives::new(),
             tasks: self.tasks.clone(),
             awake: self.peers.keep_awake(),
-            rooms: Rc::clone(&self.rooms),
+            buffer_slots: Rc::clone(&self.buffer_slots),
         };
-        let new = |handle| Ok(Instance::new(handle, base));
-        Ok(Created { rdma: self.instances.0.insert_with(cx.dest_id(), 0, new)?, limits: LIMITS })
+        let new = |handle| Ok(RdmaInstance::new(handle, base));
+        Ok(Created { rdma: self.instances.0.insert_with(cx.connection(), 0, new)?, limits: LIMITS })
     }
 
     async fn destroy(&self, cx: &Context, cmd: Destroy) -> Result<Destroyed> {
-        let instance = self.instances.0.remove(cx.dest_id(), cmd.rdma)?;
+        let instance = self.instances.0.remove(cx.connection(), cmd.rdma)?;
         drain(instance.stop("the instance was destroyed")).await;
         Ok(Destroyed {})
     }
@@ -173,63 +173,63 @@ impl Handler for Rdma {
         Ok(StateIs { state, failure, why })
     }
 
-    async fn receive(&self, cx: &Context, cmd: Receive<'_>) -> Result<Received> {
+    async fn receive(&self, cx: &Context, cmd: Receive<'_>) -> Result<ReceiveDone> {
         let instance = self.find(cx, cmd.rdma)?;
-        let places = Pieces::open(&instance.base.memories, cmd.places.iter(), true)?;
-        let number = instance.post(places)?;
+        let destination = Pieces::open(&instance.base.memories, cmd.places.iter(), true)?;
+        let number = instance.post(destination)?;
         cx.unless_cancelled(instance.base.receives.outcome(number)).await?
     }
 
     async fn send(&self, cx: &Context, cmd: Send<'_>) -> Result<Sent> {
-        let request = Request::zeroed();
+        let request = PeerRequest::zeroed();
         self.ask(cx, cmd.rdma, Kind::Send, request, cmd.pieces.iter()).await.map(|_| Sent {})
     }
 
     async fn send_imm(&self, cx: &Context, cmd: SendImm<'_>) -> Result<Sent> {
-        let request = Request { immediate: cmd.immediate, ..Request::zeroed() };
+        let request = PeerRequest { immediate: cmd.immediate, ..PeerRequest::zeroed() };
         self.ask(cx, cmd.rdma, Kind::SendImm, request, cmd.pieces.iter()).await.map(|_| Sent {})
     }
 
     async fn write(&self, cx: &Context, cmd: Write<'_>) -> Result<Written> {
-        let request = Request { remote: cmd.target, ..Request::zeroed() };
+        let request = PeerRequest { remote: cmd.target, ..PeerRequest::zeroed() };
         self.ask(cx, cmd.rdma, Kind::Write, request, cmd.pieces.iter()).await.map(|_| Written {})
     }
 
     async fn write_imm(&self, cx: &Context, cmd: WriteImm<'_>) -> Result<Written> {
         let WriteImm { rdma, target: remote, immediate, pieces } = cmd;
-        let request = Request { remote, immediate, ..Request::zeroed() };
+        let request = PeerRequest { remote, immediate, ..PeerRequest::zeroed() };
         self.ask(cx, rdma, Kind::WriteImm, request, pieces.iter()).await.map(|_| Written {})
     }
 
     async fn read(&self, cx: &Context, cmd: Read<'_>) -> Result<ReadDone> {
-        let request = Request { remote: cmd.source, ..Request::zeroed() };
+        let request = PeerRequest { remote: cmd.source, ..PeerRequest::zeroed() };
         self.ask(cx, cmd.rdma, Kind::Read, request, cmd.places.iter()).await.map(|_| ReadDone {})
     }
 
     async fn compare_swap(&self, cx: &Context, cmd: CompareSwap) -> Result<Swapped> {
         let CompareSwap { rdma, target: remote, compare, swap: operand, result } = cmd;
-        let request = Request { remote, operand, compare, ..Request::zeroed() };
+        let request = PeerRequest { remote, operand, compare, ..PeerRequest::zeroed() };
         let before = self.ask(cx, rdma, Kind::CompareSwap, request, [result].into_iter()).await?;
         Ok(Swapped { before })
     }
 
     async fn fetch_add(&self, cx: &Context, cmd: FetchAdd) -> Result<Added> {
         let FetchAdd { rdma, target: remote, add: operand, result } = cmd;
-        let request = Request { remote, operand, ..Request::zeroed() };
+        let request = PeerRequest { remote, operand, ..PeerRequest::zeroed() };
         let before = self.ask(cx, rdma, Kind::FetchAdd, request, [result].into_iter()).await?;
         Ok(Added { before })
     }
 }
 
 /// Waits until the bytes of an ended connection have stopped moving, or for [`TIMEOUT`].
-async fn drain(connection: Option<Connection>) {
+async fn drain(connection: Option<RdmaConnection>) {
     let Some(connection) = connection else { return };
     if time::timeout(TIMEOUT, connection.link.drained()).await.is_err() {
         log::warn!("bytes of an instance that was stopped may still move: its peer hangs");
     }
 }
 
-impl Drop for Rdma {
+impl Drop for RdmaPlugin {
     fn drop(&mut self) {
         for instance in self.instances.0.take_all() {
             instance.stop("the worker of the other end has closed the plugin");

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures_util::future::LocalBoxFuture;
 use rdma_protocol::Access;
 use tokio::sync::{Notify, Semaphore};
-use ucx::{AmFlags, CloseMode, Data};
+use ucx::{AmData, AmFlags, CloseMode};
 use urom_abi::protocol::PeerMessage;
 use urom_pdk::memory::Memories;
 use urom_pdk::peers::{KeepAwake, Peer, PeerData};
@@ -14,7 +14,7 @@ use urom_pdk::{Region, Tasks, prelude::*};
 
 use crate::message::Route;
 use crate::pieces::{BLOCK, Pieces};
-use crate::receives::Receives;
+use crate::receives::PostedReceives;
 
 /// The longest part of an operation: the other end may need as much memory for it.
 const LONGEST_PART: u64 = 8 << 20;
@@ -22,14 +22,14 @@ const LONGEST_PART: u64 = 8 << 20;
 pub(crate) struct Base {
     pub(crate) permissions: Access,
     pub(crate) memories: Memories,
-    pub(crate) receives: Receives,
+    pub(crate) receives: PostedReceives,
     pub(crate) tasks: Tasks,
     pub(crate) awake: KeepAwake,
     /// Limits the parts in the worker's memory.
-    pub(crate) rooms: Rc<Semaphore>,
+    pub(crate) buffer_slots: Rc<Semaphore>,
 }
 
-pub(crate) struct Link {
+pub(crate) struct PeerLink {
     pub(crate) base: Rc<Base>,
     pub(crate) peer: Peer,
     pub(crate) route: Route,
@@ -57,7 +57,7 @@ impl Moving {
     }
 }
 
-pub(crate) trait Side: Clone + 'static {
+pub(crate) trait TransferSide: Clone + 'static {
     /// Whether sent bytes count as progress. Otherwise the other end answers.
     const COUNTS_SENT: bool;
 
@@ -65,16 +65,16 @@ pub(crate) trait Side: Clone + 'static {
     fn arrived(&self, number: u64, moved: Result<u64>);
 }
 
-impl Link {
+impl PeerLink {
     pub(crate) fn new(
         base: Rc<Base>,
         peer: Peer,
         route: Route,
         on_failure: impl Fn(&Error) + 'static,
-    ) -> Rc<Link> {
+    ) -> Rc<PeerLink> {
         let (is_over, moving, moved) = (Cell::new(false), Cell::new(0), Notify::new());
         let on_failure = Box::new(on_failure);
-        Rc::new(Link { base, peer, route, on_failure, is_over, moving, moved })
+        Rc::new(PeerLink { base, peer, route, on_failure, is_over, moving, moved })
     }
 
     pub(crate) fn fail(&self, error: &Error) {
@@ -90,7 +90,7 @@ impl Link {
     }
 
     /// Sends pieces in parts. `message` makes each part's message from its offset.
-    pub(crate) fn send<S: Side, M: PeerMessage>(
+    pub(crate) fn send<S: TransferSide, M: PeerMessage>(
         self: &Rc<Self>,
         side: &S,
         number: u64,
@@ -122,9 +122,9 @@ impl Link {
         self.after(side, number, Moving::Later(Box::pin(sends)));
     }
 
-    pub(crate) fn place(self: &Rc<Self>, pieces: &Pieces, at: u64, data: Data<'_>) -> Moving {
+    pub(crate) fn write(self: &Rc<Self>, pieces: &Pieces, at: u64, data: AmData<'_>) -> Moving {
         let pieces = pieces.part(at..at + data.len() as u64);
-        if let Data::Eager(bytes) = &data
+        if let AmData::Eager(bytes) = &data
             && pieces.are_mapped()
         {
             return Moving::Done(pieces.copy_from(bytes));
@@ -135,9 +135,9 @@ impl Link {
                 Region::from(piece.clone()).receive(0, data?).await?;
                 return Ok(pieces.len());
             }
-            let _room = match data {
+            let _slot = match data {
                 // The semaphore is never closed.
-                Ok(PeerData::Announced(_)) => Some(this.base.rooms.acquire().await),
+                Ok(PeerData::Announced(_)) => Some(this.base.buffer_slots.acquire().await),
                 _ => None,
             };
             this.check()?;
@@ -146,7 +146,7 @@ impl Link {
     }
 
     /// Reports a transfer when it has ended. A stop waits for that.
-    pub(crate) fn after(self: &Rc<Self>, side: &impl Side, number: u64, moving: Moving) {
+    pub(crate) fn after(self: &Rc<Self>, side: &impl TransferSide, number: u64, moving: Moving) {
         let moving = match moving {
             Moving::Done(moved) => return side.arrived(number, moved),
             Moving::Later(moving) => moving,

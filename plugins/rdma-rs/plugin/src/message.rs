@@ -11,7 +11,7 @@ use zerocopy::TryFromBytes;
 
 #[urom_message(version = 1)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Message<'a> {
+pub(crate) enum RdmaMessage<'a> {
     /// The sender has connected. Its address is the data.
     Hello {
         route: Route,
@@ -25,7 +25,7 @@ pub(crate) enum Message<'a> {
         why: &'a [u8],
     },
     /// An operation, or a part of it. Its bytes are the data.
-    Ask { request: Request },
+    Ask { request: PeerRequest },
     Bytes {
         route: Route,
         number: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Route {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable, Described)]
-pub(crate) struct Request {
+pub(crate) struct PeerRequest {
     pub(crate) route: Route,
     /// The operations of an instance are numbered from 0.
     pub(crate) number: u64,

@@ -52,13 +52,13 @@ impl Pieces {
     }
 
     pub(crate) fn parts(&self, most: u64) -> impl Iterator<Item = (u64, HostMemory)> {
-        self.placed().flat_map(move |(at, piece)| {
+        self.with_offsets().flat_map(move |(at, piece)| {
             let starts = (0..piece.len()).step_by(most as usize);
             starts.map(move |from| (at + from, piece.slice(from..piece.len().min(from + most))))
         })
     }
 
-    fn placed(&self) -> impl Iterator<Item = (u64, &HostMemory)> {
+    fn with_offsets(&self) -> impl Iterator<Item = (u64, &HostMemory)> {
         self.list.iter().scan(0, |end, piece| {
             let at = *end;
             *end += piece.len();
@@ -67,7 +67,7 @@ impl Pieces {
     }
 
     pub(crate) fn part(&self, range: Range<u64>) -> Pieces {
-        let within = self.placed().filter_map(|(at, piece)| {
+        let within = self.with_offsets().filter_map(|(at, piece)| {
             let (start, end) = (range.start.max(at), range.end.min(at + piece.len()));
             (start < end).then(|| piece.slice(start - at..end - at))
         });
@@ -83,7 +83,7 @@ impl Pieces {
     }
 
     pub(crate) fn copy_from(&self, bytes: &[u8]) -> Result<u64> {
-        for (at, piece) in self.placed() {
+        for (at, piece) in self.with_offsets() {
             if let Some(view) = piece.mapped() {
                 view.copy_from(0, &bytes[at as usize..(at + piece.len()) as usize])?;
             }

@@ -7,7 +7,7 @@ use urom_pdk::peers::PeerData;
 use urom_pdk::prelude::*;
 
 use crate::LIMITS;
-use crate::message::{Kind, Request};
+use crate::message::{Kind, PeerRequest};
 use crate::pieces::Pieces;
 
 /// Limit of bytes kept for operations that must wait.
@@ -16,14 +16,14 @@ const MOST_EARLY: usize = 32 << 20;
 const MOST_AT_A_TIME: usize = 64;
 
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct OperationQueue {
     base: u64,
-    entries: VecDeque<Option<Entry>>,
+    entries: VecDeque<Option<QueueEntry>>,
     early: usize,
 }
 
-pub(crate) struct Entry {
-    pub(crate) request: Request,
+pub(crate) struct QueueEntry {
+    pub(crate) request: PeerRequest,
     pub(crate) kind: Kind,
     pub(crate) memory: Pieces,
     pub(crate) left: u64,
@@ -35,11 +35,11 @@ pub(crate) struct Entry {
     early: Vec<(u64, PeerData)>,
 }
 
-impl Entry {
-    fn new(request: Request, kind: Kind) -> Entry {
+impl QueueEntry {
+    fn new(request: PeerRequest, kind: Kind) -> QueueEntry {
         let (memory, left, early) = (Pieces::default(), request.total, Vec::new());
         let (has_started, receive, outcome) = (false, None, Ok(0));
-        Entry { request, kind, memory, left, has_started, receive, outcome, early }
+        QueueEntry { request, kind, memory, left, has_started, receive, outcome, early }
     }
 
     fn is_over(&self) -> bool {
@@ -51,9 +51,9 @@ fn cost((_, data): &(u64, PeerData)) -> usize {
     128 + if let PeerData::Here(bytes) = data { bytes.len() } else { 0 }
 }
 
-impl Queue {
+impl OperationQueue {
     /// Returns the entry of a request or of one of its parts; `None` for an invalid request.
-    pub(crate) fn entry(&mut self, request: Request) -> Option<&mut Entry> {
+    pub(crate) fn entry(&mut self, request: PeerRequest) -> Option<&mut QueueEntry> {
         let index = request.number.checked_sub(self.base)?;
         // The other end may not yet have the answers to operations that are complete here.
         if index >= 2 * u64::from(LIMITS.operations) || request.total > LIMITS.message {
@@ -63,17 +63,17 @@ impl Queue {
         if self.entries.len() <= index {
             self.entries.resize_with(index + 1, || None);
         }
-        let entry = self.entries[index].get_or_insert_with(|| Entry::new(request, kind));
+        let entry = self.entries[index].get_or_insert_with(|| QueueEntry::new(request, kind));
         (entry.kind == kind && entry.request.total == request.total).then_some(entry)
     }
 
-    pub(crate) fn get(&mut self, number: u64) -> Option<&mut Entry> {
+    pub(crate) fn get(&mut self, number: u64) -> Option<&mut QueueEntry> {
         let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
         self.entries.get_mut(index)?.as_mut()
     }
 
     /// Returns the next operation to start; `None` after a failure.
-    pub(crate) fn next(&self) -> Option<&Entry> {
+    pub(crate) fn next(&self) -> Option<&QueueEntry> {
         for entry in &self.entries {
             match entry {
                 Some(entry) if entry.outcome.is_err() => return None,
@@ -108,7 +108,7 @@ impl Queue {
         early
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Entry> {
+    pub(crate) fn pop(&mut self) -> Option<QueueEntry> {
         self.entries.front()?.as_ref().filter(|first| first.is_over())?;
         self.base += 1;
         self.entries.pop_front()?

@@ -2,37 +2,37 @@
 
 use std::cell::Cell;
 
-use rdma_protocol::Received;
+use rdma_protocol::ReceiveDone;
 use urom_pdk::{Window, prelude::*};
 
 use crate::LIMITS;
 use crate::pieces::Pieces;
 
-pub(crate) struct Receives {
-    window: Window<u64, (Pieces, Result<Received>)>,
+pub(crate) struct PostedReceives {
+    window: Window<u64, (Pieces, Result<ReceiveDone>)>,
     next: Cell<u64>,
     first: Cell<u64>,
 }
 
-impl Receives {
-    pub(crate) fn new() -> Receives {
+impl PostedReceives {
+    pub(crate) fn new() -> PostedReceives {
         // Matched receives, until their outcomes are taken, exceed the limit.
         let window = Window::ordered(usize::MAX);
-        Receives { window, next: Cell::new(0), first: Cell::new(0) }
+        PostedReceives { window, next: Cell::new(0), first: Cell::new(0) }
     }
 
-    pub(crate) fn post(&self, places: Pieces) -> Result<u64> {
+    pub(crate) fn post(&self, destination: Pieces) -> Result<u64> {
         let number = self.next.get();
         if number - self.first.get() >= LIMITS.receives.into() {
             return Err(Error::new(DocaError::FULL, "the receive queue is full: see the limits"));
         }
-        self.window.begin(number, (places, Err(DocaError::IN_PROGRESS.into())))?;
+        self.window.begin(number, (destination, Err(DocaError::IN_PROGRESS.into())))?;
         self.next.set(number + 1);
         Ok(number)
     }
 
     pub(crate) fn first(&self) -> Option<Pieces> {
-        self.window.edit(self.first.get(), |(places, _)| places.clone())
+        self.window.edit(self.first.get(), |(destination, _)| destination.clone())
     }
 
     /// Assigns a message to the first receive without one, and returns its number.
@@ -40,7 +40,7 @@ impl Receives {
         self.first.replace(self.first.get() + 1)
     }
 
-    pub(crate) fn end(&self, number: u64, outcome: Result<Received>) {
+    pub(crate) fn end(&self, number: u64, outcome: Result<ReceiveDone>) {
         self.window.edit(number, |posted| *posted = (Pieces::default(), outcome));
         self.window.finish(number);
     }
@@ -51,7 +51,7 @@ impl Receives {
     }
 
     /// Returns the outcome of a receive; dropping the future does not stop the receive.
-    pub(crate) async fn outcome(&self, number: u64) -> Result<Received> {
+    pub(crate) async fn outcome(&self, number: u64) -> Result<ReceiveDone> {
         self.window.take(number).await.1
     }
 }

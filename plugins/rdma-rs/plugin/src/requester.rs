@@ -4,13 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::mem::take;
 use std::rc::Rc;
 
-use ucx::{AmFlags, Data};
+use ucx::{AmData, AmFlags};
 use urom_pdk::{Window, prelude::*};
 
 use crate::LIMITS;
 use crate::error::{of_others, violation};
-use crate::link::{Link, Side};
-use crate::message::{Ask, Kind, Request};
+use crate::link::{PeerLink, TransferSide};
+use crate::message::{Ask, Kind, PeerRequest};
 use crate::pieces::Pieces;
 
 /// Limit of sent bytes that the other end may have to keep: half of its limit.
@@ -20,18 +20,18 @@ const MOST_EARLY: u64 = 16 << 20;
 const PART: u64 = 128;
 
 pub(crate) struct Requester {
-    link: Rc<Link>,
-    operations: Window<u64, Operation>,
+    link: Rc<PeerLink>,
+    operations: Window<u64, PendingOperation>,
     next: Cell<u64>,
     is_connected: Cell<bool>,
     /// Operations that wait for the other end to connect.
-    unsent: RefCell<Vec<(Request, Pieces)>>,
+    unsent: RefCell<Vec<(PeerRequest, Pieces)>>,
     early: Cell<u64>,
 }
 
-struct Operation {
+struct PendingOperation {
     kind: Kind,
-    places: Pieces,
+    destination: Pieces,
     /// Number of these bytes still missing; for an operation without bytes, 1 until the answer.
     left: u64,
     early: u64,
@@ -39,7 +39,7 @@ struct Operation {
 }
 
 impl Requester {
-    pub(crate) fn new(link: &Rc<Link>) -> Rc<Requester> {
+    pub(crate) fn new(link: &Rc<PeerLink>) -> Rc<Requester> {
         Rc::new(Requester {
             link: Rc::clone(link),
             operations: Window::ordered(LIMITS.operations as usize),
@@ -55,17 +55,17 @@ impl Requester {
         self: &Rc<Self>,
         cx: &Context,
         kind: Kind,
-        request: Request,
+        request: PeerRequest,
         local: Pieces,
     ) -> Result<u64> {
         let number = self.next.get();
-        let places = if kind.sends() { Pieces::default() } else { local.clone() };
-        let left = places.len().max(1);
-        let operation = Operation { kind, places, left, early: 0, outcome: Ok(0) };
+        let destination = if kind.sends() { Pieces::default() } else { local.clone() };
+        let left = destination.len().max(1);
+        let operation = PendingOperation { kind, destination, left, early: 0, outcome: Ok(0) };
         self.operations.begin(number, operation)?;
         self.next.set(number + 1);
         let (route, kind, total) = (self.link.route, kind as u32, local.len());
-        let request = Request { route, number, kind, total, ..request };
+        let request = PeerRequest { route, number, kind, total, ..request };
         match self.is_connected.get() {
             true => self.send(request, &local),
             false => self.unsent.borrow_mut().push((request, local)),
@@ -78,11 +78,11 @@ impl Requester {
         self.unsent.take().into_iter().for_each(|(request, local)| self.send(request, &local));
     }
 
-    fn send(self: &Rc<Self>, request: Request, local: &Pieces) {
+    fn send(self: &Rc<Self>, request: PeerRequest, local: &Pieces) {
         let number = request.number;
         if request.total > 0 && Kind::of(request.kind).is_some_and(Kind::sends) {
             let this = Rc::clone(self);
-            let message = move |at| Ask { request: Request { at, ..request } };
+            let message = move |at| Ask { request: PeerRequest { at, ..request } };
             let flags = move |len| this.flags(number, len);
             self.link.send(self, number, local, message, flags);
         } else if let Err(error) = self.link.tell(&Ask { request }, Vec::new()) {
@@ -106,14 +106,14 @@ impl Requester {
         flags
     }
 
-    pub(crate) fn on_bytes(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
+    pub(crate) fn on_bytes(self: &Rc<Self>, number: u64, at: u64, data: AmData<'_>) -> Result<()> {
         let len = data.len() as u64;
-        let places = self.operations.edit(number, |operation| {
-            let fits = at.checked_add(len).is_some_and(|end| end <= operation.places.len());
-            (fits && len <= operation.left).then(|| operation.places.clone())
+        let target = self.operations.edit(number, |operation| {
+            let fits = at.checked_add(len).is_some_and(|end| end <= operation.destination.len());
+            (fits && len <= operation.left).then(|| operation.destination.clone())
         });
-        let places = places.flatten().ok_or_else(|| violation("bytes that no read asked for"))?;
-        self.link.after(self, number, self.link.place(&places, at, data));
+        let target = target.flatten().ok_or_else(|| violation("bytes that no read asked for"))?;
+        self.link.after(self, number, self.link.write(&target, at, data));
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Requester {
             operation.kind
         });
         if kind.is_some_and(Kind::is_atomic) {
-            return self.on_bytes(number, 0, Data::Eager(&result.to_le_bytes()));
+            return self.on_bytes(number, 0, AmData::Eager(&result.to_le_bytes()));
         }
         self.arrived(number, Ok(1));
         Ok(())
@@ -147,7 +147,7 @@ impl Requester {
         let others = of_others(error);
         self.unsent.take();
         self.operations.finish_all(|operation| {
-            operation.places = Pieces::default();
+            operation.destination = Pieces::default();
             if operation.outcome.is_ok() {
                 operation.outcome = Err(others.clone());
             }
@@ -155,7 +155,7 @@ impl Requester {
     }
 }
 
-impl Side for Rc<Requester> {
+impl TransferSide for Rc<Requester> {
     const COUNTS_SENT: bool = false;
 
     fn arrived(&self, number: u64, moved: Result<u64>) {

@@ -4,30 +4,34 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_util::FutureExt;
-use rdma_protocol::{Access, MemoryRange, Opcode, Received};
-use ucx::Data;
+use rdma_protocol::{Access, MemoryRange, Opcode, ReceiveDone};
+use ucx::AmData;
 use urom_pdk::peers::PeerData;
 use urom_pdk::prelude::*;
 
 use crate::error::{text, violation};
-use crate::link::{Link, Moving, Side};
-use crate::message::{Answer, Bytes, Kind, Request};
+use crate::link::{Moving, PeerLink, TransferSide};
+use crate::message::{Answer, Bytes, Kind, PeerRequest};
 use crate::pieces::Pieces;
-use crate::queue::{Entry, Queue};
+use crate::queue::{OperationQueue, QueueEntry};
 
 pub(crate) struct Responder {
-    link: Rc<Link>,
-    queue: RefCell<Queue>,
+    link: Rc<PeerLink>,
+    queue: RefCell<OperationQueue>,
     is_advancing: Cell<bool>,
 }
 
 impl Responder {
-    pub(crate) fn new(link: &Rc<Link>) -> Rc<Responder> {
+    pub(crate) fn new(link: &Rc<PeerLink>) -> Rc<Responder> {
         let (link, is_advancing) = (Rc::clone(link), Cell::new(false));
         Rc::new(Responder { link, queue: RefCell::default(), is_advancing })
     }
 
-    pub(crate) fn on_request(self: &Rc<Self>, request: Request, data: Data<'_>) -> Result<()> {
+    pub(crate) fn on_request(
+        self: &Rc<Self>,
+        request: PeerRequest,
+        data: AmData<'_>,
+    ) -> Result<()> {
         let (at, len) = (request.at, data.len() as u64);
         let kind = self.queue.borrow_mut().entry(request).map(|entry| entry.kind);
         let kind = kind.ok_or_else(|| violation("an operation that there cannot be"))?;
@@ -45,7 +49,7 @@ impl Responder {
     }
 
     /// Copies a part of an operation into the memory, or keeps it until the operation starts.
-    fn take_part(self: &Rc<Self>, number: u64, at: u64, data: Data<'_>) -> Result<()> {
+    fn take_part(self: &Rc<Self>, number: u64, at: u64, data: AmData<'_>) -> Result<()> {
         let mut queue = self.queue.borrow_mut();
         // The bytes of a failed operation are dropped.
         let Some(entry) = queue.get(number).filter(|entry| entry.outcome.is_ok()) else {
@@ -54,7 +58,7 @@ impl Responder {
         if entry.has_started {
             let memory = entry.memory.clone();
             drop(queue);
-            self.link.after(self, number, self.link.place(&memory, at, data));
+            self.link.after(self, number, self.link.write(&memory, at, data));
         } else if !queue.keep(number, at, PeerData::copied(data)?) {
             return Err(violation("more than is kept for operations that have to wait"));
         }
@@ -76,14 +80,14 @@ impl Responder {
             self.queue.borrow().next().map(|entry| (entry.kind, entry.request))?;
         let (receives, total) = (&self.link.base.receives, request.total);
         let takes_receive = kind.is_send() || kind == Kind::WriteImm;
-        let places = if takes_receive { receives.first()? } else { Pieces::default() };
+        let destination = if takes_receive { receives.first()? } else { Pieces::default() };
         let memory = match kind.is_send() {
-            true if total > places.len() => {
-                let most = places.len();
+            true if total > destination.len() => {
+                let most = destination.len();
                 let text = format!("a message of {total} bytes does not fit a receive of {most}");
                 Err(Error::new(DocaError::IO_FAILED, text))
             }
-            true => Ok(places),
+            true => Ok(destination),
             false => self.memory_of(kind, &request),
         };
         let mut queue = self.queue.borrow_mut();
@@ -106,8 +110,8 @@ impl Responder {
         Some(())
     }
 
-    fn start(self: &Rc<Self>, kind: Kind, request: Request, memory: &Pieces) {
-        let Request { number, operand, compare, .. } = request;
+    fn start(self: &Rc<Self>, kind: Kind, request: PeerRequest, memory: &Pieces) {
+        let PeerRequest { number, operand, compare, .. } = request;
         if kind == Kind::Read {
             let (route, peer) = (self.link.route, self.link.peer.clone());
             let message = move |at| Bytes { route, number, at };
@@ -134,15 +138,17 @@ impl Responder {
         let early = self.queue.borrow_mut().take_early(number);
         for (at, data) in early {
             let moving = match data {
-                PeerData::Here(bytes) => self.link.place(memory, at, Data::Eager(&bytes)),
-                PeerData::Announced(bytes) => self.link.place(memory, at, Data::Rendezvous(bytes)),
+                PeerData::Here(bytes) => self.link.write(memory, at, AmData::Eager(&bytes)),
+                PeerData::Announced(bytes) => {
+                    self.link.write(memory, at, AmData::Rendezvous(bytes))
+                }
             };
             self.link.after(self, number, moving);
         }
     }
 
     /// Returns the memory of an operation, if both the instance and the memory permit it.
-    fn memory_of(&self, kind: Kind, request: &Request) -> Result<Pieces> {
+    fn memory_of(&self, kind: Kind, request: &PeerRequest) -> Result<Pieces> {
         let permission = match kind {
             Kind::Read => Access::RDMA_READ,
             _ if kind.is_atomic() => Access::RDMA_ATOMIC,
@@ -184,7 +190,7 @@ impl Responder {
         }
     }
 
-    fn answer(&self, Entry { request, kind, receive, outcome, .. }: Entry) -> bool {
+    fn answer(&self, QueueEntry { request, kind, receive, outcome, .. }: QueueEntry) -> bool {
         // The bytes of a read are its answer.
         if outcome.is_err() || kind != Kind::Read || request.total == 0 {
             let (result, code, why) = match &outcome {
@@ -203,7 +209,7 @@ impl Responder {
                 Kind::SendImm => (Opcode::SendImm, request.total),
                 _ => (Opcode::WriteImm, 0),
             };
-            let received = Received { opcode, immediate: request.immediate, len };
+            let received = ReceiveDone { opcode, immediate: request.immediate, len };
             self.link.base.receives.end(receive, outcome.clone().map(|_| received));
         }
         if let Err(error) = &outcome {
@@ -218,7 +224,7 @@ impl Responder {
     }
 }
 
-impl Side for Rc<Responder> {
+impl TransferSide for Rc<Responder> {
     const COUNTS_SENT: bool = true;
 
     fn arrived(&self, number: u64, moved: Result<u64>) {

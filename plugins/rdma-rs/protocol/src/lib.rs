@@ -120,7 +120,7 @@ pub enum Command<'a> {
         rdma: u64,
     },
     /// Receives a message of the other end (`doca_rdma_task_receive`), in INIT and CONNECTED.
-    #[urom(reply = Received)]
+    #[urom(reply = ReceiveDone)]
     Receive {
         /// The instance.
         rdma: u64,
@@ -173,7 +173,7 @@ pub enum Command<'a> {
         #[urom(inline)]
         pieces: Elements<'a, MemoryRange>,
     },
-    /// Reads from the other end's memory (`doca_rdma_task_read`): as many bytes as the places have.
+    /// Reads from the other end's memory (`doca_rdma_task_read`): as many bytes as the ranges have.
     #[urom(reply = ReadDone)]
     Read {
         /// The instance.
@@ -249,26 +249,26 @@ pub enum Notification {
         why: Payload,
     },
     /// A message has arrived.
-    Received {
+    ReceiveDone {
         /// The operation that sent it.
         opcode: Opcode,
         /// The immediate value, big-endian, if the operation has one.
         immediate: [u8; 4],
-        /// Number of bytes in the places of the receive. The bytes of a write are elsewhere.
+        /// Number of bytes in the ranges of the receive. The bytes of a write are elsewhere.
         len: u64,
     },
-    /// The message is in the places of the other end's receive.
+    /// The message is in the ranges of the other end's receive.
     Sent,
     /// The bytes are in the other end's memory.
     Written,
-    /// The bytes are in the local places.
+    /// The bytes are in the local ranges.
     ReadDone,
-    /// The comparison was made. The local place has the eight bytes from before, too.
+    /// The comparison was made. The local range has the eight bytes from before, too.
     Swapped {
         /// The value before the operation.
         before: u64,
     },
-    /// The addition was made. The local place has the eight bytes from before, too.
+    /// The addition was made. The local range has the eight bytes from before, too.
     Added {
         /// The value before the operation.
         before: u64,

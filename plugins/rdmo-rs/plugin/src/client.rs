@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, MutexGuard};
-use ucx::{Data, Endpoint, EndpointId};
+use ucx::{AmData, Endpoint, EndpointId};
 use urom_pdk::{PerHost, Region, Task, Tasks, peers::PeerData, prelude::*};
 
 /// Limit in bytes of a queue's messages, and of a host's unflushed writes; smaller in tests.
@@ -18,10 +18,10 @@ pub(crate) const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 64 << 20
 const BESIDE: usize = 256;
 
 pub(crate) struct Client {
-    pub(crate) connection: u64,
+    pub(crate) connection: ConnectionId,
     pub(crate) host: Rc<Endpoint>,
-    pub(crate) memory: PerHost<Registered>,
-    queues: RefCell<BTreeMap<u64, Queue>>,
+    pub(crate) memory: PerHost<RegisteredRegion>,
+    queues: RefCell<BTreeMap<u64, ReceiveQueue>>,
     next_queue: Cell<u64>,
     /// Bytes to flush on the host's endpoint. Locked while memory is used.
     unflushed: Mutex<usize>,
@@ -29,23 +29,23 @@ pub(crate) struct Client {
     serving: RefCell<BTreeMap<u64, Task>>,
 }
 
-struct Queue {
+struct ReceiveQueue {
     initiator: EndpointId,
     /// `None` after the queue exceeded its limit.
-    jobs: Option<UnboundedSender<Job>>,
+    jobs: Option<UnboundedSender<QueuedRequest>>,
     waiting: Rc<Cell<usize>>,
 }
 
 /// A message, its data and its memory.
-type Job = (Request, PeerData, usize);
+type QueuedRequest = (Request, PeerData, usize);
 
-pub(crate) struct Registered {
+pub(crate) struct RegisteredRegion {
     pub(crate) region: Region,
     /// The values of pointers that appends have advanced, by their addresses.
     pub(crate) pointers: RefCell<BTreeMap<u64, u64>>,
 }
 
-impl Registered {
+impl RegisteredRegion {
     /// Returns the pointer at `address`, if the memory is mapped into this process.
     fn in_place(&self, address: u64) -> Result<Option<&AtomicU64>> {
         let Some(view) = self.region.mapped() else { return Ok(None) };
@@ -82,9 +82,9 @@ impl Registered {
 
 impl Client {
     pub(crate) fn new(
-        connection: u64,
+        connection: ConnectionId,
         host: Rc<Endpoint>,
-        memory: PerHost<Registered>,
+        memory: PerHost<RegisteredRegion>,
         tasks: Tasks,
     ) -> Rc<Client> {
         let (queues, next_queue, unflushed) = Default::default();
@@ -97,7 +97,7 @@ impl Client {
         let number = self.next_queue.replace(self.next_queue.get() + 1);
         let (waiting, id) = (Rc::<Cell<usize>>::default(), initiator.id());
         let serving = Rc::clone(self).serve(number, initiator, Rc::clone(&waiting), given);
-        let queue = Queue { initiator: id, jobs: Some(jobs), waiting };
+        let queue = ReceiveQueue { initiator: id, jobs: Some(jobs), waiting };
         self.queues.borrow_mut().insert(number, queue);
         self.serving.borrow_mut().insert(number, self.tasks.spawn(serving));
         number
@@ -110,7 +110,12 @@ impl Client {
     }
 
     /// Executes or queues a message. A queue over the limit closes, or a flush would hide the loss.
-    pub(crate) fn receive(&self, from: EndpointId, request: Request, data: Data<'_>) -> Result<()> {
+    pub(crate) fn receive(
+        &self,
+        from: EndpointId,
+        request: Request,
+        data: AmData<'_>,
+    ) -> Result<()> {
         let mut queues = self.queues.borrow_mut();
         let missing =
             || Error::new(DocaError::NOT_FOUND, "its sender lacks an open receive queue there");
@@ -118,7 +123,7 @@ impl Client {
         let queue = queues.values_mut().find(|queue| queue.initiator == from);
         let queue = queue.filter(|queue| queue.jobs.is_some()).ok_or_else(missing)?;
         let mut takes = BESIDE;
-        if let Data::Eager(bytes) = &data {
+        if let AmData::Eager(bytes) = &data {
             if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
                 return Ok(());
             }
@@ -158,7 +163,7 @@ impl Client {
     }
 
     /// Waits until all writes have arrived, then until the pointers of these regions have.
-    pub(crate) async fn publish(&self, all: &[Rc<Registered>]) -> Result<()> {
+    pub(crate) async fn publish(&self, all: &[Rc<RegisteredRegion>]) -> Result<()> {
         let mut unflushed = self.memory_after(true).await?;
         for registered in all {
             let pointers = registered.pointers.borrow().clone();
@@ -187,7 +192,7 @@ impl Client {
         number: u64,
         initiator: Rc<Endpoint>,
         waiting: Rc<Cell<usize>>,
-        mut jobs: UnboundedReceiver<Job>,
+        mut jobs: UnboundedReceiver<QueuedRequest>,
     ) {
         while let Some((request, data, takes)) = jobs.recv().await {
             if let Err(error) = self.carry_out(&initiator, request, data).await {
@@ -266,7 +271,7 @@ impl Client {
     async fn write(
         &self,
         unflushed: &mut usize,
-        target: &Registered,
+        target: &RegisteredRegion,
         address: u64,
         data: PeerData,
     ) -> Result<()> {
@@ -290,7 +295,7 @@ impl Client {
         Ok(unflushed)
     }
 
-    pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<Registered>> {
+    pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<RegisteredRegion>> {
         self.memory.find(self.connection, rkey).ok_or_else(|| {
             Error::new(DocaError::NOT_FOUND, format!("no memory of this client has key {rkey:#x}"))
         })

@@ -42,14 +42,14 @@ use urom_pdk::memory::{Exported, MemoryRange};
 use urom_pdk::peers::PeerWorker;
 use urom_pdk::{HostLimits, PerHost, Region, Tasks, prelude::*, time};
 
-use client::{Client, Registered, dropped};
+use client::{Client, RegisteredRegion, dropped};
 
 /// Timeout for progress of the UCX worker of a host that deregisters memory.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 struct Rdmo {
     clients: Rc<Clients>,
-    memory: PerHost<Registered>,
+    memory: PerHost<RegisteredRegion>,
     tasks: Tasks,
     peers: PeerWorker,
 }
@@ -58,7 +58,7 @@ struct Rdmo {
 struct Clients(RefCell<HashMap<u64, Rc<Client>>>);
 
 impl Clients {
-    fn of(&self, connection: u64) -> Result<Rc<Client>> {
+    fn of(&self, connection: ConnectionId) -> Result<Rc<Client>> {
         let clients = self.0.borrow();
         let client = clients.values().find(|client| client.connection == connection);
         let missing = || Error::new(DocaError::NOT_FOUND, "no client of this connection");
@@ -100,7 +100,7 @@ impl Handler for Rdmo {
         Ok(Rdmo { clients, memory, tasks: cx.tasks(), peers })
     }
 
-    fn host_left(&self, connection: u64) {
+    fn host_left(&self, connection: ConnectionId) {
         if let Ok(client) = self.clients.of(connection) {
             self.clients.0.borrow_mut().retain(|_, other| !Rc::ptr_eq(other, &client));
             client.end();
@@ -108,7 +108,7 @@ impl Handler for Rdmo {
     }
 
     async fn client_init(&self, cx: &Context, cmd: ClientInit<'_>) -> Result<ClientInitialized> {
-        if self.clients.of(cx.dest_id()).is_ok() {
+        if self.clients.of(cx.connection()).is_ok() {
             return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
         }
         if self.clients.0.borrow().contains_key(&cmd.id) {
@@ -117,24 +117,24 @@ impl Handler for Rdmo {
         }
         let addr = self.peers.address()?.into();
         let host = self.peers.connect_plain(cx, cmd.addr)?;
-        let client = Client::new(cx.dest_id(), host, self.memory.clone(), self.tasks.clone());
+        let client = Client::new(cx.connection(), host, self.memory.clone(), self.tasks.clone());
         self.clients.0.borrow_mut().insert(cmd.id, client);
         Ok(ClientInitialized { addr })
     }
 
     async fn rq_create(&self, cx: &Context, cmd: RqCreate<'_>) -> Result<RqCreated> {
-        let client = self.clients.of(cx.dest_id())?;
+        let client = self.clients.of(cx.connection())?;
         let initiator = self.peers.connect_plain(cx, cmd.addr)?;
         Ok(RqCreated { rq_id: client.add_queue(initiator) })
     }
 
     async fn rq_destroy(&self, cx: &Context, cmd: RqDestroy) -> Result<RqDestroyed> {
-        self.clients.of(cx.dest_id())?.remove_queue(cmd.rq_id)?;
+        self.clients.of(cx.connection())?.remove_queue(cmd.rq_id)?;
         Ok(RqDestroyed { rq_id: cmd.rq_id })
     }
 
     async fn mr_reg(&self, cx: &Context, cmd: MrReg<'_>) -> Result<MrRegistered> {
-        let client = self.clients.of(cx.dest_id())?;
+        let client = self.clients.of(cx.connection())?;
         let MrReg { va, len, packed_rkey: rkey, packed_memh: memh } = cmd;
         if va.checked_add(len).is_none() {
             let text = format!("{len} bytes at {va:#x} go beyond the last address");
@@ -151,14 +151,14 @@ impl Handler for Rdmo {
             Err(error) if rkey.is_empty() && !memh.is_empty() => return Err(error.into()),
             Err(_) => Region::remote(cx, &client.host, rkey, memh, va, len)?,
         };
-        let registered = Registered { region, pointers: RefCell::default() };
-        Ok(MrRegistered { rkey: self.memory.insert(cx.dest_id(), len, registered)? })
+        let registered = RegisteredRegion { region, pointers: RefCell::default() };
+        Ok(MrRegistered { rkey: self.memory.insert(cx.connection(), len, registered)? })
     }
 
     async fn mr_dereg(&self, cx: &Context, cmd: MrDereg) -> Result<MrDeregistered> {
-        let client = self.clients.of(cx.dest_id())?;
+        let client = self.clients.of(cx.connection())?;
         let registered = [client.registered(cmd.rkey)?];
-        self.memory.remove(cx.dest_id(), cmd.rkey)?;
+        self.memory.remove(cx.connection(), cmd.rkey)?;
         let arrives = time::timeout(TIMEOUT, client.publish(&registered));
         match cx.unless_cancelled(arrives).await? {
             Ok(arrived) => arrived?,

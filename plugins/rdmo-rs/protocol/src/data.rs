@@ -12,8 +12,8 @@
 //!
 //! let operation = Operation::Append { pointer: 0x1000, pointer_rkey: 7, data_rkey: 7 };
 //! let append = Request { client: 0, fence: false, operation };
-//! let mut room = Request::ROOM;
-//! let header = append.header(&mut room);
+//! let mut buffer = Request::BUFFER;
+//! let header = append.header(&mut buffer);
 //! assert_eq!((header.len(), Request::read(header)), (40, Ok(append)));
 //! ```
 
@@ -96,10 +96,10 @@ pub enum Operation {
 
 impl Request {
     /// A buffer for any header.
-    pub const ROOM: [u8; 40] = [0; 40];
+    pub const BUFFER: [u8; 40] = [0; 40];
 
     /// Writes the header.
-    pub fn header<'a>(&self, room: &'a mut [u8; 40]) -> &'a [u8] {
+    pub fn header<'a>(&self, buffer: &'a mut [u8; 40]) -> &'a [u8] {
         let (operation, [a, b, c], len) = match self.operation {
             Operation::Flush { flush_id } => (0, [flush_id, 0, 0], 24),
             Operation::Append { pointer, pointer_rkey, data_rkey } => {
@@ -108,10 +108,10 @@ impl Request {
             Operation::Scatter { count } => (2, [count, 0, 0], 24),
         };
         let kind = operation | if self.fence { FENCE } else { 0 };
-        for (place, word) in room.chunks_exact_mut(8).zip([self.client, kind, a, b, c]) {
-            place.copy_from_slice(&word.to_le_bytes());
+        for (slot, word) in buffer.chunks_exact_mut(8).zip([self.client, kind, a, b, c]) {
+            slot.copy_from_slice(&word.to_le_bytes());
         }
-        &room[..len]
+        &buffer[..len]
     }
 
     /// Reads a header; unknown flags are ignored.

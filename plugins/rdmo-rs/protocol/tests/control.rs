@@ -79,7 +79,7 @@ fn mr_reg_carries_the_key_then_the_handle() {
 }
 
 #[test]
-fn mr_reg_without_a_handle_has_zeros_in_its_place() {
+fn mr_reg_without_a_handle_has_zeros_instead() {
     let command = MrReg { va: 1, len: 2, packed_rkey: b"k", packed_memh: b"" };
     let table =
         Table::new(COMMAND).word(0, 3).word(8, 1).word(16, 2).word(24, 1).word(32, 1).then(b"k");
@@ -119,10 +119,10 @@ fn client_initialized_carries_the_workers_address() {
     let echo = ClientInit { id: 0, addr: &[] }.echo();
     let table = Table::new(NOTIFICATION).word(0, 0).word(8, 1).word(16, 106).then(&addr);
     answers_as(ClientInitialized { addr: Payload::from(&addr[..]) }, &echo, &table);
-    let mut room = ClientInitialized::payload(200).unwrap();
-    room[..106].copy_from_slice(&addr);
-    room.truncate(106);
-    answers_as(ClientInitialized { addr: room }, &echo, &table);
+    let mut addr_buffer = ClientInitialized::payload(200).unwrap();
+    addr_buffer[..106].copy_from_slice(&addr);
+    addr_buffer.truncate(106);
+    answers_as(ClientInitialized { addr: addr_buffer }, &echo, &table);
     let read = ClientInitialized::decode(table.as_bytes(), &echo).unwrap();
     assert_eq!(read.addr[..], addr);
 }

@@ -23,7 +23,7 @@ fn words(count: u8) -> Vec<u8> {
 
 fn header(operation: Operation, fence: bool) -> Vec<u8> {
     let request = Request { client: 0x0807_0605_0403_0201, fence, operation };
-    request.header(&mut Request::ROOM.clone()).to_vec()
+    request.header(&mut Request::BUFFER.clone()).to_vec()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn headers_are_byte_for_byte_those_of_c() {
 }
 
 #[test]
-fn what_is_behind_a_header_and_unknown_flags_are_ignored() {
+fn bytes_after_a_header_and_unknown_flags_are_ignored() {
     let mut long = table(0, 0xfe, &words(1));
     let read = Request::read(&long).unwrap();
     assert_eq!((read.fence, read.operation), (false, FLUSH));
@@ -61,7 +61,7 @@ fn headers_that_are_cut_anywhere_are_too_short() {
 }
 
 #[test]
-fn operations_that_do_not_exist_are_told_by_number() {
+fn operations_that_do_not_exist_are_named_by_number() {
     for number in [3, 255] {
         let read = Request::read(&table(number, 0, &words(3)));
         assert_eq!(read, Err(Malformed::Operation(number.into())));
@@ -143,19 +143,19 @@ proptest! {
         lens in prop::collection::vec((0..200_usize, 0..40_u8), 0..4),
     ) {
         let mut header = header;
-        if let Some(place) = header.get_mut(8..12) {
-            place.copy_from_slice(&[operation, 0, 0, 0]);
+        if let Some(bytes) = header.get_mut(8..12) {
+            bytes.copy_from_slice(&[operation, 0, 0, 0]);
         }
         if let Ok(request) = Request::read(&header) {
-            let mut room = Request::ROOM;
-            let written = request.header(&mut room);
+            let mut buffer = Request::BUFFER;
+            let written = request.header(&mut buffer);
             header[12] &= 1;
             header[13..16].fill(0);
             prop_assert_eq!(written, &header[..written.len()]);
         }
         for (at, len) in lens {
-            if let Some(place) = data.get_mut(at..at + 2) {
-                place.copy_from_slice(&[len, 0]);
+            if let Some(bytes) = data.get_mut(at..at + 2) {
+                bytes.copy_from_slice(&[len, 0]);
             }
         }
         if let Ok(parts) = Part::read_all(count, &data) {

@@ -46,7 +46,7 @@ struct Sandbox {
 impl Sandbox {
     /// Returns the `len` bytes at the host's address `at`, in the memory with this handle.
     fn find(&self, cx: &Context, handle: u64, at: u64, len: u64) -> Result<Region> {
-        self.memories.get(cx.dest_id(), handle)?.at(at, len)
+        self.memories.get(cx.connection(), handle)?.at(at, len)
     }
 }
 
@@ -63,7 +63,7 @@ impl Handler for Sandbox {
         let is_new = has(MapParams::FIELD_FLAGS) && params.flags & MapParams::ALLOCATE != 0;
         let is_new = is_new && memh.is_empty();
         let len = if is_new && has(MapParams::FIELD_LENGTH) { params.length } else { 0 };
-        let memh_id = self.memories.insert_with(cx.dest_id(), len.max(LEAST), |_| {
+        let memh_id = self.memories.insert_with(cx.connection(), len.max(LEAST), |_| {
             let memory = match memh {
                 [] if is_new => Region::allocate(&self.peers.ucx()?, len)?,
                 // An address alone refers to the host's memory, which this process cannot access.

@@ -144,7 +144,7 @@ fn a_peer_that_dies_while_it_sends_fails_what_waits_and_what_comes() {
 }
 
 #[test]
-fn memory_of_a_host_that_left_makes_room_for_that_of_others() {
+fn memory_of_a_host_that_left_becomes_available_to_others() {
     let (_domain, [worker]) = workers();
     let map_params = MapParams::allocate(0, 1 << 30);
     let map = || MemMap { context: 0, map_params, exported_memh: &[] };
@@ -155,7 +155,7 @@ fn memory_of_a_host_that_left_makes_room_for_that_of_others() {
 }
 
 #[test]
-fn a_message_that_no_answer_can_carry_is_told_with_the_limit() {
+fn a_message_too_long_for_an_answer_is_refused_with_the_limit() {
     let (_domain, [sender, receiver]) = workers();
     receiver.set_message_limit(100);
     let received = receiver.send(receive(4000));

@@ -11,11 +11,11 @@
 #include "worker_sandbox.h"
 
 /* Returns the number of bytes, or -1. */
-static long read_hex(const char *text, unsigned char *bytes, size_t room)
+static long read_hex(const char *text, unsigned char *bytes, size_t capacity)
 {
 	size_t i, len = strlen(text) / 2;
 
-	if (len > room)
+	if (len > capacity)
 		return -1;
 	for (i = 0; i < len; i++) {
 		unsigned int byte;

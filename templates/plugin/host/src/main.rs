@@ -7,7 +7,7 @@ use urom_host::{Result, Service, block_on};
 fn main() -> Result<()> {
     // The service of the environment, as on a host with a DPU. Otherwise a service in this process,
     // with the plugin that cargo built beside this program.
-    let service = Service::connect()?;
+    let service = Service::connect_blocking()?;
     let plugin = service.plugin::<Protocol>()?;
     block_on(async {
         let worker = service.worker().plugin(&plugin).start().await?;

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_less_passes_only_where_it_is_all_that_can_be_known() {
+    fn a_less_specific_reason_passes_only_if_no_better_one_is_available() {
         let ucx = |transports| passes(Victim::Worker, Blow::Kill, transports, UCX);
         assert!(ucx(Transports::Tcp) && !ucx(Transports::All));
         let other = CLOSED.replace("worker 1", "worker 2");

@@ -105,7 +105,8 @@ impl Party {
     }
 
     fn connect(&mut self, address: &str) -> urom_host::Result<()> {
-        let service = Service::builder().library(counted::library()).address(address).connect()?;
+        let service =
+            Service::builder().library(counted::library()).address(address).connect_blocking()?;
         let plugin = service.plugin::<Protocol>()?;
         self.service = Some((service, plugin));
         Ok(())

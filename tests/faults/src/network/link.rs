@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_machine_wants_is_told_from_what_fails() {
+    fn a_missing_requirement_is_distinguished_from_a_failure() {
         let missing = run("a-program-that-does-not-exist", &[]).unwrap_err();
         assert!(is_want(&missing), "{missing:#}");
         let wants = [

@@ -232,7 +232,7 @@ impl Stage {
         first.leave(ONE)?;
         second.leave(ONE)?;
         let again = first.start_worker(ONE)?;
-        ensure!(first.call(ONE, Call::Echo(2), TIMEOUT)?.0 == Ok(2), "the worker in its place");
+        ensure!(first.call(ONE, Call::Echo(2), TIMEOUT)?.0 == Ok(2), "the worker that replaces it");
         first.leave(ONE)?;
         second.leave(TWO)?;
         for worker in [again, other] {

@@ -44,13 +44,13 @@ pub(crate) enum Outcry {
     Begins,
     /// The host cannot send more without reading.
     Hung,
-    ThrownOut(String),
+    Disconnected(String),
 }
 
 const PAUSE: Duration = Duration::from_micros(500);
 
 /// Requested receive buffer of the kernel, in bytes.
-const ROOM: u32 = 4096;
+const RECEIVE_BUFFER: u32 = 4096;
 
 /// Time from the disconnect to the end of the misbehaviour.
 const ENCORE: Duration = Duration::from_secs(1);
@@ -72,20 +72,20 @@ pub fn serve(address: SocketAddr, worker: u64, manner: Manner) -> Result<()> {
     while wire.is_hung() {
         wire.progress();
     }
-    let (mut thrown_out, mut hung): (Option<Instant>, bool) = (None, false);
+    let (mut disconnected, mut hung): (Option<Instant>, bool) = (None, false);
     loop {
         match wire.link.try_receive() {
-            Some(Ok(WorkerToHost::Refused(failure))) if thrown_out.is_none() => {
-                say(&Outcry::ThrownOut(failure.text))?;
-                thrown_out = Some(Instant::now());
+            Some(Ok(WorkerToHost::Refused(failure))) if disconnected.is_none() => {
+                say(&Outcry::Disconnected(failure.text))?;
+                disconnected = Some(Instant::now());
             }
-            Some(Err(error)) if thrown_out.is_none() => {
-                say(&Outcry::ThrownOut(format!("{error:#}")))?;
-                thrown_out = Some(Instant::now());
+            Some(Err(error)) if disconnected.is_none() => {
+                say(&Outcry::Disconnected(format!("{error:#}")))?;
+                disconnected = Some(Instant::now());
             }
             _ => {}
         }
-        let over = thrown_out.is_some_and(|since| since.elapsed() > ENCORE);
+        let over = disconnected.is_some_and(|since| since.elapsed() > ENCORE);
         match manner {
             Manner::Floods if !over => {
                 if !wire.is_hung() {
@@ -115,7 +115,7 @@ fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
     let error = runtime.block_on(async {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // Answers are short: the default buffer would take a million of them.
-        socket.set_recv_buffer_size(ROOM)?;
+        socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
         let mut stream = socket.connect(address).await?;
         stream::handshake(
             &mut stream,
@@ -136,7 +136,7 @@ fn ask_without_reading(address: SocketAddr, worker: u64) -> Result<()> {
             }
         }
     })?;
-    say(&Outcry::ThrownOut(error.to_string()))?;
+    say(&Outcry::Disconnected(error.to_string()))?;
     loop {
         std::thread::park();
     }

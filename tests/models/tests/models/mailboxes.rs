@@ -43,7 +43,7 @@ fn messages_of_one_thread_stay_in_their_order() {
 }
 
 #[test]
-fn what_the_flag_says_is_in_the_queue() {
+fn the_flag_agrees_with_the_queue() {
     loom::model(|| {
         let mailbox = Arc::new(Mailbox::new().unwrap());
         let poster = post(&mailbox, &[1]);
@@ -58,7 +58,7 @@ fn what_the_flag_says_is_in_the_queue() {
 }
 
 #[test]
-fn what_comes_as_the_mailbox_is_closed_does_not_stay() {
+fn a_message_that_arrives_during_the_close_does_not_stay() {
     loom::model(|| {
         let mailbox = Arc::new(Mailbox::new().unwrap());
         let poster = post(&mailbox, &[1]);

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use crate::cells::{Lane, Reader, Writer, cells_of};
+use crate::cells::{Lane, LaneReader, LaneWriter, cells_of};
 use crate::frame::CommandStart;
-use crate::local::Local;
+use crate::local::LocalLane;
 use crate::sync::EventFd;
 
-fn ring(cells: usize) -> (Writer<Local>, Reader<Local>, [Arc<EventFd>; 2]) {
-    let memory = Local::new(cells);
+fn ring(cells: usize) -> (LaneWriter<LocalLane>, LaneReader<LocalLane>, [Arc<EventFd>; 2]) {
+    let memory = LocalLane::new(cells);
     let bells = [(); 2].map(|()| Arc::new(EventFd::new().unwrap()));
     let lane = |bell: &Arc<EventFd>| Lane::new(memory.clone(), Arc::clone(bell));
-    (Writer::new(lane(&bells[0])), Reader::new(lane(&bells[1]), 1024), bells)
+    (LaneWriter::new(lane(&bells[0])), LaneReader::new(lane(&bells[1]), 1024), bells)
 }
 
 fn body(number: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| at as u8 ^ number).collect()
 }
 
-fn write(writer: &mut Writer<Local>, bell: &EventFd, body: &[u8]) {
+fn write(writer: &mut LaneWriter<LocalLane>, bell: &EventFd, body: &[u8]) {
     let header = CommandStart::new(7, 3).header(body.len());
     let mut from = 0;
     loop {
@@ -28,14 +28,14 @@ fn write(writer: &mut Writer<Local>, bell: &EventFd, body: &[u8]) {
         if from == cells_of(body.len()) {
             return writer.announce();
         }
-        if writer.wait_for_room() {
+        if writer.wait_for_capacity() {
             bell.wait();
             bell.lower();
         }
     }
 }
 
-fn read(reader: &mut Reader<Local>, bell: &EventFd) -> Vec<u8> {
+fn read(reader: &mut LaneReader<LocalLane>, bell: &EventFd) -> Vec<u8> {
     loop {
         if let Some((_, body)) = reader.receive().unwrap() {
             return body.to_vec();
@@ -74,7 +74,7 @@ fn a_frame_wakes_a_reader_that_sleeps() {
 }
 
 #[test]
-fn frames_arrive_in_order_and_a_writer_without_room_is_woken() {
+fn frames_arrive_in_order_and_a_writer_without_free_cells_is_woken() {
     arrives(1, &[1, 0]);
 }
 

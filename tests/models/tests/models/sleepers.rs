@@ -67,7 +67,7 @@ fn a_waker_for_nothing_takes_no_wake_up_away() {
 }
 
 #[test]
-fn who_was_woken_before_it_sleeps_does_not_sleep() {
+fn a_thread_that_was_woken_before_it_sleeps_does_not_sleep() {
     loom::model(|| {
         let wait = Wait::begin();
         assert!(wait.notifier.is_notified());

@@ -29,7 +29,7 @@ impl Handler for Faulty {
         Ok(Faulty::default())
     }
 
-    fn host_left(&self, _connection: u64) {
+    fn host_left(&self, _connection: ConnectionId) {
         self.departed.set(self.departed.get() + 1);
     }
 

@@ -156,7 +156,7 @@ impl Handler for Memory {
         let value = match cmd.kind {
             0 => event.get().await?,
             1 => event.set(cmd.value).await.map(|()| 0)?,
-            _ => event.add(cmd.value).await?,
+            _ => event.fetch_add(cmd.value).await?,
         };
         Ok(Value { value })
     }
@@ -176,7 +176,7 @@ impl Handler for Memory {
         let (done, go) = (cx.sync_event(cmd.done)?, cx.sync_event(cmd.go)?);
         for number in 0..cmd.count {
             cx.unless_cancelled(go.wait_until_greater(number)).await??;
-            done.add(1).await?;
+            done.fetch_add(1).await?;
         }
         Ok(Value { value: done.get().await? })
     }

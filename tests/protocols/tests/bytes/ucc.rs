@@ -176,7 +176,7 @@ fn collectives_with_counts_carry_four_arrays_whose_width_the_flags_give() {
 }
 
 #[test]
-fn flags_count_only_when_the_mask_says_so() {
+fn flags_count_only_when_the_mask_includes_them() {
     let args =
         CollArgs { mask: 0, ..collective(COLL_ALLTOALLV, COUNT_64BIT | DISPLACEMENTS_64BIT) };
     let table = coll_table().then(bytemuck::bytes_of(&args)).then(&[5; 4 * 3 * 4]);
@@ -247,7 +247,7 @@ fn notifications_repeat_the_worker_and_carry_a_handle_or_a_status() {
 }
 
 #[test]
-fn what_cannot_be_served_is_answered_for_the_right_worker() {
+fn a_refusal_is_addressed_to_the_right_worker() {
     let table = command(5).word(8, WORKER).then(&[1; 5]);
     let answer = Protocol::refusal(table.as_bytes()).unwrap();
     assert_eq!(answer.payload(), notification(5).as_bytes());

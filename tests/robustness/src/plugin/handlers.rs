@@ -94,11 +94,11 @@ impl sandbox_protocol::Handler for Sandbox {
     }
 
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
-        let room = (cmd.memh_id == 0)
+        let answer = (cmd.memh_id == 0)
             .then(|| payload(cmd.tag, cmd.count, TagReceived::payload))
             .transpose()?;
         behave(cx, &[]).await?;
-        let data = room.map_or(Received::Registered { len: cmd.count }, Received::Inline);
+        let data = answer.map_or(Received::Registered { len: cmd.count }, Received::Inline);
         Ok(TagReceived { data, sender_tag: cmd.tag, status: 0 })
     }
 }

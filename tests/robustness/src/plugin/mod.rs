@@ -39,7 +39,7 @@ pub enum Step<'a> {
     /// Low bits 4: lets the plugin progress, and packs every notification, by the high bits.
     Progress {
         /// 0: a fitting buffer; 1 and 2: a smaller buffer; 3: NULL; otherwise a larger buffer.
-        room: u8,
+        capacity: u8,
     },
     /// Low bits 5; a choice: wakes a waiting command, and releases it if the high bits are not 0.
     Wake {
@@ -48,7 +48,7 @@ pub enum Step<'a> {
     },
     /// Low bits 6: makes queries and wrong calls; the high bits are the size of the address buffer.
     Ask {
-        room: usize,
+        capacity: usize,
     },
     /// Low bits 7: drops held bytes; with high bits 31 closes and reopens the plugin.
     LetGo {
@@ -75,9 +75,9 @@ impl<'a> Step<'a> {
             }
             2 => Step::Repeat { behaviour: byte()?, times: usize::from(high) + 1 },
             3 => Step::Flush,
-            4 => Step::Progress { room: high },
+            4 => Step::Progress { capacity: high },
             5 => Step::Wake { choice: byte()?.into(), release: high != 0 },
-            6 => Step::Ask { room: usize::from(high) * 2 },
+            6 => Step::Ask { capacity: usize::from(high) * 2 },
             _ if high == 31 => Step::Reopen,
             _ => Step::LetGo { count: high.into() },
         })
@@ -136,11 +136,11 @@ impl Run {
             }
             Step::Repeat { behaviour, times } => (0..times).for_each(|_| self.queue(behaviour)),
             Step::Flush => self.flush(),
-            Step::Progress { room } => self.progress(room),
+            Step::Progress { capacity } => self.progress(capacity),
             Step::Wake { choice, release } => self.script.wake(choice, release),
-            Step::Ask { room } => {
+            Step::Ask { capacity } => {
                 self.worker.nonsense();
-                self.worker.addr(room, ADDRESS);
+                self.worker.addr(capacity, ADDRESS);
             }
             Step::LetGo { count } => self.script.let_go(count),
             Step::Reopen => {
@@ -179,7 +179,7 @@ impl Run {
         self.queued.clear();
     }
 
-    fn progress(&mut self, room: u8) {
+    fn progress(&mut self, capacity: u8) {
         let (code, notifications) = self.worker.progress();
         self.expected.extend(self.script.take_ended());
         let want = if self.expected.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
@@ -189,14 +189,14 @@ impl Run {
         {
             self.collect(index, status, &notification);
             let whole = 32 + notification.payload().len();
-            let room = match room {
+            let capacity = match capacity {
                 0 => Some(whole),
                 1 => Some(whole - 1),
                 2 => Some(whole / 2),
                 3 => None,
                 more => Some(whole + usize::from(more)),
             };
-            self.worker.pack(notification, room);
+            self.worker.pack(notification, capacity);
         }
     }
 

@@ -164,7 +164,8 @@ impl Drop for PanicsInDrop {
 pub(super) async fn behave(cx: &Context, payload: &[u8]) -> Result<()> {
     let script = script();
     let script = &*script;
-    let (index, behaviour) = (cx.dest_id() >> 8, Behaviour::of(cx.dest_id() as u8));
+    let connection = u64::from(cx.connection());
+    let (index, behaviour) = (connection >> 8, Behaviour::of(connection as u8));
     script.running.set(script.running.get() + 1);
     let _running = Running(script, index, payload);
     let _bomb = (behaviour == Behaviour::WaitAndPanicInDrop).then(|| PanicsInDrop);

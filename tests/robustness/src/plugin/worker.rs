@@ -63,7 +63,7 @@ impl Worker {
 
     pub(super) fn queue(&mut self, dest_id: u64, token: u64, bytes: &[u8]) {
         self.commands.push_back(
-            CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap has room"),
+            CommandDesc::new(dest_id, PLUGIN_ID, token, bytes).expect("the C heap suffices"),
         );
     }
 
@@ -109,24 +109,24 @@ impl Worker {
         assert_eq!(codes, [DocaError::INVALID_VALUE; 6]);
     }
 
-    pub(super) fn addr(&self, room: usize, want: &[u8]) {
+    pub(super) fn addr(&self, capacity: usize, want: &[u8]) {
         let (ctx, addr) = (self.ctx.as_ptr(), self.iface.addr.expect("addr"));
-        let (mut to, mut len) = (vec![0xee; room].into_boxed_slice(), room);
+        let (mut to, mut len) = (vec![0xee; capacity].into_boxed_slice(), capacity);
         // SAFETY: a context of this thread and a buffer of `len` bytes.
         let code = unsafe { addr(ctx, to.as_mut_ptr().cast(), &mut len) };
         // The kit's frame surrounds the address.
         assert!(len >= want.len());
-        if room >= len {
+        if capacity >= len {
             assert_eq!(code, DocaError::SUCCESS);
             assert!(to[..len].ends_with(want));
         } else {
             assert_eq!(code, DocaError::INVALID_VALUE);
-            assert!(to.iter().all(|byte| *byte == 0xee), "too little room is left alone");
+            assert!(to.iter().all(|byte| *byte == 0xee), "a short buffer is unchanged");
         }
     }
 
-    /// Packs a notification into `room` bytes, or to NULL.
-    pub(super) fn pack(&self, notification: NotificationDesc, room: Option<usize>) {
+    /// Packs a notification into `capacity` bytes, or to NULL.
+    pub(super) fn pack(&self, notification: NotificationDesc, capacity: Option<usize>) {
         let pack = self.iface.notif_pack.expect("notif_pack");
         let mut whole = Vec::new();
         let header = notification.header();
@@ -139,21 +139,21 @@ impl Worker {
         let desc = notification.into_raw();
         // SAFETY: this function owns the descriptor.
         let header: *mut WorkerNotify = unsafe { &raw mut (*desc).worker_notif };
-        let mut to = vec![0xee; room.unwrap_or(0)].into_boxed_slice();
-        let mut len = room.unwrap_or(whole.len());
-        let at = if room.is_some() { to.as_mut_ptr().cast() } else { null_mut() };
+        let mut to = vec![0xee; capacity.unwrap_or(0)].into_boxed_slice();
+        let mut len = capacity.unwrap_or(whole.len());
+        let at = if capacity.is_some() { to.as_mut_ptr().cast() } else { null_mut() };
         // SAFETY: a notification of this plugin, and NULL or a buffer of `len` bytes.
         let code = unsafe { pack(header, &mut len, at) };
         let desc = NonNull::new(desc).expect("not NULL");
         // SAFETY: `into_raw` gave up the ownership above, and `pack` does not take it.
         drop(unsafe { NotificationDesc::from_raw(desc) });
         assert_eq!(len, whole.len());
-        if room.is_some_and(|room| room >= len) {
+        if capacity.is_some_and(|capacity| capacity >= len) {
             assert_eq!((code, &to[..len]), (DocaError::SUCCESS, &whole[..]));
             assert!(to[len..].iter().all(|byte| *byte == 0xee));
         } else {
             assert_eq!(code, DocaError::INVALID_VALUE);
-            assert!(to.iter().all(|byte| *byte == 0xee), "too little room is left alone");
+            assert!(to.iter().all(|byte| *byte == 0xee), "a short buffer is unchanged");
         }
     }
 }

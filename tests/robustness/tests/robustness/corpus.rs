@@ -98,9 +98,9 @@ fn messages() -> Vec<(String, Vec<u8>)> {
         ("scatter", Operation::Scatter { count: 3 }, parts),
     ];
     let message = |(name, operation, data): (&str, Operation, Vec<u8>)| {
-        let mut room = Request::ROOM;
+        let mut buffer = Request::BUFFER;
         let request = Request { client: 0, fence: true, operation };
-        let header = request.header(&mut room);
+        let header = request.header(&mut buffer);
         (name.to_owned(), [&[header.len() as u8][..], header, &data].concat())
     };
     messages.into_iter().map(message).collect()

@@ -30,8 +30,8 @@ impl Program {
         self
     }
 
-    pub(crate) fn progress(mut self, room: u8) -> Program {
-        self.0.push(4 | room << 3);
+    pub(crate) fn progress(mut self, capacity: u8) -> Program {
+        self.0.push(4 | capacity << 3);
         self
     }
 
@@ -40,8 +40,8 @@ impl Program {
         self
     }
 
-    pub(crate) fn ask(mut self, room: u8) -> Program {
-        self.0.push(6 | room << 3);
+    pub(crate) fn ask(mut self, capacity: u8) -> Program {
+        self.0.push(6 | capacity << 3);
         self
     }
 
@@ -168,10 +168,10 @@ fn steps_are_read_as_they_are_written() {
         Step::Queue { behaviour: 7, bytes: b"bytes" },
         Step::Repeat { behaviour: 8, times: 32 },
         Step::Flush,
-        Step::Progress { room: 3 },
+        Step::Progress { capacity: 3 },
         Step::Wake { choice: 9, release: true },
         Step::Wake { choice: 9, release: false },
-        Step::Ask { room: 62 },
+        Step::Ask { capacity: 62 },
         Step::LetGo { count: 30 },
         Step::Reopen,
     ];

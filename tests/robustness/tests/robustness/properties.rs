@@ -55,7 +55,7 @@ fn command<C: Sent>(command: C) {
 /// A host reads the same notification as the plugin's answer, by copy and in place.
 fn notification<R: Answered>(reply: R, echo: u64) {
     let echoed = R::echo(echo);
-    let desc = reply.clone().into_descriptor(&echoed).expect("the C heap has room");
+    let desc = reply.clone().into_descriptor(&echoed).expect("the C heap suffices");
     let bytes = desc.payload().to_vec();
     assert_eq!(desc.header().len, bytes.len() as u64);
     check::notification(R::SUBJECT, &bytes);
@@ -78,14 +78,14 @@ fn payload<R: Answered>(
 ) {
     let echo = R::echo(echo);
     let fixed = R::SUBJECT.description.notifications.len;
-    let of_heap = make(Payload::from(content)).into_descriptor(&echo).expect("the C heap has room");
+    let of_heap = make(Payload::from(content)).into_descriptor(&echo).expect("the C heap suffices");
     for more in [0, 1, 33] {
-        let mut room = own(content.len() + more).expect("the C heap has room");
-        assert!(room.iter().all(|byte| *byte == 0));
-        room[..content.len()].copy_from_slice(content);
-        room.truncate(content.len());
-        let at = room.as_ptr();
-        let desc = make(room).into_descriptor(&echo).expect("the C heap has room");
+        let mut buffer = own(content.len() + more).expect("the C heap suffices");
+        assert!(buffer.iter().all(|byte| *byte == 0));
+        buffer[..content.len()].copy_from_slice(content);
+        buffer.truncate(content.len());
+        let at = buffer.as_ptr();
+        let desc = make(buffer).into_descriptor(&echo).expect("the C heap suffices");
         assert_eq!(desc.payload(), of_heap.payload());
         if !content.is_empty() {
             assert_eq!(
@@ -96,9 +96,9 @@ fn payload<R: Answered>(
         }
     }
     // A payload of another notification, or a part of a payload, is copied.
-    let mut part = own(content.len() + 5).expect("the C heap has room");
+    let mut part = own(content.len() + 5).expect("the C heap suffices");
     part.advance(5);
     part.copy_from_slice(content);
-    let desc = make(part).into_descriptor(&echo).expect("the C heap has room");
+    let desc = make(part).into_descriptor(&echo).expect("the C heap suffices");
     assert_eq!(desc.payload(), of_heap.payload());
 }

@@ -30,7 +30,7 @@ fn command<C: Sent>(name: &str, command: C) -> Sample {
 }
 
 fn notification<R: Answered>(name: &str, reply: R) -> Sample {
-    let desc = reply.into_descriptor(&R::echo(0x1122_3344_5566_7788)).expect("the C heap has room");
+    let desc = reply.into_descriptor(&R::echo(0x1122_3344_5566_7788)).expect("the C heap suffices");
     Sample::new(R::SUBJECT, false, name, desc.payload().to_vec())
 }
 

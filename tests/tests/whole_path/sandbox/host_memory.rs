@@ -182,7 +182,7 @@ pub(crate) fn memory_that_may_not_be_written_is_sent_but_not_received_into(
 }
 
 /// Reserved address space, larger than the worker can allocate for a copy.
-pub(crate) fn memory_for_whose_copy_there_is_no_room_harms_nobody(pair: Pair) -> Result<()> {
+pub(crate) fn memory_that_is_too_large_to_copy_is_harmless(pair: Pair) -> Result<()> {
     const LENGTH: u64 = 1 << 40;
     let overcommit = std::fs::read_to_string("/proc/sys/vm/overcommit_memory")?;
     // In other overcommit modes this size always succeeds or always fails. QEMU records each page.
@@ -240,7 +240,7 @@ pub(crate) fn a_cancelled_receive_gives_the_host_s_memory_back(pair: Pair) -> Re
         assert_eq!(inline(&pair.receive(100, 1)?), b"for nobody");
         assert_eq!(host.bytes()[..54], [&[0xee; 49][..], b"again"].concat());
         // The registration keeps the share until the host ends.
-        assert!(host.memory.bytes().is_err());
+        assert!(host.memory.try_exclusive_bytes().is_err());
     }
     Ok(())
 }
@@ -305,17 +305,17 @@ pub(crate) fn memory_of_a_host_that_leaves_during_a_receive_is_its_own_again(
             })?;
         // The next receive gets the message, unless it came before the worker noticed.
         let was_late = is_taken_by_the_next(&pair.sandbox, &pair.workers, b"for the next")?;
-        let mut own = poll_fn(|_| match memory.bytes() {
+        let mut own = poll_fn(|_| match memory.try_exclusive_bytes() {
             Ok(_) => Poll::Ready(()),
             Err(_) => Poll::Pending,
         });
         wait_with(&mut own, || pair.service.progress())?;
-        assert!(was_late || memory.bytes()? == pattern(5000));
+        assert!(was_late || memory.try_exclusive_bytes()? == pattern(5000));
     }
     pair.works()
 }
 
-pub(crate) fn a_send_from_memory_of_a_host_that_leaves_harms_nobody(
+pub(crate) fn a_send_from_memory_of_a_host_that_leaves_is_harmless(
     provider: &Provider,
 ) -> Result<()> {
     const LENGTH: u64 = 1 << 20;
@@ -352,7 +352,7 @@ pub(crate) fn a_send_from_memory_of_a_host_that_leaves_harms_nobody(
                 assert_eq!(error.code(), DocaError::TIME_OUT, "{error}");
             }
         }
-        let own = poll_fn(|_| match memory.bytes() {
+        let own = poll_fn(|_| match memory.try_exclusive_bytes() {
             Ok(_) => Poll::Ready(()),
             Err(_) => Poll::Pending,
         });
@@ -362,7 +362,7 @@ pub(crate) fn a_send_from_memory_of_a_host_that_leaves_harms_nobody(
     pair.works()
 }
 
-pub(crate) fn a_host_that_is_killed_in_the_middle_of_messages_harms_nobody(
+pub(crate) fn a_host_that_is_killed_in_the_middle_of_messages_is_harmless(
     provider: &Provider,
 ) -> Result<()> {
     const LENGTH: u64 = 1 << 20;
@@ -402,7 +402,7 @@ pub(crate) fn a_host_that_is_killed_in_the_middle_of_messages_harms_nobody(
             }
             came => ensure!(path == MemoryPath::NETWORK, "{path:?}: {came:?}"),
         }
-        domain.stop()?;
+        domain.stop_blocking()?;
         worker.stop().wait()?;
         other.stop().wait()?;
     }

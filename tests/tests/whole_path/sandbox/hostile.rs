@@ -29,7 +29,7 @@ fn notification(words: [u64; 6]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-pub(crate) fn bad_commands_among_good_ones_harm_nobody(pair: Pair) -> Result<()> {
+pub(crate) fn bad_commands_among_good_ones_are_harmless(pair: Pair) -> Result<()> {
     let good = |tag| command(&[TAG_SEND, tag, 1, 1, 5, tag, 0], b"hello");
     let list = [
         (good(1), DocaError::SUCCESS),

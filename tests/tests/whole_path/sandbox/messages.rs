@@ -34,7 +34,7 @@ pub(crate) fn a_receive_waits_for_its_message(pair: Pair) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_of_it(
+pub(crate) fn a_receive_past_its_deadline_takes_no_message_if_its_plugin_is_informed(
     pair: Pair,
 ) -> Result<()> {
     let mut late = 0;
@@ -67,7 +67,7 @@ pub(crate) fn a_receive_past_its_deadline_takes_no_message_if_its_plugin_learns_
     pair.works()
 }
 
-pub(crate) fn masks_choose_among_messages_and_senders_tags_are_told(pair: Pair) -> Result<()> {
+pub(crate) fn masks_choose_among_messages_and_senders_tags_are_reported(pair: Pair) -> Result<()> {
     for tag in [0x1_0001, 0x1_0002, 0x2_0001] {
         pair.send(tag, &tag.to_le_bytes())?;
     }
@@ -112,7 +112,7 @@ pub(crate) fn a_receive_that_is_pending_ends_with_its_worker(pair: Pair) -> Resu
     let Pair { domain, workers: [sender, receiver], sandbox, service, has_extension } = pair;
     let receive = |count| sandbox.task_tag_recv(&receiver, count, 1, ALL).submit();
     let tasks = [0, 100, 1 << 20].map(receive);
-    domain.stop()?;
+    domain.stop_blocking()?;
     let mut stopping = std::pin::pin!(receiver.stop());
     for task in tasks {
         let error = wait_with(task?, || service.progress())?.err().context("no message came")?;
@@ -128,7 +128,7 @@ pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(mut pair: P
     for _ in 0..3 {
         pair.works()?;
         let Pair { domain, workers: [sender, receiver], sandbox, service, has_extension } = pair;
-        domain.stop()?;
+        domain.stop_blocking()?;
         block_on_for(LIMIT, receiver.stop())??;
         let workers = [sender, service.worker().plugin(&sandbox).max_inflight(128).start().wait()?];
         let domain = join(&service, &workers)?;
@@ -137,7 +137,7 @@ pub(crate) fn a_new_worker_is_found_under_the_id_of_one_that_is_gone(mut pair: P
     pair.works()
 }
 
-pub(crate) fn what_was_sent_arrives_though_its_worker_stops(pair: Pair) -> Result<()> {
+pub(crate) fn a_sent_message_arrives_though_its_worker_stops(pair: Pair) -> Result<()> {
     let data = pattern(4000);
     let sends = (0..100_u64)
         .map(|tag| pair.sandbox.task_tag_send(&pair.workers[0], 1, tag).data(&data[..]).submit());
@@ -145,7 +145,7 @@ pub(crate) fn what_was_sent_arrives_though_its_worker_stops(pair: Pair) -> Resul
         assert_eq!(block_on_for(LIMIT, send?)??.status, 0);
     }
     let Pair { domain, workers: [sender, receiver], sandbox, .. } = pair;
-    domain.stop()?;
+    domain.stop_blocking()?;
     block_on_for(LIMIT, sender.stop())??;
     for tag in 0..100 {
         let received = done(sandbox.task_tag_recv(&receiver, 4000, tag, ALL).submit())?;
@@ -154,7 +154,9 @@ pub(crate) fn what_was_sent_arrives_though_its_worker_stops(pair: Pair) -> Resul
     Ok(())
 }
 
-pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(pair: Pair) -> Result<()> {
+pub(crate) fn the_answer_to_a_receive_may_have_more_capacity_than_a_message(
+    pair: Pair,
+) -> Result<()> {
     for count in [4096, 1 << 20, MOST] {
         let receive = pair.sandbox.task_tag_recv(&pair.workers[1], count, 9, ALL).submit()?;
         pair.send(9, &pattern(3000)[..])?;
@@ -165,7 +167,9 @@ pub(crate) fn the_answer_to_a_receive_may_have_more_room_than_a_message(pair: Pa
     pair.works()
 }
 
-pub(crate) fn room_that_no_answer_has_is_too_big_and_takes_no_message(pair: Pair) -> Result<()> {
+pub(crate) fn a_capacity_that_no_answer_has_is_too_big_and_takes_no_message(
+    pair: Pair,
+) -> Result<()> {
     assert_eq!(pair.send(9, &pattern(3000)[..])?.status, 0);
     pair.settle()?;
     for count in [MOST + 1, 1 << 30, 1 << 60, u64::MAX - 48, u64::MAX] {

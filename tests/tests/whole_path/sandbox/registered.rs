@@ -35,13 +35,13 @@ impl Pair {
         Ok(task.submit()?)
     }
 
-    fn places(&self, worker: &Worker, length: usize) -> Result<Vec<(u64, Option<HostMemory>)>> {
-        let mut places = vec![(self.allocate(worker, length as u64)?, None)];
+    fn memories(&self, worker: &Worker, length: usize) -> Result<Vec<(u64, Option<HostMemory>)>> {
+        let mut memories = vec![(self.allocate(worker, length as u64)?, None)];
         for path in PATHS.into_iter().filter(|_| self.has_extension) {
             let host = HostMemory::new(worker, &vec![0xee; length], path)?;
-            places.push((host.map(&self.sandbox, worker)?, Some(host)));
+            memories.push((host.map(&self.sandbox, worker)?, Some(host)));
         }
-        Ok(places)
+        Ok(memories)
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn a_message_is_received_into_the_plugin_s_memory_and_sent_from_there
 
 pub(crate) fn a_message_too_long_for_registered_memory_is_truncated(pair: Pair) -> Result<()> {
     let second = &pair.workers[1];
-    for (memory, host) in pair.places(second, 64)? {
+    for (memory, host) in pair.memories(second, 64)? {
         for waits in [true, false] {
             let early =
                 waits.then(|| pair.receive_at(second, memory, (BASE, 10), 7)).transpose()?;
@@ -142,7 +142,7 @@ pub(crate) fn bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline(
     pair: Pair,
 ) -> Result<()> {
     let second = &pair.workers[1];
-    for (memory, host) in pair.places(second, 100)? {
+    for (memory, host) in pair.memories(second, 100)? {
         let late_before = second.late_replies();
         let receive = pair.sandbox.task_tag_recv(second, 50, 1, ALL).memh_id(memory).buffer(BASE);
         let receive = receive.timeout(Duration::from_millis(5)).submit()?;
@@ -174,7 +174,7 @@ pub(crate) fn bytes_are_a_receive_s_until_it_is_answered_also_past_its_deadline(
 pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provider) -> Result<()> {
     let pair = Pair::given(provider)?;
     let second = &pair.workers[1];
-    for (memory, _host) in pair.places(second, 64)? {
+    for (memory, _host) in pair.memories(second, 64)? {
         let refused = |task: Completion<sandbox_protocol::TagReceived>, what: &str| -> Result<()> {
             let error = block_on_for(LIMIT, task)?.err().with_context(|| what.to_owned())?;
             assert_eq!(error.code(), DocaError::INVALID_VALUE, "{what}: {error}");
@@ -227,7 +227,7 @@ pub(crate) fn a_handle_is_good_for_its_host_and_its_bytes_alone(provider: &Provi
     pair.works()
 }
 
-pub(crate) fn what_cannot_be_registered_is_refused(pair: Pair) -> Result<()> {
+pub(crate) fn an_invalid_registration_is_refused(pair: Pair) -> Result<()> {
     let (first, sandbox) = (&pair.workers[0], &pair.sandbox);
     let allocate = MapParams::allocate(BASE, 4096);
     let map = |params, handle: &[u8]| -> Result<DocaError> {

@@ -3,29 +3,29 @@
 use heck::{ToShoutySnakeCase, ToSnakeCase};
 
 use super::names::Scope;
-use super::structs::{Member, Structs, constants, extent};
+use super::structs::{CMember, Structs, constants, extent};
 use super::{comments, payloads};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Field, FieldKind, Messages, Variant};
 
-pub(super) struct Direction<'a> {
+pub(super) struct MessageNames<'a> {
     messages: &'a Messages,
     what: &'static str,
     pub(super) name: String,
     tag: String,
     enumeration: String,
     header: Vec<String>,
-    variants: Vec<Names<'a>>,
+    variants: Vec<VariantNames<'a>>,
 }
 
-struct Names<'a> {
+struct VariantNames<'a> {
     variant: &'a Variant,
     tag: String,
     fields: Vec<String>,
     structure: Option<(String, String)>,
 }
 
-impl<'a> Direction<'a> {
+impl<'a> MessageNames<'a> {
     pub(super) fn new(
         prefix: &str,
         what: &'static str,
@@ -43,7 +43,7 @@ impl<'a> Direction<'a> {
             let structure =
                 has_bytes.then(|| (scope.name(&format!("{name}_{snake}")), members.name(&snake)));
             let mut own = Scope::new(&[structure.as_ref().map_or("", |(name, _)| name)]);
-            Names {
+            VariantNames {
                 variant,
                 tag: scope.name(&format!(
                     "{}_{}",
@@ -55,7 +55,7 @@ impl<'a> Direction<'a> {
             }
         });
         let variants = variants.collect();
-        Direction { messages, what, name, tag, enumeration, header, variants }
+        MessageNames { messages, what, name, tag, enumeration, header, variants }
     }
 
     fn tag_of(&self, rust: &str) -> Option<&str> {
@@ -66,7 +66,7 @@ impl<'a> Direction<'a> {
     }
 
     /// Returns the C name of a Rust field. A member may follow after a dot.
-    fn field_name(&self, names: &Names<'_>, path: &str) -> String {
+    fn field_name(&self, names: &VariantNames<'_>, path: &str) -> String {
         let (rust, rest) = path.split_once('.').map_or((path, ""), |(first, rest)| (first, rest));
         let own = names.variant.fields.iter().zip(&names.fields);
         let all = own.chain(self.messages.header.iter().zip(&self.header));
@@ -75,7 +75,7 @@ impl<'a> Direction<'a> {
         if rest.is_empty() { c.to_owned() } else { format!("{c}.{rest}") }
     }
 
-    pub(super) fn tags(&self, answers: Option<&Direction<'_>>, structs: &Structs) -> String {
+    pub(super) fn tags(&self, answers: Option<&MessageNames<'_>>, structs: &Structs) -> String {
         let tags = self.variants.iter().map(|names| {
             let Variant { docs, tag, also, reply, .. } = *names.variant;
             let reply = reply.map(|reply| {
@@ -112,10 +112,10 @@ impl<'a> Direction<'a> {
             structs.plain(&payload.ty);
         }
         let mut union = Vec::new();
-        let mut room = Extent { size: 0, align: 1 };
+        let mut space = Extent { size: 0, align: 1 };
         for names in &self.variants {
             let own = self.variant(names, structs);
-            room = Extent { size: room.size.max(own.size), align: room.align.max(own.align) };
+            space = Extent { size: space.size.max(own.size), align: space.align.max(own.align) };
             union.extend(names.structure.clone());
         }
         let docs = format!("Which {} this is.", self.what);
@@ -125,17 +125,17 @@ impl<'a> Direction<'a> {
         }
         if !union.is_empty() {
             let variants = union.iter().map(|(of, name)| format!("\t\tstruct {of} {name};\n"));
-            members.push(Member {
+            members.push(CMember {
                 docs: vec![format!("The fields of that {}.", self.what)],
                 declaration: format!("\tunion {{\n{}\t}};\n", variants.collect::<String>()),
                 names: union.into_iter().map(|(_, name)| name).collect(),
                 offset: self.messages.union_at,
-                extent: Extent { size: align_up(room.size, room.align), ..room },
+                extent: Extent { size: align_up(space.size, space.align), ..space },
             });
         }
         let own = [(0, &self.messages.tag)].into_iter();
         let own = own.chain(self.messages.header.iter().map(|field| (field.offset, &field.ty)));
-        let align = extent(0, own).align.max(room.align);
+        let align = extent(0, own).align.max(space.align);
         let docs = comments::paragraphs([
             comments::lines(self.messages.docs),
             vec![format!(
@@ -146,19 +146,19 @@ impl<'a> Direction<'a> {
         structs.structure(&docs, &self.name, Extent { size: self.messages.len, align }, &members);
     }
 
-    fn variant(&self, names: &Names<'_>, structs: &mut Structs) -> Extent {
+    fn variant(&self, names: &VariantNames<'_>, structs: &mut Structs) -> Extent {
         let start = self.messages.union_at;
         let own = extent(start, names.variant.fields.iter().map(|field| (field.offset, &field.ty)));
         if let Some((name, _)) = &names.structure {
             let fields = names.variant.fields.iter().zip(&names.fields);
-            let members: Vec<Member> =
+            let members: Vec<CMember> =
                 fields.map(|(field, name)| self.member(field, name, start, structs)).collect();
             structs.structure(&[format!("The fields of {}.", names.tag)], name, own, &members);
         }
         own
     }
 
-    fn member(&self, field: &Field, name: &str, start: usize, structs: &Structs) -> Member {
+    fn member(&self, field: &Field, name: &str, start: usize, structs: &Structs) -> CMember {
         let role = match field.kind {
             FieldKind::Plain => vec![],
             FieldKind::Echo if self.what == "command" => vec!["The answer repeats it.".into()],

@@ -9,7 +9,7 @@ mod structs;
 use std::fmt::Write as _;
 
 use super::Protocol;
-use messages::Direction;
+use messages::MessageNames;
 use names::{Scope, identifier};
 use structs::Structs;
 
@@ -43,9 +43,9 @@ pub fn c_header(protocol: &Protocol) -> String {
 
     // The messages' names come first: a plain structure of the same name is renamed.
     let mut scope = Scope::new(&[]);
-    let commands = Direction::new(&prefix, "command", &protocol.commands, &mut scope);
+    let commands = MessageNames::new(&prefix, "command", &protocol.commands, &mut scope);
     let notifications =
-        Direction::new(&prefix, "notification", &protocol.notifications, &mut scope);
+        MessageNames::new(&prefix, "notification", &protocol.notifications, &mut scope);
     let mut structs = Structs::new(&prefix, &assert, scope);
     commands.structs(&mut structs);
     notifications.structs(&mut structs);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_rust_allows_is_spelled_otherwise() {
+    fn an_identifier_that_c_forbids_is_changed() {
         let cases = [
             ("größe", "gru00f6u00dfe".replace("00", "")),
             ("libucc-doca.so", "libucc_doca_so".into()),

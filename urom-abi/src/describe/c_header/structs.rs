@@ -9,7 +9,7 @@ use super::names::{Scope, identifier};
 use crate::describe::build::{Extent, align_up};
 use crate::describe::{Enum, Struct, Type};
 
-pub(super) struct Member {
+pub(super) struct CMember {
     pub(super) docs: Vec<String>,
     /// Several for an anonymous union.
     pub(super) names: Vec<String>,
@@ -70,14 +70,14 @@ impl Structs {
         self.known.iter().find(|(known, _)| known == ty.element()).map_or("", |(_, name)| name)
     }
 
-    pub(super) fn member(&self, docs: &str, name: String, offset: usize, ty: &Type) -> Member {
+    pub(super) fn member(&self, docs: &str, name: String, offset: usize, ty: &Type) -> CMember {
         // Properties that the C type does not express.
         let remark = match ty.element() {
             Type::Enum(_) => vec![format!("A value of `{}`.", self.name_of(ty))],
             Type::Char => vec!["A Unicode scalar value.".to_owned()],
             _ => Vec::new(),
         };
-        Member {
+        CMember {
             docs: comments::paragraphs([comments::lines(docs), remark]),
             declaration: format!("\t{};\n", self.declaration(ty, &name)),
             names: vec![name],
@@ -147,9 +147,9 @@ impl Structs {
         docs: &[String],
         name: &str,
         extent: Extent,
-        members: &[Member],
+        members: &[CMember],
     ) {
-        let members: Vec<&Member> =
+        let members: Vec<&CMember> =
             members.iter().filter(|member| member.extent.size > 0).collect();
         let natural = is_natural(extent, &members);
         comments::write(&mut self.out, "", docs);
@@ -170,7 +170,7 @@ impl Structs {
             _ = writeln!(self.out, "}} __attribute__((packed, aligned({})));", extent.align);
         }
         self.assert_extent(name, extent.size);
-        for Member { names, offset, .. } in members {
+        for CMember { names, offset, .. } in members {
             for member in names {
                 self.assert(&format!("offsetof(struct {name}, {member}) == {offset}"));
             }
@@ -224,7 +224,7 @@ pub(super) fn constants(
     out.push_str(if is_enum { "};\n\n" } else { "\n" });
 }
 
-fn is_natural(extent: Extent, members: &[&Member]) -> bool {
+fn is_natural(extent: Extent, members: &[&CMember]) -> bool {
     let (mut end, mut align) = (0, 1);
     for member in members {
         let own = member.extent;

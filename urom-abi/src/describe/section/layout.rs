@@ -1,7 +1,7 @@
 //! The binary layout of a description, which generates the methods of writer and reader.
 
-use super::read::{Reader, sound};
-use super::write::Writer;
+use super::read::{SectionReader, sound};
+use super::write::SectionWriter;
 use super::{Build, Panic, ReadError};
 use crate::describe::{
     Comparison, Condition, Constant, Count, Enum, EnumValue, Field, FieldKind, Given, Messages,
@@ -51,7 +51,7 @@ macro_rules! get {
     };
     ($reader:ident, (&$item:ident)) => {{
         let item = $reader.$item()?;
-        // SAFETY: as in `Reader::list`.
+        // SAFETY: as in `SectionReader::list`.
         let kept = unsafe { $reader.keep(&[item]) };
         &kept[0]
     }};
@@ -66,13 +66,13 @@ macro_rules! get {
 /// A structure is its fields, each with its method. [`sound`] checks the result of a read.
 macro_rules! structures {
     ($($method:ident: $of:ident { $($field:ident: $how:tt),* } $(=> $sound:ident)?)*) => {
-        impl Writer<'_> {$(
+        impl SectionWriter<'_> {$(
             pub(super) const fn $method(&mut self, of: &$of) {
                 $(put!(self, of.$field, $how);)*
             }
         )*}
 
-        impl Reader<'_> {$(
+        impl SectionReader<'_> {$(
             pub(super) fn $method(&mut self) -> Result<$of, ReadError> {
                 let of = $of { $($field: get!(self, $how)),* };
                 $(sound::$sound(&of).map_err(|problem| self.malformed(problem))?;)?
@@ -89,7 +89,7 @@ macro_rules! choices {
             $({ $($field:ident: $how:tt),* })?,)*
         _ => $problem:literal
     } $(=> $sound:ident)?)*) => {
-        impl Writer<'_> {$(
+        impl SectionWriter<'_> {$(
             pub(super) const fn $method(&mut self, of: &$of) {
                 match of {$(
                     $of::$variant $(($value))? $({ $($field),* })? => {
@@ -101,7 +101,7 @@ macro_rules! choices {
             }
         )*}
 
-        impl Reader<'_> {$(
+        impl SectionReader<'_> {$(
             pub(super) fn $method(&mut self) -> Result<$of, ReadError> {
                 let of = match self.byte()? {
                     $($number => $of::$variant $((get!(self, $one)))?

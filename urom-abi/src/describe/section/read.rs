@@ -25,7 +25,7 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
     if let Some(description) = known.get(bytes) {
         return Ok(*description);
     }
-    let mut reader = Reader::new(bytes);
+    let mut reader = SectionReader::new(bytes);
     // SAFETY: the memory of the reader is leaked below.
     let (build, protocol) = unsafe { reader.all() }?;
     // SAFETY: `reader.kept` is cleared below, which leaks the memory.
@@ -41,7 +41,7 @@ pub fn read(bytes: &[u8]) -> Result<Description, ReadError> {
 /// # Errors
 /// As [`read`].
 pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
-    let mut reader = Reader::new(framed(bytes)?);
+    let mut reader = SectionReader::new(framed(bytes)?);
     // SAFETY: the result is dropped before the reader.
     unsafe { reader.all() }.map(|_| ())
 }
@@ -65,27 +65,27 @@ fn framed(bytes: &[u8]) -> Result<&[u8], ReadError> {
 static KNOWN: PerProcess<Mutex<BTreeMap<Box<[u8]>, Description>>> = PerProcess::new(Mutex::default);
 
 /// Memory of the description, freed on drop unless the description is valid.
-struct Kept(Vec<(*mut u8, Layout)>);
+struct DescriptionMemory(Vec<(*mut u8, Layout)>);
 
-impl Drop for Kept {
+impl Drop for DescriptionMemory {
     fn drop(&mut self) {
         for (memory, layout) in &self.0 {
-            // SAFETY: `Reader::keep` got it from a box of this layout, which is not empty.
+            // SAFETY: `SectionReader::keep` got it from a box of this layout, which is not empty.
             unsafe { dealloc(*memory, *layout) };
         }
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct SectionReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    kept: Kept,
+    kept: DescriptionMemory,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, at: HEADER_LEN, kept: Kept(Vec::new()), depth: 0 }
+impl<'a> SectionReader<'a> {
+    fn new(bytes: &'a [u8]) -> SectionReader<'a> {
+        SectionReader { bytes, at: HEADER_LEN, kept: DescriptionMemory(Vec::new()), depth: 0 }
     }
 
     /// Reads all of the bytes.

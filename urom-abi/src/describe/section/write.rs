@@ -10,7 +10,7 @@ use crate::hash::Hash;
 /// As [`array`].
 #[must_use]
 pub const fn len(protocol: &Protocol, build: &Build) -> usize {
-    let mut writer = Writer::new(Out::Nothing, true);
+    let mut writer = SectionWriter::new(Out::Nothing, true);
     writer.all(0, protocol, build);
     writer.at
 }
@@ -23,7 +23,7 @@ pub const fn len(protocol: &Protocol, build: &Build) -> usize {
 #[must_use]
 pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8; LEN] {
     let mut bytes = [0; LEN];
-    Writer::new(Out::Bytes(&mut bytes), true).all(LEN, protocol, build);
+    SectionWriter::new(Out::Bytes(&mut bytes), true).all(LEN, protocol, build);
     bytes
 }
 
@@ -33,10 +33,10 @@ pub const fn array<const LEN: usize>(protocol: &Protocol, build: &Build) -> [u8;
 /// As [`array`].
 #[must_use]
 pub fn bytes(protocol: &Protocol, build: &Build, docs: bool) -> Vec<u8> {
-    let mut counting = Writer::new(Out::Nothing, docs);
+    let mut counting = SectionWriter::new(Out::Nothing, docs);
     counting.all(0, protocol, build);
     let mut bytes = vec![0; counting.at];
-    Writer::new(Out::Bytes(&mut bytes), docs).all(counting.at, protocol, build);
+    SectionWriter::new(Out::Bytes(&mut bytes), docs).all(counting.at, protocol, build);
     bytes
 }
 
@@ -51,7 +51,7 @@ impl Protocol {
     /// the values of its [constants](crate::describe::Constant), but not by the functions it calls.
     #[must_use]
     pub const fn fingerprint(&self) -> u64 {
-        let mut writer = Writer::new(Out::Hash(Hash::new()), false);
+        let mut writer = SectionWriter::new(Out::Hash(Hash::new()), false);
         writer.protocol(self);
         match writer.out {
             Out::Hash(hash) => hash.value(),
@@ -67,16 +67,16 @@ enum Out<'a> {
     Hash(Hash),
 }
 
-pub(super) struct Writer<'a> {
+pub(super) struct SectionWriter<'a> {
     out: Out<'a>,
     at: usize,
     docs: bool,
     depth: usize,
 }
 
-impl<'a> Writer<'a> {
-    const fn new(out: Out<'a>, docs: bool) -> Writer<'a> {
-        Writer { out, at: 0, docs, depth: 0 }
+impl<'a> SectionWriter<'a> {
+    const fn new(out: Out<'a>, docs: bool) -> SectionWriter<'a> {
+        SectionWriter { out, at: 0, docs, depth: 0 }
     }
 
     const fn all(&mut self, len: usize, protocol: &Protocol, build: &Build) {
@@ -138,10 +138,10 @@ impl<'a> Writer<'a> {
         match &mut self.out {
             Out::Nothing => {}
             Out::Bytes(out) => {
-                let (_, room) = out.split_at_mut(self.at);
-                let (room, _) = room.split_at_mut(bytes.len());
+                let (_, target) = out.split_at_mut(self.at);
+                let (target, _) = target.split_at_mut(bytes.len());
                 // One step for the compiler: loops over bytes exceed its limit for constants.
-                room.copy_from_slice(bytes);
+                target.copy_from_slice(bytes);
             }
             Out::Hash(hash) => *hash = hash.bytes(bytes),
         }

@@ -176,8 +176,8 @@ impl PmixLibrary {
     ) -> Result<Vec<u8>, Status> {
         let value = Value { kind: INT, data: Data { int: seconds } };
         let mut timeout = Info { key: [0; KEY_SIZE], flags: 0, value };
-        for (room, byte) in timeout.key.iter_mut().zip(TIMEOUT.to_bytes()) {
-            *room = byte.cast_signed();
+        for (target, byte) in timeout.key.iter_mut().zip(TIMEOUT.to_bytes()) {
+            *target = byte.cast_signed();
         }
         self.value(process, key, &[timeout], |value| {
             if value.kind != BYTES {

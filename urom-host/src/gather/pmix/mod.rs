@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use urom_abi::DocaError;
 use urom_os::fork::Maker;
 
+use super::rendezvous::address::MeetingAddress;
 use super::rendezvous::deadline;
-use super::rendezvous::place::MeetingPlace;
 use super::{Error, Rendezvous};
 use library::{PmixLibrary, Proc, Status};
 
@@ -74,8 +74,8 @@ impl Rendezvous {
                 Rendezvous::host(listener, participants, left)
             }
             MeetingRole::Guest(addresses, index, participants) => {
-                let place = MeetingPlace::published(addresses);
-                Rendezvous::visit(&place, index, participants, left)
+                let address = MeetingAddress::published(addresses);
+                Rendezvous::visit(&address, index, participants, left)
             }
         }?;
         rendezvous.limit = limit;

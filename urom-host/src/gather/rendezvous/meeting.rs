@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use urom_abi::{DocaError, Quantity};
 
 use super::super::Error;
+use super::address::{MOMENT, MeetingAddress, left, listed};
 use super::link::{BLOCKS, HANDSHAKE, Link, frame};
-use super::place::{MOMENT, MeetingPlace, left, listed};
 use crate::wait::poll_set::PollSet;
 
 const RETRY: Duration = Duration::from_millis(20);
@@ -17,18 +17,18 @@ const RETRY: Duration = Duration::from_millis(20);
 const NOBODY: u32 = u32::MAX;
 
 pub(super) fn connect(
-    place: &MeetingPlace,
+    address: &MeetingAddress,
     index: u32,
     participants: u32,
     deadline: Instant,
 ) -> Result<Link, Error> {
     let mut why = String::new();
     while !left(deadline).is_zero() {
-        match attempt(place, index, participants, deadline) {
+        match attempt(address, index, participants, deadline) {
             Err(error) if error.is_io() => why = format!(": {error}"),
             Err(error) if error.code() == DocaError::UNEXPECTED => {
                 let text = format!(
-                    "the program that listens at {place} is not a participant of a rendezvous"
+                    "the program that listens at {address} is not a participant of a rendezvous"
                 );
                 return Err(Error::new(DocaError::INVALID_VALUE, text));
             }
@@ -41,13 +41,13 @@ pub(super) fn connect(
 }
 
 fn attempt(
-    place: &MeetingPlace,
+    address: &MeetingAddress,
     index: u32,
     participants: u32,
     deadline: Instant,
 ) -> Result<Link, Error> {
     let no_connection = |error| Error::io("the connection is missing", error);
-    let stream = place.open(deadline)?;
+    let stream = address.open(deadline)?;
     stream.set_read_timeout(Some(left(deadline).max(MOMENT))).map_err(no_connection)?;
     let mut link = Link::new(0, stream).map_err(no_connection)?;
     link.send(&frame(HANDSHAKE, index, &u64::from(participants).to_le_bytes()))?;

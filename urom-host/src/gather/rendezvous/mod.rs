@@ -1,9 +1,9 @@
 //! An all-gather over TCP, for launchers without MPI: every participant sends its block to
 //! participant 0, which sends all blocks to all participants.
 
+pub(super) mod address;
 mod link;
 mod meeting;
-pub(super) mod place;
 
 use std::fmt;
 use std::net::TcpListener;
@@ -13,8 +13,8 @@ use urom_abi::DocaError;
 use urom_os::fork::Maker;
 
 use super::{AllGather, BoxError, Error, busy, check, idle};
+use address::MeetingAddress;
 use link::{BLOCKS, Link, frame};
-use place::MeetingPlace;
 
 /// An all-gather over TCP, for programs started without MPI.
 ///
@@ -78,21 +78,21 @@ impl Rendezvous {
             let text = format!("participant {index} is not in a group of {participants}");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
-        let place = MeetingPlace::new(address);
+        let address = MeetingAddress::new(address);
         if index == 0 {
-            let links = meeting::accept(&place.listen()?, participants, limit)?;
+            let links = meeting::accept(&address.listen()?, participants, limit)?;
             return Ok(Rendezvous::new(0, participants, limit, links));
         }
-        Rendezvous::visit(&place, index, participants, limit)
+        Rendezvous::visit(&address, index, participants, limit)
     }
 
     pub(super) fn visit(
-        place: &MeetingPlace,
+        address: &MeetingAddress,
         index: u32,
         participants: u32,
         limit: Duration,
     ) -> Result<Rendezvous, Error> {
-        let link = meeting::connect(place, index, participants, deadline(limit))?;
+        let link = meeting::connect(address, index, participants, deadline(limit))?;
         Ok(Rendezvous::new(index, participants, limit, vec![link]))
     }
 
@@ -144,7 +144,7 @@ impl Rendezvous {
         let length = block.len();
         if blocks.len() != length * self.participants as usize {
             let (found, participants) = (blocks.len(), self.participants);
-            let text = format!("room for {found} bytes is not what {participants} blocks take");
+            let text = format!("a buffer of {found} bytes does not hold {participants} blocks");
             return Err(Error::new(DocaError::INVALID_VALUE, text));
         }
         let wanted = if self.index == 0 { length } else { blocks.len() };

@@ -53,7 +53,7 @@ pub struct Shared {
     oob: Option<OobColl>,
     told: Told,
     workers: Vec<*mut Context>,
-    room: usize,
+    capacity: usize,
     request: *mut c_void,
     block: Vec<u8>,
     blocks: Vec<u8>,
@@ -110,28 +110,28 @@ impl Shared {
 fn nonsense(oob: &OobColl) {
     let (mut bytes, mut request) = ([0u8; 8], ptr::null_mut());
     let (buffer, none): (*mut c_void, _) = ((&raw mut bytes).cast(), ptr::null_mut());
-    let place = &raw mut request;
+    let pointer = &raw mut request;
     let answer = |code| ANSWERS.lock().unwrap().push(code);
-    let gather = |from, to, length, info, place| {
+    let gather = |from, to, length, info, pointer| {
         // SAFETY: refused before memory is accessed, or empty.
-        answer(unsafe { oob.allgather.unwrap()(from, to, length, info, place) });
+        answer(unsafe { oob.allgather.unwrap()(from, to, length, info, pointer) });
     };
     // SAFETY: a live request, or refused before memory is read.
     let test = |request| answer(unsafe { oob.req_test.unwrap()(request) });
     // SAFETY: as above.
     let free = |request| answer(unsafe { oob.req_free.unwrap()(request) });
-    gather(none, buffer, 1, oob.coll_info, place);
-    gather(buffer, none, 1, oob.coll_info, place);
-    gather(buffer, buffer, usize::MAX, oob.coll_info, place);
-    gather(buffer, buffer, 1, none, place);
+    gather(none, buffer, 1, oob.coll_info, pointer);
+    gather(buffer, none, 1, oob.coll_info, pointer);
+    gather(buffer, buffer, usize::MAX, oob.coll_info, pointer);
+    gather(buffer, buffer, 1, none, pointer);
     gather(buffer, buffer, 1, oob.coll_info, ptr::null_mut());
     test(none);
     free(none);
     // An empty exchange needs no buffers; a second exchange is refused meanwhile.
-    gather(none, none, 0, oob.coll_info, place);
-    gather(buffer, buffer, 1, oob.coll_info, place);
+    gather(none, none, 0, oob.coll_info, pointer);
+    gather(buffer, buffer, 1, oob.coll_info, pointer);
     // SAFETY: written by the empty exchange.
-    let request = unsafe { place.read() };
+    let request = unsafe { pointer.read() };
     test(request);
     test(request);
     free(request);
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn create(domain: *mut *mut Domain) -> DocaError {
 
 functions! {
     fn set_buffers_count(domain: *mut Domain, count: usize) {
-        domain.domain.as_mut().unwrap().room = count;
+        domain.domain.as_mut().unwrap().capacity = count;
         ok_if(count > 0)
     }
 
@@ -208,7 +208,7 @@ functions! {
         mkey_len: usize,
     ) {
         let this = domain.domain.as_mut().unwrap();
-        if this.told.buffers.len() == this.room {
+        if this.told.buffers.len() == this.capacity {
             return DocaError::FULL;
         }
         let bytes = |pointer: *mut c_void, length| array(pointer.cast::<u8>(), length).to_vec();

@@ -79,9 +79,9 @@ where
     }
 }
 
-fn put<T>(place: *mut T, value: T) -> DocaError {
+fn put<T>(target: *mut T, value: T) -> DocaError {
     // SAFETY: the host passes valid pointers for results.
-    unsafe { place.write(value) };
+    unsafe { target.write(value) };
     OK
 }
 

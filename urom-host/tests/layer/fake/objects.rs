@@ -120,8 +120,8 @@ impl Context {
 
 pub static HEALTH: Mutex<Option<WorkerHealth>> = Mutex::new(None);
 
-pub unsafe extern "C" fn create<T, const IS_SERVICE: bool>(place: *mut *mut T) -> DocaError {
-    put(place, Context::create(IS_SERVICE).cast())
+pub unsafe extern "C" fn create<T, const IS_SERVICE: bool>(target: *mut *mut T) -> DocaError {
+    put(target, Context::create(IS_SERVICE).cast())
 }
 
 pub unsafe extern "C" fn destroy<T>(object: *mut T) -> DocaError {
@@ -171,8 +171,8 @@ functions! {
     ) {
         let Some((_, found)) = &*locked(&DESCRIPTION) else { return DocaError::NOT_FOUND };
         // SAFETY: the host passes the size of its buffer.
-        let room = unsafe { length.replace(found.len()) };
-        if room < found.len() {
+        let limit = unsafe { length.replace(found.len()) };
+        if limit < found.len() {
             return DocaError::TOO_BIG;
         }
         // SAFETY: the host's buffer is large enough.

@@ -20,12 +20,12 @@ pub static LAST_RESPONSE: AtomicUsize = AtomicUsize::new(0);
 pub struct Buffer {
     bytes: Vec<u64>,
     length: usize,
-    room: usize,
+    limit: usize,
 }
 
 impl Buffer {
     fn new(capacity: usize) -> Buffer {
-        Buffer { bytes: vec![0; capacity.div_ceil(8)], length: capacity, room: capacity }
+        Buffer { bytes: vec![0; capacity.div_ceil(8)], length: capacity, limit: capacity }
     }
 }
 
@@ -56,7 +56,7 @@ pub struct Work {
 }
 
 impl Work {
-    fn create<T>(context: *mut Context, group: Option<u32>, place: *mut *mut T) -> DocaError {
+    fn create<T>(context: *mut Context, group: Option<u32>, target: *mut *mut T) -> DocaError {
         created();
         let (data, status) = (Data { u64: 0 }, DocaError::BAD_STATE);
         let new = Work {
@@ -75,7 +75,7 @@ impl Work {
             answer: None,
             ids: Vec::new(),
         };
-        put(place, Box::into_raw(Box::new(new)).cast())
+        put(target, Box::into_raw(Box::new(new)).cast())
     }
 
     fn release(work: *mut Work) -> DocaError {
@@ -178,7 +178,7 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     let code = DocaError(it.loopback() as u32);
     let length = it.payload.length;
     it.status = OK;
-    it.response = Some(Buffer { bytes: it.payload.bytes.clone(), length, room: length });
+    it.response = Some(Buffer { bytes: it.payload.bytes.clone(), length, limit: length });
     if flush {
         it.status = DocaError::CONNECTION_RESET;
         it.response = None;
@@ -411,7 +411,7 @@ functions! {
 
     #[called]
     fn buf_set_data(buf: *mut Buf, _data: *mut c_void, length: usize) {
-        if length > buf.room {
+        if length > buf.limit {
             return DocaError::INVALID_VALUE;
         }
         buf.length = length;

@@ -4,20 +4,20 @@ use urom_abi::driver::CallEnd;
 use urom_abi::extension::{Called, CancelReason};
 
 use super::super::ledger::Notification;
-use super::{Fault, Instance, PLUGIN_ID, pack};
+use super::{Fault, PLUGIN_ID, TestInstance, pack};
 
-impl Instance {
+impl TestInstance {
     /// Like a worker of this kit: by `call` for an empty list, else by the list.
     pub(in super::super) fn call(&self, connection: u64, bytes: &[u8]) -> u64 {
         let token = self.ask(connection, bytes);
-        let room = self.services.limit.get() - pack::HEADER;
-        let mut place = vec![pack::FILL; pack::GUARD + room + pack::GUARD];
+        let capacity = self.services.limit.get() - pack::HEADER;
+        let mut buffer = vec![pack::FILL; pack::GUARD + capacity + pack::GUARD];
         let end = self.with(|plugin| {
-            let place = &mut place[pack::GUARD..][..room];
-            plugin.call((connection, PLUGIN_ID, token), bytes, place)
+            let answer = &mut buffer[pack::GUARD..][..capacity];
+            plugin.call((connection, PLUGIN_ID, token), bytes, answer)
         });
         if let Some(end) = end {
-            self.take_call(token, end, room, &place);
+            self.take_call(token, end, capacity, &buffer);
         }
         let called = end.map(|end| end.called);
         if called.is_none_or(|called| called == Called::DECLINED) {
@@ -27,20 +27,20 @@ impl Instance {
         token
     }
 
-    fn take_call(&self, token: u64, end: CallEnd, room: usize, place: &[u8]) {
-        let (before, rest) = place.split_at(pack::GUARD);
-        let (room, behind) = rest.split_at(room);
+    fn take_call(&self, token: u64, end: CallEnd, capacity: usize, buffer: &[u8]) {
+        let (before, rest) = buffer.split_at(pack::GUARD);
+        let (answer, behind) = rest.split_at(capacity);
         let mut wrong = None;
         if before.iter().chain(behind).any(|byte| *byte != pack::FILL) {
-            wrong = Some("it wrote beside the place it was given".to_owned());
+            wrong = Some("it wrote outside of its answer buffer".to_owned());
         }
         match end.called {
-            Called::ANSWERED if end.len > room.len() => {
-                let (len, room) = (end.len, room.len());
-                wrong = Some(format!("it gave a length of {len} bytes for a place of {room}"));
+            Called::ANSWERED if end.len > capacity => {
+                let len = end.len;
+                wrong = Some(format!("it gave a length of {len} bytes for a buffer of {capacity}"));
             }
             Called::ANSWERED => {
-                let bytes = room[..end.len].to_vec();
+                let bytes = answer[..end.len].to_vec();
                 self.ledger().answer(token, Notification { status: end.status, bytes });
             }
             Called::PENDING | Called::DECLINED => {}
@@ -68,20 +68,20 @@ impl Instance {
         }
         self.services.memories.leave(connection);
         self.left.borrow_mut().push((connection, false));
-        self.tell_of_left();
+        self.notify_hosts_left();
     }
 
     pub(in super::super) fn has_left(&self, connection: u64) -> bool {
         self.left.borrow().iter().any(|(left, _)| *left == connection)
     }
 
-    pub(super) fn tell_of_left(&self) {
+    pub(super) fn notify_hosts_left(&self) {
         if !self.is_open() {
             return;
         }
-        for (connection, is_told) in &mut *self.left.borrow_mut() {
-            if !*is_told && self.ledger().waiting(*connection).is_empty() {
-                *is_told = true;
+        for (connection, is_notified) in &mut *self.left.borrow_mut() {
+            if !*is_notified && self.ledger().waiting(*connection).is_empty() {
+                *is_notified = true;
                 self.with(|plugin| plugin.host_left(*connection));
             }
         }

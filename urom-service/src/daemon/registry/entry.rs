@@ -5,29 +5,29 @@ use std::net::SocketAddr;
 
 use urom_wire::control::{DaemonToWorker, Failure, StartWorker};
 
-use super::{Action, HostKey, Serial, failed};
+use super::{DaemonAction, HostKey, Serial, failed};
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct WorkerEntry {
     pub(super) id: u64,
     pub(super) gid: u32,
     pub(super) plugins: u64,
     pub(super) env: Vec<String>,
-    pub(super) state: State,
+    pub(super) phase: WorkerPhase,
     /// It timed out and is about to be killed.
     pub(super) abandoned: bool,
     pub(super) visitors: HashMap<u128, Visitor>,
 }
 
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum WorkerPhase {
     /// These requests wait for the starting process.
-    Starting(Vec<Waiting>),
+    Starting(Vec<WaitingHost>),
     Ready(SocketAddr),
 }
 
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingHost {
     pub(super) host: HostKey,
     pub(super) request: u64,
 }
@@ -53,7 +53,7 @@ pub(super) enum VisitStage {
     There,
 }
 
-impl Entry {
+impl WorkerEntry {
     /// Returns the first variable that differs from the worker's. Its value may be secret.
     pub(super) fn differs(&self, env: &[String]) -> Option<String> {
         let (own, other) = (variables(&self.env), variables(env));
@@ -70,26 +70,26 @@ impl Entry {
     pub(super) fn promise(
         &mut self,
         serial: Serial,
-        Waiting { host, request }: Waiting,
+        WaitingHost { host, request }: WaitingHost,
         again: Option<StartWorker>,
         token: Result<u128, Failure>,
-    ) -> Vec<Action> {
+    ) -> Vec<DaemonAction> {
         let token = match token {
             Ok(token) => token,
             Err(failure) => return vec![failed(host, request, &failure)],
         };
         self.visitors
             .insert(token, Visitor { host, stage: VisitStage::Pending { request, again } });
-        let expect = Action::ToWorker(serial, DaemonToWorker::Expect { token });
-        vec![expect, Action::Expire(serial, token)]
+        let expect = DaemonAction::ToWorker(serial, DaemonToWorker::Expect { token });
+        vec![expect, DaemonAction::Expire(serial, token)]
     }
 
-    pub(super) fn places_of(&self, host: HostKey) -> usize {
+    pub(super) fn count_of(&self, host: HostKey) -> usize {
         let counts =
             |visitor: &&Visitor| visitor.host == host && !matches!(visitor.stage, VisitStage::Late);
-        let waiting = match &self.state {
-            State::Starting(waiting) => waiting.iter().filter(|one| one.host == host).count(),
-            State::Ready(_) => 0,
+        let waiting = match &self.phase {
+            WorkerPhase::Starting(waiting) => waiting.iter().filter(|one| one.host == host).count(),
+            WorkerPhase::Ready(_) => 0,
         };
         waiting + self.visitors.values().filter(counts).count()
     }

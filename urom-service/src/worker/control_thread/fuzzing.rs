@@ -11,8 +11,8 @@ use urom_wire::relay::BACKLOG;
 
 use super::*;
 use crate::handshakes::Handshakes;
-use crate::worker::domains::Domains;
-use crate::worker::intake::{Job, work};
+use crate::worker::domains::WorkerDomains;
+use crate::worker::intake::{DomainJob, work};
 
 const LINKS: LinkKey = 3;
 
@@ -39,11 +39,11 @@ pub fn worker_control(input: &[u8]) {
 }
 
 pub(super) struct Worker {
-    pub(super) control: Control,
+    pub(super) control: ControlState,
     #[cfg_attr(not(test), expect(dead_code, reason = "tests alone read it"))]
-    pub(super) watch: Arc<Watch>,
-    pub(super) domains: Arc<Domains>,
-    pub(super) jobs: Receiver<Job>,
+    pub(super) watch: Arc<CallWatch>,
+    pub(super) domains: Arc<WorkerDomains>,
+    pub(super) jobs: Receiver<DomainJob>,
     hosts: HashMap<LinkKey, mpsc::Receiver<WorkerToHost>>,
     pub(super) from_worker: mpsc::Receiver<WorkerToDaemon>,
     pub(super) events: mpsc::Receiver<ControlEvent>,
@@ -54,13 +54,13 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new() -> Worker {
         let (daemon, from_worker) = mpsc::channel(BACKLOG);
-        let watch = Arc::new(Watch::default());
+        let watch = Arc::new(CallWatch::default());
         let ((sender, events), (inbox, jobs)) = (mpsc::channel(BACKLOG), TableInbox::new());
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
         let (config, of_watch) = (WorkerConfig::unlimited(), Arc::clone(&watch));
-        let control = Control::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
+        let control = ControlState::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
         let (hosts, tokens, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
-        let domains = Arc::new(Domains::new());
+        let domains = Arc::new(WorkerDomains::new());
         Worker { control, watch, domains, jobs, hosts, from_worker, events, tokens, inside }
     }
 
@@ -74,7 +74,7 @@ impl Worker {
     async fn step(&mut self, step: u8, program: &mut Program<'_>) {
         let link = LinkKey::from(step / 8) % LINKS + 1;
         match step % 8 {
-            0..=3 => self.host_says(link, program.bytes()),
+            0..=3 => self.on_host_message(link, program.bytes()),
             4 => {
                 if let Ok(message) = postcard::from_bytes(program.bytes()) {
                     match &message {
@@ -116,7 +116,7 @@ impl Worker {
         self.handle(ControlEvent::HostGone { link, end: None });
     }
 
-    fn host_says(&mut self, link: LinkKey, bytes: &[u8]) {
+    fn on_host_message(&mut self, link: LinkKey, bytes: &[u8]) {
         let Ok(message) = postcard::from_bytes(bytes) else { return };
         let is_there = self.control.links.contains_key(&link);
         let token = match &message {
@@ -159,7 +159,7 @@ impl Worker {
 
     /// Checks that a host was refused and removed, and that its domains ended.
     fn is_out(&mut self, link: LinkKey) {
-        assert!(!self.control.links.contains_key(&link), "it was thrown out");
+        assert!(!self.control.links.contains_key(&link), "it was disconnected");
         self.inside.remove(&link);
         assert_eq!(self.domains.count(Some(link)), 0, "its domains are over");
     }

@@ -62,7 +62,7 @@ fn offers(link: LinkKey, share: u64) -> ControlEvent {
         address: 0x1000,
         len: 8,
         access: 0,
-        place: urom_wire::control::MemoryPlace::Process,
+        location: urom_wire::control::MemoryLocation::Process,
         ucx_address: Vec::new(),
     };
     let message = HostToWorker::Memory(urom_wire::control::MemoryWord::Share(offer));
@@ -77,10 +77,10 @@ fn was_handed(worker: &Worker) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_handed_over_is_the_host_s_whose_token_is_shown() {
+async fn a_handover_belongs_to_the_host_whose_token_is_shown() {
     let (mut worker, _told) = with_hosts(2);
     for token in [0, 3, u128::MAX, 1 << 64] {
-        assert!(!shows(&mut worker, token, 9).await, "a stranger");
+        assert!(!shows(&mut worker, token, 9).await, "an unknown peer");
     }
     assert!(shows(&mut worker, 1, 9).await);
     worker.control.handle(offers(2, 9));
@@ -103,13 +103,13 @@ async fn a_host_hands_over_so_many_memories_before_it_offers_them() {
         assert!(shows(&mut worker, 1, share).await, "{share}");
     }
     assert!(!shows(&mut worker, 1, 65).await);
-    assert!(shows(&mut worker, 2, 65).await, "another host has its own room");
+    assert!(shows(&mut worker, 2, 65).await, "another host has its own limit");
     worker.control.handle(offers(1, 5));
     assert!(was_handed(&worker) && shows(&mut worker, 1, 65).await);
 }
 
 #[tokio::test]
-async fn each_host_is_given_one_lease() {
+async fn each_host_gets_one_use_guard() {
     let (mut worker, _told) = with_hosts(2);
     for token in [1, 2] {
         assert!(shows(&mut worker, token, USE_GUARD).await);
@@ -117,12 +117,12 @@ async fn each_host_is_given_one_lease() {
             [ToData::UseGuard { link, .. }] => assert_eq!(u128::from(*link), token),
             other => panic!("{other:?}"),
         }
-        assert!(shows(&mut worker, token, USE_GUARD).await, "it gave up the first");
+        assert!(shows(&mut worker, token, USE_GUARD).await, "it timed out at the first");
         worker.control.mailbox.take();
         assert!(shows(&mut worker, token, 1).await);
         assert!(!shows(&mut worker, token, USE_GUARD).await, "it uses the second");
     }
-    assert!(!shows(&mut worker, 3, USE_GUARD).await, "a stranger");
+    assert!(!shows(&mut worker, 3, USE_GUARD).await, "an unknown peer");
     assert!(worker.control.mailbox.take().is_empty());
 }
 
@@ -170,18 +170,18 @@ async fn a_ring_whose_host_has_left_is_not_used() {
 }
 
 #[tokio::test]
-async fn strangers_and_hosts_that_read_nothing_are_thrown_out() {
+async fn unknown_peers_and_hosts_that_read_nothing_are_disconnected() {
     let (mut worker, mut told) = with_hosts(1);
-    let (outbox, mut of_stranger) = mpsc::channel(BACKLOG);
+    let (outbox, mut of_unknown) = mpsc::channel(BACKLOG);
     let peer = SocketAddr::from(([10, 0, 0, 2], 4000));
     let handshakes = Handshakes::new(1).enter(peer.ip());
     worker.control.handle(ControlEvent::HostCame { link: 2, peer, outbox, handshakes });
     worker.control.handle(offers(2, 9));
-    assert!(matches!(of_stranger.try_recv(), Ok(WorkerToHost::Refused(_))));
+    assert!(matches!(of_unknown.try_recv(), Ok(WorkerToHost::Refused(_))));
     assert!(!worker.control.links.contains_key(&2) && worker.control.mailbox.take().is_empty());
     for share in 0..=BACKLOG as u64 {
         let answer = urom_wire::control::MemoryAnswer::Ended { share };
-        worker.control.data_says(ToControl::Memory { link: 1, answer });
+        worker.control.on_data_message(ToControl::Memory { link: 1, answer });
     }
     assert!(worker.control.links.is_empty(), "an answer was lost");
     assert!(matches!(told[0].try_recv(), Ok(WorkerToHost::Memory(_))));

@@ -4,9 +4,9 @@ use tracing::{error, info, warn};
 use urom_abi::DocaError;
 use urom_wire::control::{Failure, HungCall, WorkerToDaemon, WorkerToHost};
 
-use super::Control;
+use super::ControlState;
 use crate::worker::config::WorkerConfig;
-use crate::worker::watch::News;
+use crate::worker::watch::CallEvent;
 
 /// Number of polls after which a waiting host gets an error about a plugin that has blocked for
 /// [`KEPT_WAITING`] seconds. The host times out after 4 s, and would blame the network.
@@ -23,29 +23,29 @@ pub(super) fn takes_no_host(config: &WorkerConfig, hung: &HungCall) -> Failure {
     Failure::new(DocaError::TIME_OUT, text)
 }
 
-impl Control {
+impl ControlState {
     /// Checks the data thread, and notifies hosts if it is blocked. Returns false to end the
     /// worker.
     pub(super) fn look(&mut self) -> bool {
         match self.observer.look() {
-            Some(News::Hung(hung)) => {
+            Some(CallEvent::Hung(hung)) => {
                 warn!("{}", self.warning(&hung));
-                self.tell_hosts_that_are_in(Some(&hung));
+                self.send_health(Some(&hung));
             }
-            Some(News::Returned(HungCall { plugin, method, seconds })) => {
+            Some(CallEvent::Returned(HungCall { plugin, method, seconds })) => {
                 info!("plugin `{plugin}` returned from `{}` after {seconds} s", method.name());
-                self.tell_hosts_that_are_in(None);
+                self.send_health(None);
             }
             None => {}
         }
         let hung = self.observer.hung();
-        self.refuse_who_waits(hung.as_ref());
+        self.refuse_waiting(hung.as_ref());
         // Start and stop have their own time limits.
         let over =
             |hung: &HungCall| self.config.plugin_timeout.is_some_and(|most| hung.seconds >= most);
         match hung.filter(over) {
             Some(hung) if self.ready && !self.stopping => {
-                self.give_up(&hung);
+                self.end_worker(&hung);
                 false
             }
             _ => true,
@@ -68,14 +68,14 @@ impl Control {
         format!("{hung}: {then}")
     }
 
-    fn tell_hosts_that_are_in(&self, hung: Option<&HungCall>) {
+    fn send_health(&self, hung: Option<&HungCall>) {
         for link in self.links.values().filter(|link| link.is_admitted() && link.waits.is_none()) {
             let _ = link.outbox.try_send(WorkerToHost::Health(hung.cloned()));
         }
     }
 
     /// Counts polls of waiting hosts, and refuses those hosts if a plugin is blocking.
-    fn refuse_who_waits(&mut self, hung: Option<&HungCall>) {
+    fn refuse_waiting(&mut self, hung: Option<&HungCall>) {
         let mut tired = Vec::new();
         for (key, link) in &mut self.links {
             let Some(waits) = &mut link.waits else { continue };
@@ -84,17 +84,17 @@ impl Control {
         }
         if let Some(hung) = hung.filter(|hung| hung.seconds >= KEPT_WAITING) {
             for link in tired {
-                self.throw_out(link, takes_no_host(&self.config, hung));
+                self.disconnect(link, takes_no_host(&self.config, hung));
             }
         }
     }
 
-    fn give_up(&mut self, hung: &HungCall) {
+    fn end_worker(&mut self, hung: &HungCall) {
         let text = format!("worker {} was ended: {hung} (--plugin-timeout)", self.config.id);
         error!("{text}");
         let failure = Failure::new(DocaError::TIME_OUT, text);
         // Before the hosts leave: a daemon that learns of an empty worker stops it without a cause.
-        self.tell_daemon(WorkerToDaemon::Failed(failure.clone()));
+        self.send_to_daemon(WorkerToDaemon::Failed(failure.clone()));
         self.send_all_away(&failure);
         // For a thread: the plugin may still return.
         self.stop();

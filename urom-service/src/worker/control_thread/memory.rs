@@ -7,19 +7,19 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::error::TrySendError;
 use urom_abi::DocaError;
 use urom_wire::control::{Failure, HandoverAddress, MemoryAnswer, MemoryWord, WorkerToHost};
-use urom_wire::memory::{Handed, RING, Slip, USE_GUARD, machine, say_taken};
+use urom_wire::memory::{Handed, RING, Slip, USE_GUARD, confirm_taken, machine};
 use urom_wire::ring::{self, DESCRIPTORS};
 
-use super::{Control, ControlEvent};
+use super::{ControlEvent, ControlState};
 use crate::worker::memory::HandedOffer;
 use crate::worker::memory::handover::{Handover, HandoverSocket};
-use crate::worker::messages::{EndOfShare, LinkKey, ToData, Turn};
+use crate::worker::messages::{EndOfShare, LinkKey, ToData, TurnPermit};
 
 /// Limit of memories that a host has handed over but not offered.
 const MOST_HANDED: usize = 64;
 
-impl Control {
-    pub(super) fn hear_of_memory(&mut self, key: LinkKey, word: MemoryWord, turn: Turn) {
+impl ControlState {
+    pub(super) fn on_memory_message(&mut self, key: LinkKey, word: MemoryWord, turn: TurnPermit) {
         match word {
             MemoryWord::Share(offer) => {
                 let Some(link) = self.links.get_mut(&key) else { return };
@@ -63,7 +63,7 @@ impl Control {
     pub(super) fn at_socket(&mut self, visitor: Handover) {
         let Handover { mut handed, stream } = visitor;
         let Slip { token, share } = handed.slip;
-        let of_token = |(_, link): &(_, &mut super::Link)| link.token == Some(token);
+        let of_token = |(_, link): &(_, &mut super::ControlLink)| link.token == Some(token);
         // Without a valid token, the connection just closes.
         let Some((&key, link)) = self.links.iter_mut().find(of_token) else { return };
         let is_use_guard = share == USE_GUARD;
@@ -75,7 +75,7 @@ impl Control {
         }
         // A host may have timed out before the answer, and asks again for its use guard.
         let is_over = if is_use_guard { link.has_handed } else { link.handed.len() >= MOST_HANDED };
-        if is_over || say_taken(&stream).is_err() {
+        if is_over || confirm_taken(&stream).is_err() {
             return;
         }
         if !is_use_guard {
@@ -97,7 +97,7 @@ impl Control {
         match taken {
             Ok((ring, bell)) => {
                 // A host that does not wait for the answer uses UCX.
-                if say_taken(stream).is_ok()
+                if confirm_taken(stream).is_ok()
                     && let Some(host) = self.links.get_mut(&link)
                 {
                     host.is_reached = true;
@@ -108,12 +108,12 @@ impl Control {
         }
     }
 
-    pub(super) fn say_of_memory(&mut self, key: LinkKey, answer: MemoryAnswer) {
+    pub(super) fn send_memory_answer(&mut self, key: LinkKey, answer: MemoryAnswer) {
         let Some(link) = self.links.get(&key) else { return };
         // The host keeps its memory until this answer. A host that left sees its use guard end.
         if let Err(TrySendError::Full(_)) = link.outbox.try_send(WorkerToHost::Memory(answer)) {
             let text = "the host does not read messages about its memory";
-            self.throw_out(key, Failure::new(DocaError::FULL, text));
+            self.disconnect(key, Failure::new(DocaError::FULL, text));
         }
     }
 }

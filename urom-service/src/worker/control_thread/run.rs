@@ -20,42 +20,42 @@ use urom_wire::control::{Failure, Method, PEER_TIMEOUT, WorkerToHost};
 use urom_wire::mailbox::Mailbox;
 use urom_wire::relay::{self, BACKLOG};
 
-use super::{Control, ControlEvent};
+use super::{ControlEvent, ControlState};
 use crate::aside::on_thread;
 use crate::entrance::Entrance;
 use crate::hangup;
 use crate::log::Log;
-use crate::worker::domains::Domains;
+use crate::worker::domains::WorkerDomains;
 use crate::worker::intake::{TABLE_LOOK, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
 use crate::worker::streams::{daemon_stream, host_stream, pass_on};
-use crate::worker::watch::{LOOK, Watch};
-use crate::worker::{Place, WorkerConfig};
+use crate::worker::watch::{CallWatch, LOOK};
+use crate::worker::{WorkerConfig, WorkerKind};
 
 const STOP_LIMIT: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum WorkerEnd {
     Orderly,
     /// A plugin blocks the data thread during its end, or for too long.
     Hung,
 }
 
 #[derive(Debug)]
-pub(crate) struct Setup {
+pub(crate) struct ControlSetup {
     pub(crate) config: WorkerConfig,
-    pub(crate) place: Place,
+    pub(crate) kind: WorkerKind,
     pub(crate) listener: std::net::TcpListener,
     pub(crate) daemon: StdUnixStream,
     pub(crate) mailbox: Arc<Mailbox<ToData>>,
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
-    pub(crate) domains: Arc<Domains>,
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) domains: Arc<WorkerDomains>,
+    pub(crate) watch: Arc<CallWatch>,
 }
 
 /// Starts the thread, and waits until it runs: it must end a worker whose plugin hangs during
 /// loading. Such a plugin keeps the loader's lock, which thread-local variables need on first use.
-pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
+pub(crate) fn start(setup: ControlSetup) -> io::Result<JoinHandle<()>> {
     setup.listener.set_nonblocking(true)?;
     setup.daemon.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -63,9 +63,11 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     let log = tracing::dispatcher::get_default(Clone::clone);
     let (at_work, is_at_work) = oneshot::channel();
     let thread = std::thread::Builder::new().name("urom-control".to_owned()).spawn(move || {
-        let place = setup.place;
+        let kind = setup.kind;
         tracing::dispatcher::with_default(&log, || {
-            if runtime.block_on(run(setup, at_work)) == End::Hung && place == Place::Process {
+            if runtime.block_on(run(setup, at_work)) == WorkerEnd::Hung
+                && kind == WorkerKind::Process
+            {
                 Log::flush();
                 // Not `exit`, which blocks if a plugin hangs during loading.
                 // SAFETY: it ends the process, without any precondition.
@@ -78,10 +80,11 @@ pub(crate) fn start(setup: Setup) -> io::Result<JoinHandle<()>> {
     Ok(thread)
 }
 
-async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
-    let Setup { config, place, listener, daemon, mailbox, mut from_data, domains, watch } = setup;
+async fn run(setup: ControlSetup, at_work: oneshot::Sender<()>) -> WorkerEnd {
+    let ControlSetup { config, kind, listener, daemon, mailbox, mut from_data, domains, watch } =
+        setup;
     let (id, peer_timeout) = (config.id, config.peer_timeout);
-    let mut stop = Stop::new(place);
+    let mut stop = StopSignals::new(kind);
     let streams = UnixStream::from_std(daemon).and_then(|daemon| {
         Ok((daemon, listener.local_addr()?.port(), TcpListener::from_std(listener)?))
     });
@@ -90,7 +93,7 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         Err(problem) => {
             error!("worker {id} cannot listen for hosts, and ends: {problem}");
             mailbox.post(ToData::Stop);
-            return End::Orderly;
+            return WorkerEnd::Orderly;
         }
     };
     let (events, mut happened) = relay::events();
@@ -99,9 +102,9 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     if let Err(why) = on_thread("urom-domains", move || read_tables(&domains, &jobs)) {
         error!("worker {id} cannot read the tables of domains, and ends: {why}");
         mailbox.post(ToData::Stop);
-        return End::Orderly;
+        return WorkerEnd::Orderly;
     }
-    let mut control = Control::new(config, mailbox, watch, inbox, (outbox, port), events);
+    let mut control = ControlState::new(config, mailbox, watch, inbox, (outbox, port), events);
     control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), peer_timeout));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
@@ -116,10 +119,10 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
         let (stopping, socket) = (control.stopping, control.socket.clone());
         tokio::select! {
             message = from_data.recv() => match message {
-                Some(message) => if !control.data_says(message) { break End::Orderly },
+                Some(message) => if !control.on_data_message(message) { break WorkerEnd::Orderly },
                 None => {
                     error!("worker {id} ends: its thread panicked, as the lines before say; please report it");
-                    break End::Orderly;
+                    break WorkerEnd::Orderly;
                 }
             },
             Some(event) = happened.recv() => control.handle(event),
@@ -127,14 +130,14 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
             Some(_) = control.timers.join_next() => {}
             () = &mut deadline, if stopping => {
                 error!("worker {id} does not stop in order{}", control.because());
-                break End::Hung;
+                break WorkerEnd::Hung;
             }
-            name = stop.asked(), if !stopping => {
+            name = stop.received(), if !stopping => {
                 info!("{name} was received");
                 control.stop();
             }
-            _ = round.tick() => control.throw_out_late(),
-            _ = look.tick() => if !control.look() { break End::Hung },
+            _ = round.tick() => control.disconnect_late(),
+            _ = look.tick() => if !control.look() { break WorkerEnd::Hung },
             (stream, peer, handshakes) = entrance.accept(), if socket.is_some() && !stopping => {
                 last_link += 1;
                 let secret = socket.flatten();
@@ -151,29 +154,29 @@ async fn run(setup: Setup, at_work: oneshot::Sender<()>) -> End {
     end
 }
 
-struct Stop {
+struct StopSignals {
     parent: Option<Pid>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
 }
 
-impl Stop {
-    fn new(place: Place) -> Stop {
-        let is_process = place == Place::Process;
+impl StopSignals {
+    fn new(kind: WorkerKind) -> StopSignals {
+        let is_process = kind == WorkerKind::Process;
         // Without a handler, the signal has its default effect.
-        let hear = |kind| signal(kind).ok();
-        Stop {
+        let handler = |signal_kind| signal(signal_kind).ok();
+        StopSignals {
             parent: is_process.then(getppid).flatten(),
-            terminate: is_process.then(|| hear(SignalKind::terminate())).flatten(),
+            terminate: is_process.then(|| handler(SignalKind::terminate())).flatten(),
             hangup: (is_process && hangup::ends_the_program())
-                .then(|| hear(SignalKind::hangup()))
+                .then(|| handler(SignalKind::hangup()))
                 .flatten(),
         }
     }
 
     /// Waits for a signal to stop. The kernel also sends `SIGHUP` to a stopped worker whose daemon
     /// dies; then hosts get the closed stream to the daemon as the cause.
-    async fn asked(&mut self) -> &'static str {
+    async fn received(&mut self) -> &'static str {
         loop {
             let name = tokio::select! {
                 () = hangup::received(&mut self.terminate) => "SIGTERM",
@@ -186,7 +189,7 @@ impl Stop {
     }
 }
 
-impl Control {
+impl ControlState {
     /// Names the plugin that blocks the data thread, if any, for the end of a sentence.
     fn because(&self) -> String {
         let call = self.observer.call();
@@ -197,12 +200,12 @@ impl Control {
     }
 
     /// Sends the last messages, and waits a short time until they are read.
-    async fn close(self, mut happened: mpsc::Receiver<ControlEvent>, end: End) {
+    async fn close(self, mut happened: mpsc::Receiver<ControlEvent>, end: WorkerEnd) {
         let (code, because) = match end {
-            End::Orderly => (DocaError::SHUTDOWN, String::new()),
-            End::Hung => (DocaError::TIME_OUT, self.because()),
+            WorkerEnd::Orderly => (DocaError::SHUTDOWN, String::new()),
+            WorkerEnd::Hung => (DocaError::TIME_OUT, self.because()),
         };
-        let Control { config, daemon, links, mut streams, events, .. } = self;
+        let ControlState { config, daemon, links, mut streams, events, .. } = self;
         for link in links.into_values() {
             let text = format!("worker {} was stopped{because}", config.id);
             let _ = link.outbox.try_send(WorkerToHost::Refused(Failure::new(code, text)));
@@ -230,21 +233,21 @@ mod tests {
     use crate::worker::control_thread::ControlHandle;
 
     /// Runs the thread's loop beside `test`, with a plugin that does not return.
-    async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> End {
+    async fn beside(plugin_timeout: Option<u32>, test: impl Future<Output = ()>) -> WorkerEnd {
         let (_theirs, daemon) = StdUnixStream::pair().unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         daemon.set_nonblocking(true).unwrap();
         listener.set_nonblocking(true).unwrap();
         let (handle, from_data) = ControlHandle::new();
-        let watch = Arc::new(Watch::default());
-        let setup = Setup {
+        let watch = Arc::new(CallWatch::default());
+        let setup = ControlSetup {
             config: WorkerConfig { plugin_timeout, ..WorkerConfig::unlimited() },
-            place: Place::Thread,
+            kind: WorkerKind::Thread,
             listener,
             daemon,
             mailbox: Arc::new(Mailbox::new().unwrap()),
             from_data,
-            domains: Arc::new(Domains::new()),
+            domains: Arc::new(WorkerDomains::new()),
             watch: Arc::clone(&watch),
         };
         handle.send(ToControl::Ready);
@@ -256,7 +259,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_plugin_that_does_not_return_ends_the_worker_after_its_time() {
         let begin = Instant::now();
-        assert_eq!(beside(Some(30), async {}).await, End::Hung);
+        assert_eq!(beside(Some(30), async {}).await, WorkerEnd::Hung);
         let took = begin.elapsed().as_secs();
         assert!((30..=31).contains(&took), "{took} s");
     }
@@ -269,7 +272,7 @@ mod tests {
             sleep(LOOK * 5 / 2).await;
             advance(hour).await;
         };
-        assert_eq!(beside(Some(10), pause).await, End::Hung);
+        assert_eq!(beside(Some(10), pause).await, WorkerEnd::Hung);
         let took = (begin.elapsed() - hour).as_secs();
         assert!((9..=11).contains(&took), "{took} s and the pause");
     }

@@ -14,7 +14,7 @@ use super::*;
 use crate::handshakes::Handshakes;
 use crate::worker::intake::work;
 use crate::worker::streams::{host_stream, pass_on};
-use crate::worker::watch::Calls;
+use crate::worker::watch::PluginCalls;
 
 pub(super) fn attach(token: u128) -> HostToWorker {
     HostToWorker::Attach(Attach { token, max_inflight: 1, max_message: 64, program: String::new() })
@@ -34,43 +34,43 @@ async fn after_handshake(set: &Handshakes) -> (TcpStream, mpsc::Receiver<Control
     (host, happened)
 }
 
-async fn has_room(set: &Handshakes) -> bool {
-    tokio::time::timeout(Duration::ZERO, set.room()).await.is_ok()
+async fn has_free_slot(set: &Handshakes) -> bool {
+    tokio::time::timeout(Duration::ZERO, set.free_slot()).await.is_ok()
 }
 
 #[tokio::test]
-async fn a_host_gives_its_place_back_when_it_has_shown_its_token() {
+async fn a_host_frees_its_slot_when_it_has_shown_its_token() {
     let mut worker = Worker::new();
     let set = Handshakes::new(1);
     let (mut host, mut happened) = after_handshake(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(!has_room(&set).await, "it has shown nothing yet");
+    assert!(!has_free_slot(&set).await, "it has shown nothing yet");
     worker.control.handle(ControlEvent::Daemon(DaemonToWorker::Expect { token: 8 }));
     send(&mut host, &attach(8)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(has_room(&set).await);
+    assert!(has_free_slot(&set).await);
 }
 
 #[tokio::test]
-async fn a_host_with_a_wrong_token_keeps_its_place_until_it_has_read_why() {
+async fn a_host_with_a_wrong_token_keeps_its_slot_until_it_has_read_why() {
     let mut worker = Worker::new();
     let set = Handshakes::new(1);
     let (mut host, mut happened) = after_handshake(&set).await;
     worker.control.handle(happened.recv().await.unwrap());
     send(&mut host, &attach(7)).await.unwrap();
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(worker.control.links.is_empty() && !has_room(&set).await);
+    assert!(worker.control.links.is_empty() && !has_free_slot(&set).await);
     assert!(matches!(
         receive(&mut host, PeerTimeout::default()).await,
         Ok(WorkerToHost::Refused(_))
     ));
     drop(host);
     worker.control.handle(happened.recv().await.unwrap());
-    assert!(has_room(&set).await);
+    assert!(has_free_slot(&set).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_shows_no_token_is_thrown_out_after_a_while() {
+async fn a_host_that_shows_no_token_is_disconnected_after_a_while() {
     let mut worker = Worker::new();
     let set = Handshakes::new(1);
     let (outbox, mut told) = mpsc::channel(BACKLOG);
@@ -84,7 +84,7 @@ async fn a_host_that_shows_no_token_is_thrown_out_after_a_while() {
     worker.control.handle(ControlEvent::Late { link: 1 });
     assert!(matches!(told.try_recv(), Ok(WorkerToHost::Refused(_))));
     worker.control.handle(ControlEvent::HostGone { link: 1, end: None });
-    assert!(has_room(&set).await);
+    assert!(has_free_slot(&set).await);
 }
 
 #[tokio::test]
@@ -134,14 +134,14 @@ async fn while_a_hosts_table_is_read_others_are_heard_and_only_its_own_words_wai
 /// A worker whose plugin `slow` does not return.
 struct Kept {
     worker: Worker,
-    calls: Calls,
+    calls: PluginCalls,
 }
 
 impl Kept {
     fn new() -> Kept {
         let mut worker = Worker::new();
         let calls = worker.watch.plugin("slow");
-        worker.control.data_says(ToControl::Ready);
+        worker.control.on_data_message(ToControl::Ready);
         Kept { worker, calls }
     }
 
@@ -172,7 +172,7 @@ impl Kept {
         let (ucx_address, plugins) = (Vec::new(), Vec::new());
         let answer =
             ToControl::Attached { link, ucx_address, channel: 1, max_message: 64, plugins };
-        self.worker.control.data_says(answer);
+        self.worker.control.on_data_message(answer);
         assert!(matches!(told.try_recv(), Ok(WorkerToHost::Attached { .. })));
         told
     }
@@ -225,7 +225,7 @@ async fn a_host_that_comes_to_a_plugin_that_does_not_return_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_waits_for_a_plugin_is_told_before_it_gives_up() {
+async fn a_host_that_waits_for_a_plugin_is_refused_before_it_times_out() {
     let mut kept = Kept::new();
     let mut told = kept.comes(1);
     kept.call(Method::WorkerCmd);

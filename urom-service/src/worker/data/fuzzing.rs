@@ -79,7 +79,7 @@ fn tag_of(link: LinkKey) -> VerificationTag {
 type Notes = Rc<RefCell<Vec<(Envelope, Vec<u8>)>>>;
 
 struct FuzzedWorker {
-    data: Data,
+    data: DataThread,
     from_data: mpsc::UnboundedReceiver<ToControl>,
     ucx: Worker,
     endpoint: Endpoint,
@@ -98,11 +98,12 @@ impl FuzzedWorker {
     fn new() -> FuzzedWorker {
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
         let (control, from_data) = ControlHandle::new();
-        let domains = Arc::new(Domains::new());
+        let domains = Arc::new(WorkerDomains::new());
         let config = WorkerConfig { max_message: LIMIT, ..WorkerConfig::unlimited() };
-        let watch = Arc::new(Watch::default());
-        let data = Data::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
-            .expect("UCX");
+        let watch = Arc::new(CallWatch::default());
+        let data =
+            DataThread::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
+                .expect("UCX");
         let hosts = Rc::clone(&data.hosts);
         hosts.use_ucx();
         let services = services(&config);
@@ -113,7 +114,7 @@ impl FuzzedWorker {
         let notes = Notes::default();
         let into = Rc::clone(&notes);
         let note = move |message: Message<'_>| {
-            let ucx::Data::Eager(bytes) = message.data else {
+            let ucx::AmData::Eager(bytes) = message.data else {
                 panic!("a message that was not sent eagerly")
             };
             let (envelope, frames) = Envelope::split(bytes).expect("an envelope");
@@ -288,7 +289,7 @@ impl FuzzedWorker {
         worked |= self.ucx.progress();
         self.unseen = 0;
         while let Ok(message) = self.from_data.try_recv() {
-            self.hear(message);
+            self.on_message(message);
         }
         let notes = self.notes.take();
         let all = notes.iter().flat_map(|(envelope, notes)| {
@@ -306,7 +307,7 @@ impl FuzzedWorker {
         worked
     }
 
-    fn hear(&mut self, message: ToControl) {
+    fn on_message(&mut self, message: ToControl) {
         match message {
             ToControl::Attached { link, channel, .. } => {
                 if let Some(host) = self.hosts.get_mut(&link) {

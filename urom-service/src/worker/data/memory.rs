@@ -6,11 +6,11 @@ use tracing::debug;
 use urom_abi::host_memory::MemoryPath;
 use urom_wire::control::{MemoryAnswer, MemoryOffer};
 
-use super::Data;
+use super::DataThread;
 use crate::worker::memory::HandedOffer;
 use crate::worker::messages::{LinkKey, ToControl};
 
-impl Data {
+impl DataThread {
     pub(super) fn use_guard(&self, link: LinkKey, use_guard: OwnedFd) {
         if let Some(dest_id) = self.dest_id(link) {
             self.hosts.memories.use_guard(dest_id, use_guard);

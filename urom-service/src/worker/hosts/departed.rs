@@ -6,22 +6,22 @@ use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::frame::MAX_SLOTS;
 
-use super::Token;
+use super::TaskToken;
 
 /// Limit of closed connections' commands for admitting hosts: four times a host's maximum.
 const MOST_ORPHANS: usize = 4 * MAX_SLOTS;
 
 #[derive(Debug, Default)]
-pub(crate) struct Departed {
+pub(crate) struct DepartedHosts {
     /// By `dest_id`.
-    connections: HashMap<u64, Gone>,
+    connections: HashMap<u64, DepartedHost>,
     orphans: usize,
     /// Connections with pending reports to plugins.
     news: Vec<u64>,
 }
 
 #[derive(Debug)]
-struct Gone {
+struct DepartedHost {
     /// Plugin indices by the commands' tokens.
     commands: BTreeMap<u64, u8>,
     counts: BTreeMap<u8, usize>,
@@ -31,24 +31,24 @@ struct Gone {
     untold: u64,
 }
 
-impl Departed {
-    pub(crate) fn add(&mut self, dest_id: u64, in_flight: impl Iterator<Item = (Token, u8)>) {
+impl DepartedHosts {
+    pub(crate) fn add(&mut self, dest_id: u64, in_flight: impl Iterator<Item = (TaskToken, u8)>) {
         let commands: BTreeMap<u64, u8> =
-            in_flight.map(|(token, place)| (token.pack(), place)).collect();
+            in_flight.map(|(token, index)| (token.pack(), index)).collect();
         let mut counts = BTreeMap::new();
-        for place in commands.values() {
-            *counts.entry(*place).or_default() += 1;
+        for index in commands.values() {
+            *counts.entry(*index).or_default() += 1;
         }
         self.orphans += commands.len();
-        let gone = Gone { commands, counts, is_cancelled: false, untold: u64::MAX };
+        let gone = DepartedHost { commands, counts, is_cancelled: false, untold: u64::MAX };
         self.connections.insert(dest_id, gone);
         self.news.push(dest_id);
     }
 
-    /// Ends a command of the plugin at `place`. Returns whether there was one.
-    pub(crate) fn end(&mut self, token: u64, dest_id: u64, place: usize) -> bool {
+    /// Ends a command of the plugin at `index`. Returns whether there was one.
+    pub(crate) fn end(&mut self, token: u64, dest_id: u64, index: usize) -> bool {
         let Some(gone) = self.connections.get_mut(&dest_id) else { return false };
-        let Some(owner) = gone.commands.get(&token).copied().filter(|at| usize::from(*at) == place)
+        let Some(owner) = gone.commands.get(&token).copied().filter(|at| usize::from(*at) == index)
         else {
             return false;
         };
@@ -85,7 +85,7 @@ impl Departed {
 
     /// Cancels a connection's commands. Reports its end to each plugin without commands of it.
     #[cold]
-    pub(crate) fn tell(
+    pub(crate) fn notify_plugins(
         &mut self,
         plugins: usize,
         cancel: impl Fn(usize, u64, u64),
@@ -94,14 +94,14 @@ impl Departed {
         for dest_id in std::mem::take(&mut self.news) {
             let Some(gone) = self.connections.get_mut(&dest_id) else { continue };
             if !std::mem::replace(&mut gone.is_cancelled, true) {
-                for (token, place) in &gone.commands {
-                    cancel(usize::from(*place), dest_id, *token);
+                for (token, index) in &gone.commands {
+                    cancel(usize::from(*index), dest_id, *token);
                 }
             }
-            let busy = gone.counts.keys().fold(0, |busy, place| busy | 1 << place);
-            for place in 0..plugins {
-                if gone.untold & !busy & (1 << place) != 0 {
-                    host_left(place, dest_id);
+            let busy = gone.counts.keys().fold(0, |busy, index| busy | 1 << index);
+            for index in 0..plugins {
+                if gone.untold & !busy & (1 << index) != 0 {
+                    host_left(index, dest_id);
                 }
             }
             gone.untold &= busy;

@@ -7,8 +7,8 @@ use urom_abi::DocaError;
 use urom_wire::control::Failure;
 use urom_wire::ring::Garbage;
 
-use super::outbox::Outbox;
-use super::{Host, Hosts};
+use super::outbox::HostOutbox;
+use super::{HostEntry, Hosts};
 use crate::worker::messages::ToControl;
 
 /// Unread bytes of a host from which their memory is returned to the system.
@@ -17,7 +17,7 @@ const MUCH_UNREAD: usize = 1 << 20;
 impl Hosts {
     /// Marks a host's connection as lost; it ends with the turn.
     #[cold]
-    pub(crate) fn lose(&self, host: &Host, failure: Failure) {
+    pub(crate) fn lose(&self, host: &HostEntry, failure: Failure) {
         // A turn may have thousands of reasons; one is enough.
         if !host.is_lost.replace(true) {
             self.lost.borrow_mut().push((host.dest_id, failure));
@@ -25,14 +25,14 @@ impl Hosts {
     }
 
     #[cold]
-    pub(crate) fn throw_out(&self, host: &Host, slot: u16) {
-        let text = format!("the worker threw the host out: {}", host.misuse(slot));
+    pub(crate) fn disconnect(&self, host: &HostEntry, slot: u16) {
+        let text = format!("the worker disconnected the host: {}", host.misuse(slot));
         self.lose(host, Failure::new(DocaError::BAD_STATE, text));
     }
 
     #[cold]
-    pub(crate) fn throw_out_for(&self, host: &Host, garbage: Garbage) {
-        let text = format!("the worker threw the host out: {garbage}");
+    pub(crate) fn disconnect_for(&self, host: &HostEntry, garbage: Garbage) {
+        let text = format!("the worker disconnected the host: {garbage}");
         self.lose(host, Failure::new(DocaError::IO_FAILED, text));
     }
 
@@ -53,15 +53,15 @@ impl Hosts {
     }
 
     /// Ends a host's connection. Later answers of plugins are dropped.
-    pub(crate) fn part(&self, host: &Host) {
-        let place = usize::from(host.channel.wrapping_sub(self.base));
-        self.table.borrow_mut()[place] = None;
+    pub(crate) fn part(&self, host: &HostEntry) {
+        let index = usize::from(host.channel.wrapping_sub(self.base));
+        self.table.borrow_mut()[index] = None;
         self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
         self.departed.borrow_mut().add(host.dest_id, host.in_flight());
         self.memories.close(host.dest_id);
         *host.inbox.borrow_mut() = None;
-        let outbox = host.outbox.replace(Outbox::Unknown);
-        if let Outbox::Ring(ring) = &outbox {
+        let outbox = host.outbox.replace(HostOutbox::Unknown);
+        if let HostOutbox::Ring(ring) = &outbox {
             self.bells.remove(&ring.bell);
         }
         let is_much = outbox.unread() >= MUCH_UNREAD;
@@ -75,7 +75,7 @@ impl Hosts {
 
     /// Starts waiting until all messages have left this machine.
     pub(crate) fn flush_endpoints(&self) -> Vec<Request<()>> {
-        let flush = |host: &Rc<Host>| host.outbox.borrow_mut().flush_endpoint();
+        let flush = |host: &Rc<HostEntry>| host.outbox.borrow_mut().flush_endpoint();
         self.table.borrow().iter().flatten().filter_map(flush).collect()
     }
 
@@ -105,7 +105,7 @@ mod tests {
     use crate::worker::hosts::Bells;
 
     #[test]
-    fn a_host_that_takes_the_place_of_a_lost_one_stays() {
+    fn a_host_with_the_channel_of_a_lost_one_stays() {
         let (control, mut told) = ControlHandle::new();
         let hosts = Hosts::new(1, &[], control, Bells::new().unwrap());
         let admit = |link| hosts.admit(link, "a test", VerificationTag::new(1), 4096, 1).unwrap();

@@ -5,12 +5,12 @@ use std::cell::{Cell, RefCell};
 
 use urom_wire::control::MemoryAnswer;
 
-use super::{Host, Hosts};
+use super::{HostEntry, Hosts};
 use crate::worker::messages::{EndOfShare, LinkKey, ToControl};
 
 /// One host's pending ends, each of an existing share.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct ShareEnds {
     came: Cell<u64>,
     /// Number of commands at which the next end is due.
     next: Cell<u64>,
@@ -18,13 +18,13 @@ pub(super) struct Ends {
     waiting: RefCell<Vec<EndOfShare>>,
 }
 
-impl Default for Ends {
-    fn default() -> Ends {
-        Ends { came: Cell::new(0), next: Cell::new(u64::MAX), waiting: RefCell::default() }
+impl Default for ShareEnds {
+    fn default() -> ShareEnds {
+        ShareEnds { came: Cell::new(0), next: Cell::new(u64::MAX), waiting: RefCell::default() }
     }
 }
 
-impl Ends {
+impl ShareEnds {
     /// Counts a command, in constant time. Returns whether an end is newly due.
     #[inline]
     fn count(&self) -> bool {
@@ -34,23 +34,23 @@ impl Ends {
 
     fn postpone(&self, end: EndOfShare) {
         let mut waiting = self.waiting.borrow_mut();
-        let place = waiting.partition_point(|other| other.after > end.after);
-        waiting.insert(place, end);
+        let index = waiting.partition_point(|other| other.after > end.after);
+        waiting.insert(index, end);
         self.see_next(&waiting);
     }
 
     fn take(&self, share: u64) -> bool {
         let mut waiting = self.waiting.borrow_mut();
-        let place = waiting.iter().position(|end| end.share == share);
-        let taken = place.map(|place| waiting.remove(place));
+        let index = waiting.iter().position(|end| end.share == share);
+        let taken = index.map(|index| waiting.remove(index));
         self.see_next(&waiting);
         taken.is_some()
     }
 
     fn take_due(&self) -> Vec<EndOfShare> {
         let mut waiting = self.waiting.borrow_mut();
-        let place = waiting.partition_point(|end| end.after > self.came.get());
-        let due = waiting.split_off(place);
+        let index = waiting.partition_point(|end| end.after > self.came.get());
+        let due = waiting.split_off(index);
         self.see_next(&waiting);
         due
     }
@@ -67,7 +67,7 @@ impl Ends {
 
 impl Hosts {
     #[inline]
-    pub(crate) fn count_command(&self, host: &Host) {
+    pub(crate) fn count_command(&self, host: &HostEntry) {
         if host.ends.count() {
             self.due.borrow_mut().extend(self.by_channel(host.channel));
         }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_end_is_due_with_its_last_command_and_makes_no_work_before() {
-        let ends = Ends::default();
+        let ends = ShareEnds::default();
         // For commands that never arrive.
         (10..4000).for_each(|share| ends.postpone(end(share, u64::MAX - share)));
         for (share, after) in [(1, 5), (2, 3), (3, 5), (4, 1000)] {

@@ -11,14 +11,14 @@ use urom_wire::envelope::VerificationTag;
 use urom_wire::frame::{LONG_STATUS_LEN, LongStatus, MAX_BODY, NOTIFICATION_HEADER};
 use urom_wire::ring::RingReader;
 
-use super::ends::Ends;
-use super::outbox::Outbox;
+use super::ends::ShareEnds;
+use super::outbox::HostOutbox;
 use crate::host_names::HostName;
 use crate::worker::messages::LinkKey;
 
 /// An admitted host. It belongs to the data thread.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub(crate) struct HostEntry {
     pub(crate) link: LinkKey,
     /// The host's number in this worker's table and in UCX messages.
     pub(crate) channel: u16,
@@ -28,19 +28,19 @@ pub(crate) struct Host {
     /// In bytes, for messages.
     pub(crate) limit: usize,
     pub(crate) tag: VerificationTag,
-    slots: Box<[Slot]>,
+    slots: Box<[TaskSlot]>,
     /// Plugins' failure reasons for commands in flight: by slot, with the command's generation.
     reasons: RefCell<FxHashMap<u16, (u32, String)>>,
     pub(crate) inbox: RefCell<Option<RingReader>>,
-    pub(super) outbox: RefCell<Outbox>,
+    pub(super) outbox: RefCell<HostOutbox>,
     /// Its connection ends with this turn, and it gets no more frames.
     pub(super) is_lost: Cell<bool>,
     pub(super) is_waiting: Cell<bool>,
-    pub(super) ends: Ends,
+    pub(super) ends: ShareEnds,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct TaskSlot {
     /// Counts the slot's commands, to detect late answers.
     generation: Cell<u32>,
     /// Index of the plugin that has the command, or [`FREE`].
@@ -53,21 +53,21 @@ const FREE: u32 = u32::MAX;
 
 /// Identifies a command: `urom_context` of its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct TaskToken {
     pub(crate) channel: u16,
     pub(crate) slot: u16,
     generation: u32,
 }
 
-impl Token {
+impl TaskToken {
     #[inline]
     pub(crate) fn pack(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot) << 16 | u64::from(self.channel)
     }
 
     #[inline]
-    pub(crate) fn unpack(token: u64) -> Token {
-        Token {
+    pub(crate) fn unpack(token: u64) -> TaskToken {
+        TaskToken {
             channel: token as u16,
             slot: (token >> 16) as u16,
             generation: (token >> 32) as u32,
@@ -75,24 +75,27 @@ impl Token {
     }
 }
 
-pub(crate) struct Answer<'a> {
+pub(crate) struct TaskAnswer<'a> {
     pub(crate) slot: u16,
     pub(crate) status: DocaError,
     pub(crate) payload: Option<usize>,
     pub(crate) why: &'a str,
 }
 
-impl Host {
+impl HostEntry {
     pub(crate) fn new(
         (link, channel, dest_id): (LinkKey, u16, u64),
         name: &str,
         tag: VerificationTag,
         limit: usize,
         max_inflight: usize,
-    ) -> Host {
-        let slot =
-            || Slot { generation: Cell::new(0), plugin: Cell::new(FREE), deadline: Cell::new(0) };
-        Host {
+    ) -> HostEntry {
+        let slot = || TaskSlot {
+            generation: Cell::new(0),
+            plugin: Cell::new(FREE),
+            deadline: Cell::new(0),
+        };
+        HostEntry {
             link,
             channel,
             dest_id,
@@ -102,10 +105,10 @@ impl Host {
             slots: std::iter::repeat_with(slot).take(max_inflight).collect(),
             reasons: RefCell::default(),
             inbox: RefCell::default(),
-            outbox: RefCell::new(Outbox::Unknown),
+            outbox: RefCell::new(HostOutbox::Unknown),
             is_lost: Cell::new(false),
             is_waiting: Cell::new(false),
-            ends: Ends::default(),
+            ends: ShareEnds::default(),
         }
     }
 
@@ -114,17 +117,17 @@ impl Host {
         self.limit.saturating_sub(NOTIFICATION_HEADER)
     }
 
-    /// Takes a slot for a command; `None` if the host [must not](Host::misuse) use it.
+    /// Takes a slot for a command; `None` if the host [must not](HostEntry::misuse) use it.
     #[inline]
-    pub(crate) fn occupy(&self, slot: u16, place: u8) -> Option<Token> {
+    pub(crate) fn occupy(&self, slot: u16, index: u8) -> Option<TaskToken> {
         let state = self.slots.get(usize::from(slot))?;
         if state.plugin.get() != FREE {
             return None;
         }
         let generation = state.generation.get().wrapping_add(1);
         state.generation.set(generation);
-        state.plugin.set(place.into());
-        Some(Token { channel: self.channel, slot, generation })
+        state.plugin.set(index.into());
+        Some(TaskToken { channel: self.channel, slot, generation })
     }
 
     pub(crate) fn is_free(&self, slot: u16) -> bool {
@@ -139,11 +142,11 @@ impl Host {
         }
     }
 
-    /// Frees a slot when the plugin at `place` answers. Returns whether the command was in flight.
+    /// Frees a slot when the plugin at `index` answers. Returns whether the command was in flight.
     #[inline]
-    pub(crate) fn vacate(&self, token: Token, place: usize) -> bool {
-        let is_it = |state: &&Slot| {
-            state.generation.get() == token.generation && state.plugin.get() as usize == place
+    pub(crate) fn vacate(&self, token: TaskToken, index: usize) -> bool {
+        let is_it = |state: &&TaskSlot| {
+            state.generation.get() == token.generation && state.plugin.get() as usize == index
         };
         let slot = self.slots.get(usize::from(token.slot)).filter(is_it);
         slot.inspect(|state| state.free()).is_some()
@@ -154,18 +157,18 @@ impl Host {
         self.slots.get(usize::from(slot)).inspect(|state| state.free());
     }
 
-    pub(crate) fn at(&self, slot: u16) -> Option<(Token, u8)> {
+    pub(crate) fn at(&self, slot: u16) -> Option<(TaskToken, u8)> {
         let state = self.slots.get(usize::from(slot))?;
-        let place = u8::try_from(state.plugin.get()).ok()?;
-        Some((Token { channel: self.channel, slot, generation: state.generation.get() }, place))
+        let index = u8::try_from(state.plugin.get()).ok()?;
+        Some((TaskToken { channel: self.channel, slot, generation: state.generation.get() }, index))
     }
 
-    pub(crate) fn in_flight(&self) -> impl Iterator<Item = (Token, u8)> {
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = (TaskToken, u8)> {
         (0..self.slots.len()).filter_map(|slot| self.at(slot as u16))
     }
 
-    fn slot_of(&self, token: u64) -> Option<&Slot> {
-        let Token { slot, generation, .. } = Token::unpack(token);
+    fn slot_of(&self, token: u64) -> Option<&TaskSlot> {
+        let TaskToken { slot, generation, .. } = TaskToken::unpack(token);
         self.slots.get(usize::from(slot)).filter(|state| state.generation.get() == generation)
     }
 
@@ -179,21 +182,25 @@ impl Host {
 
     pub(crate) fn explain(&self, token: u64, why: String) {
         if self.slot_of(token).is_some_and(|state| state.plugin.get() != FREE) {
-            let Token { slot, generation, .. } = Token::unpack(token);
+            let TaskToken { slot, generation, .. } = TaskToken::unpack(token);
             self.reasons.borrow_mut().insert(slot, (generation, why));
         }
     }
 
-    pub(crate) fn reason(&self, token: Token) -> String {
+    pub(crate) fn reason(&self, token: TaskToken) -> String {
         let reason = self.reasons.borrow_mut().remove(&token.slot);
         let reason = reason.filter(|(generation, _)| *generation == token.generation);
         reason.map_or_else(String::new, |(_, why)| why)
     }
 
-    /// Sends an answer whose payload is in `draft`; see [`Outbox::send`].
+    /// Sends an answer whose payload is in `draft`; see [`HostOutbox::send`].
     #[cold]
-    pub(super) fn send_long(&self, draft: &mut Draft, answer: &Answer<'_>) -> Result<bool, Status> {
-        let Answer { slot, status, payload, why } = *answer;
+    pub(super) fn send_long(
+        &self,
+        draft: &mut FrameDraft,
+        answer: &TaskAnswer<'_>,
+    ) -> Result<bool, Status> {
+        let TaskAnswer { slot, status, payload, why } = *answer;
         let len = payload.unwrap_or(0);
         // A frame's length has 24 bits.
         let why = cut(why, LONGEST_FAILURE.min(MAX_BODY.saturating_sub(len + LONG_STATUS_LEN)));
@@ -203,7 +210,7 @@ impl Host {
     }
 }
 
-impl Slot {
+impl TaskSlot {
     #[inline]
     fn free(&self) {
         self.plugin.set(FREE);
@@ -213,12 +220,12 @@ impl Slot {
 
 /// Buffer for plugins' answers to all hosts of a worker.
 #[derive(Debug)]
-pub(crate) struct Draft(Box<[u8]>);
+pub(crate) struct FrameDraft(Box<[u8]>);
 
-impl Draft {
-    pub(crate) fn new(limit: usize) -> Draft {
+impl FrameDraft {
+    pub(crate) fn new(limit: usize) -> FrameDraft {
         // Zeroed memory from the system is not touched before use.
-        Draft(vec![0; NOTIFICATION_HEADER + limit + LONGEST_FAILURE].into())
+        FrameDraft(vec![0; NOTIFICATION_HEADER + limit + LONGEST_FAILURE].into())
     }
 
     /// Returns the buffer for DOCA's header and the payload, which `notif_pack` writes.

@@ -34,11 +34,11 @@ use urom_wire::ring::Ring;
 use urom_wire::ucx_context::Config;
 
 pub(crate) use self::bells::Bells;
-use self::departed::Departed;
-pub(crate) use self::host::{Answer, Draft, Host, Token};
-use self::outbox::{Outbox, RingOutbox, UcxOutbox};
+use self::departed::DepartedHosts;
+pub(crate) use self::host::{FrameDraft, HostEntry, TaskAnswer, TaskToken};
+use self::outbox::{HostOutbox, RingOutbox, UcxOutbox};
 use super::control_thread::ControlHandle;
-use super::memory::Memories;
+use super::memory::HostMemories;
 use super::messages::LinkKey;
 
 /// Limit of hosts polled in one turn; the next turns poll the others.
@@ -48,7 +48,7 @@ const WINDOW: usize = 32;
 pub(crate) struct Hosts {
     pub(crate) thread: ThreadId,
     pub(crate) bells: Bells,
-    table: RefCell<Vec<Option<Rc<Host>>>>,
+    table: RefCell<Vec<Option<Rc<HostEntry>>>>,
     /// Channel of the first table entry.
     base: u16,
     /// Whether a host ever used UCX, which may finish closing a connection after its end.
@@ -57,16 +57,16 @@ pub(crate) struct Hosts {
     /// Where the next turn starts.
     cursor: Cell<usize>,
     /// Hosts with frames that wait for capacity, or for a full message.
-    waiting: RefCell<Vec<Rc<Host>>>,
+    waiting: RefCell<Vec<Rc<HostEntry>>>,
     is_written: Cell<bool>,
     /// Lost hosts with the reason; their connections end with the turn.
     lost: RefCell<Vec<(u64, Failure)>>,
     /// Last messages to hosts that left many bytes unread.
     closing: RefCell<Vec<Request<Vec<u8>>>>,
     max_unread: usize,
-    pub(super) departed: RefCell<Departed>,
-    pub(crate) memories: Memories,
-    due: RefCell<Vec<Rc<Host>>>,
+    pub(super) departed: RefCell<DepartedHosts>,
+    pub(crate) memories: HostMemories,
+    due: RefCell<Vec<Rc<HostEntry>>>,
     /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
@@ -94,7 +94,7 @@ impl Hosts {
             closing: RefCell::default(),
             max_unread,
             departed: RefCell::default(),
-            memories: Memories::new(memory),
+            memories: HostMemories::new(memory),
             due: RefCell::default(),
             moved: Cell::new(false),
             control,
@@ -109,17 +109,17 @@ impl Hosts {
         tag: VerificationTag,
         limit: usize,
         max_inflight: usize,
-    ) -> Option<Rc<Host>> {
+    ) -> Option<Rc<HostEntry>> {
         let mut table = self.table.borrow_mut();
-        let place = table.iter().position(Option::is_none).unwrap_or(table.len());
-        let channel = self.base.wrapping_add(u16::try_from(place).ok()?);
+        let index = table.iter().position(Option::is_none).unwrap_or(table.len());
+        let channel = self.base.wrapping_add(u16::try_from(index).ok()?);
         self.last_dest_id.set(self.last_dest_id.get() + 1);
         let numbers = (link, channel, self.last_dest_id.get());
-        let host = Rc::new(Host::new(numbers, name, tag, limit, max_inflight));
-        if place == table.len() {
+        let host = Rc::new(HostEntry::new(numbers, name, tag, limit, max_inflight));
+        if index == table.len() {
             table.push(None);
         }
-        table[place] = Some(Rc::clone(&host));
+        table[index] = Some(Rc::clone(&host));
         Some(host)
     }
 
@@ -127,46 +127,46 @@ impl Hosts {
     /// The system's error: the doorbell cannot end the worker's sleep.
     pub(crate) fn connect_ring(
         &self,
-        host: &Host,
+        host: &HostEntry,
         (reader, writer): Ring,
         bell: EventFd,
     ) -> io::Result<()> {
         self.bells.add(&bell)?;
         *host.inbox.borrow_mut() = Some(reader);
-        *host.outbox.borrow_mut() = Outbox::Ring(RingOutbox::new(writer, bell));
+        *host.outbox.borrow_mut() = HostOutbox::Ring(RingOutbox::new(writer, bell));
         Ok(())
     }
 
-    pub(crate) fn connect_ucx(&self, host: &Host, endpoint: Endpoint, channel: u16) {
+    pub(crate) fn connect_ucx(&self, host: &HostEntry, endpoint: Endpoint, channel: u16) {
         let envelope = Envelope { tag: host.tag, channel };
-        *host.outbox.borrow_mut() = Outbox::Ucx(UcxOutbox::new(endpoint, envelope));
+        *host.outbox.borrow_mut() = HostOutbox::Ucx(UcxOutbox::new(endpoint, envelope));
         self.use_ucx();
     }
 
     #[inline]
-    pub(crate) fn by_channel(&self, channel: u16) -> Option<Rc<Host>> {
-        let place = usize::from(channel.wrapping_sub(self.base));
-        self.table.borrow().get(place).cloned().flatten()
+    pub(crate) fn by_channel(&self, channel: u16) -> Option<Rc<HostEntry>> {
+        let index = usize::from(channel.wrapping_sub(self.base));
+        self.table.borrow().get(index).cloned().flatten()
     }
 
-    pub(crate) fn by_link(&self, link: LinkKey) -> Option<Rc<Host>> {
+    pub(crate) fn by_link(&self, link: LinkKey) -> Option<Rc<HostEntry>> {
         self.find(|host| host.link == link)
     }
 
-    pub(crate) fn by_dest_id(&self, dest_id: u64) -> Option<Rc<Host>> {
+    pub(crate) fn by_dest_id(&self, dest_id: u64) -> Option<Rc<HostEntry>> {
         self.find(|host| host.dest_id == dest_id)
     }
 
-    pub(crate) fn of_command(&self, dest_id: u64, urom_context: u64) -> Option<Rc<Host>> {
-        let host = self.by_channel(Token::unpack(urom_context).channel);
+    pub(crate) fn of_command(&self, dest_id: u64, urom_context: u64) -> Option<Rc<HostEntry>> {
+        let host = self.by_channel(TaskToken::unpack(urom_context).channel);
         host.filter(|host| host.dest_id == dest_id)
     }
 
-    fn find(&self, is_it: impl Fn(&Host) -> bool) -> Option<Rc<Host>> {
+    fn find(&self, is_it: impl Fn(&HostEntry) -> bool) -> Option<Rc<HostEntry>> {
         self.table.borrow().iter().flatten().find(|host| is_it(host)).cloned()
     }
 
-    pub(crate) fn all(&self) -> Vec<Rc<Host>> {
+    pub(crate) fn all(&self) -> Vec<Rc<HostEntry>> {
         self.table.borrow().iter().flatten().cloned().collect()
     }
 
@@ -186,7 +186,7 @@ impl Hosts {
 
     /// Calls `receive` for the hosts of this turn. Returns whether any had work.
     #[inline]
-    pub(crate) fn each_of_turn(&self, mut receive: impl FnMut(&Host) -> bool) -> bool {
+    pub(crate) fn each_of_turn(&self, mut receive: impl FnMut(&HostEntry) -> bool) -> bool {
         let table = self.table.borrow();
         let mut any = false;
         let mut at = self.cursor.get();
@@ -204,7 +204,7 @@ impl Hosts {
     }
 
     #[inline]
-    pub(crate) fn succeed(&self, host: &Host, slot: u16, payload: &[u8]) {
+    pub(crate) fn succeed(&self, host: &HostEntry, slot: u16, payload: &[u8]) {
         let header = short_notification(slot, DocaError::SUCCESS, payload.len());
         if let Some(header) = header.filter(|_| !host.is_lost.get()) {
             let waits = host.outbox.borrow_mut().send(header, payload);
@@ -212,7 +212,7 @@ impl Hosts {
         }
     }
 
-    pub(crate) fn answer(&self, host: &Host, draft: &mut Draft, answer: &Answer<'_>) {
+    pub(crate) fn answer(&self, host: &HostEntry, draft: &mut FrameDraft, answer: &TaskAnswer<'_>) {
         if host.is_lost.get() {
             return;
         }
@@ -230,7 +230,7 @@ impl Hosts {
     }
 
     #[inline]
-    fn sent(&self, host: &Host, waits: Result<bool, Status>) {
+    fn sent(&self, host: &HostEntry, waits: Result<bool, Status>) {
         self.is_written.set(true);
         match waits {
             Ok(false) => {}
@@ -240,7 +240,7 @@ impl Hosts {
     }
 
     #[cold]
-    fn wait(&self, host: &Host) {
+    fn wait(&self, host: &HostEntry) {
         let unread = host.outbox.borrow().unread();
         if unread > self.max_unread {
             return self.lose(host, unread_failure(self.max_unread));
@@ -255,23 +255,23 @@ impl Hosts {
     #[cold]
     pub(crate) fn refuse(
         &self,
-        host: &Host,
-        draft: &mut Draft,
+        host: &HostEntry,
+        draft: &mut FrameDraft,
         slot: u16,
         status: DocaError,
         why: &str,
     ) {
         limited!(warn, "refused a command of {}: {why}: {status}", host.name);
         let why = format!("the worker refused it: {why}");
-        self.answer(host, draft, &Answer { slot, status, payload: None, why: &why });
+        self.answer(host, draft, &TaskAnswer { slot, status, payload: None, why: &why });
     }
 
-    pub(crate) fn answer_all(&self, draft: &mut Draft, status: DocaError) {
+    pub(crate) fn answer_all(&self, draft: &mut FrameDraft, status: DocaError) {
         for host in self.all() {
             let slots: Vec<u16> = host.in_flight().map(|(token, _)| token.slot).collect();
             for slot in slots {
                 host.free(slot);
-                self.answer(&host, draft, &Answer { slot, status, payload: None, why: "" });
+                self.answer(&host, draft, &TaskAnswer { slot, status, payload: None, why: "" });
             }
         }
     }
@@ -303,7 +303,7 @@ impl Hosts {
         let mut worked = false;
         self.is_written.set(true);
         let mut waiting = self.waiting.take();
-        let still = |host: &Rc<Host>| {
+        let still = |host: &Rc<HostEntry>| {
             let before = host.outbox.borrow().unread();
             let flushed = host.outbox.borrow_mut().flush();
             let after = host.outbox.borrow().unread();
@@ -333,8 +333,8 @@ impl Hosts {
     /// Prepares the rings for a sleep. Returns `false` if a host has written or freed capacity.
     pub(crate) fn sleep(&self) -> bool {
         self.announce();
-        let sleeps = |host: &Rc<Host>| {
-            host.outbox.borrow_mut().wait_for_room()
+        let sleeps = |host: &Rc<HostEntry>| {
+            host.outbox.borrow_mut().wait_for_capacity()
                 && host.inbox.borrow_mut().as_mut().is_none_or(|inbox| inbox.sleep())
         };
         self.table.borrow().iter().flatten().all(sleeps)
@@ -350,9 +350,14 @@ impl Hosts {
 
     /// Frees the slot of an answered command. Returns its host; `None` if it is not in flight.
     #[inline]
-    pub(crate) fn vacate(&self, token: Token, dest_id: u64, place: usize) -> Option<Rc<Host>> {
+    pub(crate) fn vacate(
+        &self,
+        token: TaskToken,
+        dest_id: u64,
+        index: usize,
+    ) -> Option<Rc<HostEntry>> {
         let host = self.by_channel(token.channel)?;
-        (host.dest_id == dest_id && host.vacate(token, place)).then_some(host)
+        (host.dest_id == dest_id && host.vacate(token, index)).then_some(host)
     }
 
     pub(crate) fn set_moved(&self) {

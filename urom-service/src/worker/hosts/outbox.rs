@@ -1,6 +1,6 @@
 //! Frames to a host, over the ring that it shares with this worker, or over UCX.
 //!
-//! Frames wait here for capacity. A host with too many [unread](Outbox::unread) bytes is closed.
+//! Frames wait for capacity. A host with too many [unread](HostOutbox::unread) bytes is closed.
 
 use std::collections::VecDeque;
 
@@ -11,51 +11,51 @@ use urom_wire::frame::{HEADER_LEN, Header};
 use urom_wire::ring::{RingWriter, cells_of};
 
 #[derive(Debug)]
-pub(crate) enum Outbox {
+pub(crate) enum HostOutbox {
     /// The host has neither handed over a ring nor sent a UCX address: frames are dropped.
     Unknown,
     Ring(RingOutbox),
     Ucx(UcxOutbox),
 }
 
-impl Outbox {
+impl HostOutbox {
     /// Sends a frame. Returns whether frames are waiting; fails if the host is unreachable.
     #[inline(always)]
     pub(crate) fn send(&mut self, header: Header, body: &[u8]) -> Result<bool, Status> {
         match self {
-            Outbox::Ring(ring) => Ok(ring.send(header, body)),
-            Outbox::Ucx(ucx) => ucx.send(header, body).map(|()| true),
-            Outbox::Unknown => Ok(false),
+            HostOutbox::Ring(ring) => Ok(ring.send(header, body)),
+            HostOutbox::Ucx(ucx) => ucx.send(header, body).map(|()| true),
+            HostOutbox::Unknown => Ok(false),
         }
     }
 
     pub(crate) fn flush(&mut self) -> Result<bool, Status> {
         match self {
-            Outbox::Ring(ring) => Ok(ring.flush()),
-            Outbox::Ucx(ucx) => ucx.flush(),
-            Outbox::Unknown => Ok(false),
+            HostOutbox::Ring(ring) => Ok(ring.flush()),
+            HostOutbox::Ucx(ucx) => ucx.flush(),
+            HostOutbox::Unknown => Ok(false),
         }
     }
 
     pub(crate) fn unread(&self) -> usize {
         match self {
-            Outbox::Ring(ring) => ring.unread,
-            Outbox::Ucx(ucx) => ucx.unread,
-            Outbox::Unknown => 0,
+            HostOutbox::Ring(ring) => ring.unread,
+            HostOutbox::Ucx(ucx) => ucx.unread,
+            HostOutbox::Unknown => 0,
         }
     }
 
     #[inline]
     pub(crate) fn announce(&mut self) {
-        if let Outbox::Ring(ring) = self {
+        if let HostOutbox::Ring(ring) = self {
             ring.writer.announce();
         }
     }
 
     /// Prepares for a sleep until the host frees capacity. Returns `false` if it already has.
-    pub(crate) fn wait_for_room(&mut self) -> bool {
+    pub(crate) fn wait_for_capacity(&mut self) -> bool {
         match self {
-            Outbox::Ring(ring) => ring.waiting.is_empty() || ring.writer.wait_for_room(),
+            HostOutbox::Ring(ring) => ring.waiting.is_empty() || ring.writer.wait_for_capacity(),
             _ => true,
         }
     }
@@ -63,7 +63,7 @@ impl Outbox {
     /// Starts waiting until UCX has sent everything to another machine.
     pub(crate) fn flush_endpoint(&mut self) -> Option<Request<()>> {
         match self {
-            Outbox::Ucx(ucx) => {
+            HostOutbox::Ucx(ucx) => {
                 // A failed endpoint does not have to wait.
                 let _ = ucx.send_open();
                 Some(ucx.endpoint.flush())
@@ -75,14 +75,14 @@ impl Outbox {
     /// Ends the connection at once. UCX finishes its sends by itself; the last one is returned.
     pub(crate) fn close(self) -> Option<Request<Vec<u8>>> {
         match self {
-            Outbox::Ucx(ucx) => ucx.close(),
+            HostOutbox::Ucx(ucx) => ucx.close(),
             _ => None,
         }
     }
 }
 
 /// Overhead in bytes of a waiting frame: its queue entry and its allocation.
-const PLACE: usize = 64;
+const FRAME_OVERHEAD: usize = 64;
 
 /// A ring, and frames that did not fit.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ impl RingOutbox {
 
     #[cold]
     fn wait(&mut self, header: Header, body: &[u8]) -> bool {
-        self.unread += PLACE + body.len();
+        self.unread += FRAME_OVERHEAD + body.len();
         self.waiting.push_back((header, body.into()));
         true
     }
@@ -128,7 +128,7 @@ impl RingOutbox {
                 break;
             }
             self.written = 0;
-            self.unread -= PLACE + body.len();
+            self.unread -= FRAME_OVERHEAD + body.len();
             self.waiting.pop_front();
         }
         !self.waiting.is_empty()

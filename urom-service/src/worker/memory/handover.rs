@@ -19,7 +19,7 @@ use urom_wire::key::fill_random;
 use urom_wire::memory::{Handed, receive_handed};
 
 use crate::entrance::let_wait;
-use crate::handshakes::{Handshakes, MAX_HANDSHAKES, Owner};
+use crate::handshakes::{ConnectionOwner, Handshakes, MAX_HANDSHAKES};
 
 /// Time limit of a handover; hosts need some microseconds.
 pub(super) const LIMIT: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ impl HandoverSocket {
         events: mpsc::Sender<E>,
         said: impl Fn(Handover) -> E + Copy + Send + 'static,
     ) {
-        let places = Handshakes::new(MAX_HANDSHAKES);
+        let handshakes = Handshakes::new(MAX_HANDSHAKES);
         loop {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -84,10 +84,10 @@ impl HandoverSocket {
             let Ok(peer) = stream.peer_cred() else { continue };
             // A process of another namespace has number 0, or none.
             let (user, process) = (peer.uid(), peer.pid().unwrap_or_default());
-            let mut place = places.enter(Owner::Process(user, process));
+            let mut pending = handshakes.enter(ConnectionOwner::Process(user, process));
             let events = events.clone();
             tokio::spawn(async move {
-                match place.hold(timeout(LIMIT, receive_handed(&stream))).await {
+                match pending.hold(timeout(LIMIT, receive_handed(&stream))).await {
                     Some(Ok(Ok(handed))) => {
                         let _ = events.send(said(Handover { handed, stream })).await;
                     }

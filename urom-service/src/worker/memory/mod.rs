@@ -13,4 +13,4 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use shared::{HandedOffer, Memories};
+pub(crate) use shared::{HandedOffer, HostMemories};

@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
-use ucx::{CloseMode, Data, Message, Request, Status, Worker};
+use ucx::{AmData, CloseMode, Message, Request, Status, Worker};
 use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 use urom_memory::Error;
@@ -25,34 +25,34 @@ use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, Answer, Ask, EVERY, MOST_MOVED, context};
 use urom_wire::ucx_context::Config;
 
-use self::host::Host;
+use self::host::RemoteHost;
 
 /// Limit of UCX progress calls in a turn, against hosts that send endlessly.
 const ROUNDS: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(super) struct RemoteAccess {
     config: Config,
     /// Created for the first host that needs UCX.
-    asker: OnceCell<Asker>,
+    client: OnceCell<MemoryClient>,
     /// By connection, while it lasts: its UCX state is created once.
-    hosts: RefCell<HashMap<u64, Rc<Host>>>,
-    /// Whether [`turn`](Remote::turn) has work.
+    hosts: RefCell<HashMap<u64, Rc<RemoteHost>>>,
+    /// Whether [`turn`](RemoteAccess::turn) has work.
     is_busy: Cell<bool>,
     /// Whether the worker ends: operations no longer start.
     is_shut: Cell<bool>,
 }
 
 #[derive(Debug)]
-struct Asker {
+struct MemoryClient {
     worker: Worker,
-    questions: Rc<RefCell<Questions>>,
+    operations: Rc<RefCell<PendingOperations>>,
 }
 
 #[derive(Debug, Default)]
-struct Questions {
+struct PendingOperations {
     /// By number. Numbers are unique, so a late answer cannot end another operation.
-    waiting: FxHashMap<u64, Unanswered>,
+    waiting: FxHashMap<u64, PendingOperation>,
     last_number: u64,
     /// Requests that UCX is still sending, by their operations' numbers.
     sends: Vec<(u64, Request<Vec<u8>>)>,
@@ -62,9 +62,9 @@ struct Questions {
 }
 
 #[derive(Debug)]
-struct Unanswered {
+struct PendingOperation {
     operation: NonNull<MemoryOperation>,
-    host: Rc<Host>,
+    host: Rc<RemoteHost>,
     region: Rc<Region>,
     offset: u64,
     /// Bytes moved so far, and bytes of the current request.
@@ -73,13 +73,13 @@ struct Unanswered {
 }
 
 #[derive(Debug)]
-struct OverNetwork {
+struct NetworkPath {
     /// Weak: waiting operations keep their regions, which keep this.
-    remote: Weak<Remote>,
-    host: Rc<Host>,
+    remote: Weak<RemoteAccess>,
+    host: Rc<RemoteHost>,
 }
 
-impl Path for OverNetwork {
+impl Path for NetworkPath {
     fn kind(&self) -> MemoryPath {
         MemoryPath::NETWORK
     }
@@ -97,11 +97,11 @@ impl Path for OverNetwork {
     }
 }
 
-impl Remote {
-    pub(super) fn new(config: Config) -> Remote {
-        Remote {
+impl RemoteAccess {
+    pub(super) fn new(config: Config) -> RemoteAccess {
+        RemoteAccess {
             config,
-            asker: OnceCell::new(),
+            client: OnceCell::new(),
             hosts: RefCell::default(),
             is_busy: Cell::new(false),
             is_shut: Cell::new(false),
@@ -121,20 +121,20 @@ impl Remote {
         address: &[u8],
     ) -> Result<(Box<dyn Path>, Vec<u8>), Error> {
         let host = self.host(dest_id, token, address)?;
-        Ok((Box::new(OverNetwork { remote: Rc::downgrade(self), host }), self.address()?))
+        Ok((Box::new(NetworkPath { remote: Rc::downgrade(self), host }), self.address()?))
     }
 
     fn address(&self) -> Result<Vec<u8>, Error> {
-        let address = self.asker()?.worker.address().map_err(failed)?;
+        let address = self.client()?.worker.address().map_err(failed)?;
         Ok(address.as_bytes().to_vec())
     }
 
-    fn asker(&self) -> Result<&Asker, Error> {
-        if let Some(asker) = self.asker.get() {
-            return Ok(asker);
+    fn client(&self) -> Result<&MemoryClient, Error> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
         }
-        let asker = Asker::new(self.config).map_err(failed)?;
-        Ok(self.asker.get_or_init(|| asker))
+        let client = MemoryClient::new(self.config).map_err(failed)?;
+        Ok(self.client.get_or_init(|| client))
     }
 
     /// # Safety
@@ -142,18 +142,19 @@ impl Remote {
     unsafe fn start(
         &self,
         region: Rc<Region>,
-        host: Rc<Host>,
+        host: Rc<RemoteHost>,
         offset: u64,
         operation: NonNull<MemoryOperation>,
     ) -> Result<(), DocaError> {
-        let asker = self.asker.get().filter(|_| !self.is_shut.get()).ok_or(DocaError::SHUTDOWN)?;
-        self.revive(asker, &host)?;
-        let mut questions = asker.questions.borrow_mut();
-        let waiting = Unanswered { operation, host, region, offset, moved: 0, asked: 0 };
-        questions.last_number += 1;
-        let number = questions.last_number;
-        questions.waiting.insert(number, waiting);
-        questions.ask(number);
+        let client =
+            self.client.get().filter(|_| !self.is_shut.get()).ok_or(DocaError::SHUTDOWN)?;
+        self.revive(client, &host)?;
+        let mut operations = client.operations.borrow_mut();
+        let waiting = PendingOperation { operation, host, region, offset, moved: 0, asked: 0 };
+        operations.last_number += 1;
+        let number = operations.last_number;
+        operations.waiting.insert(number, waiting);
+        operations.ask(number);
         self.is_busy.set(true);
         Ok(())
     }
@@ -161,25 +162,25 @@ impl Remote {
     /// Progresses UCX, and notifies plugins of ended operations. Returns whether UCX has more work.
     #[cold]
     pub(super) fn turn(&self) -> bool {
-        let Some(asker) = self.asker.get() else {
+        let Some(client) = self.client.get() else {
             self.is_busy.set(false);
             return false;
         };
-        let has_more = (0..ROUNDS).all(|_| asker.worker.progress());
+        let has_more = (0..ROUNDS).all(|_| client.worker.progress());
         let ended = {
-            let mut questions = asker.questions.borrow_mut();
-            questions.end_unsent();
-            for dest_id in std::mem::take(&mut questions.lost) {
-                questions.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
+            let mut operations = client.operations.borrow_mut();
+            operations.end_unsent();
+            for dest_id in std::mem::take(&mut operations.lost) {
+                operations.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
             }
-            std::mem::take(&mut questions.ended)
+            std::mem::take(&mut operations.ended)
         };
         for (operation, status) in ended {
             // SAFETY: by the contract of `start`, the operation is valid until it has ended.
             unsafe { end(operation, status) };
         }
-        let questions = asker.questions.borrow();
-        let waits = !questions.waiting.is_empty() || !questions.ended.is_empty();
+        let operations = client.operations.borrow();
+        let waits = !operations.waiting.is_empty() || !operations.ended.is_empty();
         self.is_busy.set(waits || has_more);
         has_more
     }
@@ -189,9 +190,9 @@ impl Remote {
         if let Some(endpoint) = host.and_then(|host| host.endpoint.take()) {
             endpoint.close(CloseMode::Force);
         }
-        if let Some(asker) = self.asker.get() {
-            let mut questions = asker.questions.borrow_mut();
-            questions.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
+        if let Some(client) = self.client.get() {
+            let mut operations = client.operations.borrow_mut();
+            operations.end_of(|host| host.dest_id == dest_id, DocaError::CONNECTION_RESET);
             self.is_busy.set(true);
         }
     }
@@ -199,8 +200,8 @@ impl Remote {
     /// Ends all operations and prevents new ones: the worker ends.
     pub(super) fn shut(&self) {
         self.is_shut.set(true);
-        if let Some(asker) = self.asker.get() {
-            asker.questions.borrow_mut().end_of(|_| true, DocaError::SHUTDOWN);
+        if let Some(client) = self.client.get() {
+            client.operations.borrow_mut().end_of(|_| true, DocaError::SHUTDOWN);
             self.turn();
         }
     }
@@ -233,25 +234,25 @@ fn failed(error: ucx::Error) -> Error {
     Error::new(DocaError::DRIVER, text)
 }
 
-impl Asker {
-    fn new(config: Config) -> ucx::Result<Asker> {
+impl MemoryClient {
+    fn new(config: Config) -> ucx::Result<MemoryClient> {
         let builder = context().name("urom-memory");
         let builder =
             config.iter().fold(builder, |builder, (name, value)| builder.config(*name, *value));
         let worker = builder.build()?.worker()?;
-        let questions: Rc<RefCell<Questions>> = Rc::default();
+        let operations: Rc<RefCell<PendingOperations>> = Rc::default();
         // Weak: waiting operations hold endpoints of the worker, which holds the handler.
-        let answered = Rc::downgrade(&questions);
+        let answered = Rc::downgrade(&operations);
         worker.set_am_handler(AM_ANSWER, move |message: Message<'_>| {
-            if let Some(questions) = answered.upgrade() {
-                questions.borrow_mut().answered(message.header, message.data);
+            if let Some(operations) = answered.upgrade() {
+                operations.borrow_mut().answered(message.header, message.data);
             }
         })?;
-        Ok(Asker { worker, questions })
+        Ok(MemoryClient { worker, operations })
     }
 }
 
-impl Questions {
+impl PendingOperations {
     fn ask(&mut self, number: u64) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
         // SAFETY: it is valid until it has ended.
@@ -300,14 +301,14 @@ impl Questions {
         }
     }
 
-    fn answered(&mut self, header: &[u8], data: Data<'_>) {
+    fn answered(&mut self, header: &[u8], data: AmData<'_>) {
         let Some(answer) = Answer::read(header) else { return };
         let (number, token) = (answer.number.get(), answer.token.get());
         if number == EVERY {
             return self.end_of(|host| host.token == token, DocaError::CONNECTION_RESET);
         }
         // Another host may have guessed the number.
-        let of_host = |waiting: &&mut Unanswered| waiting.host.token == token;
+        let of_host = |waiting: &&mut PendingOperation| waiting.host.token == token;
         let Some(waiting) = self.waiting.get_mut(&number).filter(of_host) else { return };
         let status = DocaError(answer.status.get());
         // SAFETY: it is valid until it has ended.
@@ -316,9 +317,9 @@ impl Questions {
             return self.finish(number, status);
         }
         match data {
-            Data::Eager(bytes) => self.moved(number, bytes),
+            AmData::Eager(bytes) => self.moved(number, bytes),
             // Hosts of this release never answer like this.
-            Data::Rendezvous(_) => self.finish(number, DocaError::IO_FAILED),
+            AmData::Rendezvous(_) => self.finish(number, DocaError::IO_FAILED),
         }
     }
 
@@ -349,7 +350,7 @@ impl Questions {
     }
 
     /// Ends the operations on some hosts' memory.
-    fn end_of(&mut self, is_theirs: impl Fn(&Host) -> bool, status: DocaError) {
+    fn end_of(&mut self, is_theirs: impl Fn(&RemoteHost) -> bool, status: DocaError) {
         self.waiting.retain(|_, waiting| {
             let ends = is_theirs(&waiting.host);
             if ends {

@@ -1,4 +1,4 @@
-//! [`Memories`]: memory that hosts share with this worker, its paths, and the end of a share.
+//! [`HostMemories`]: memory that hosts share with this worker, its paths, and the end of a share.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,11 +12,11 @@ use urom_abi::DocaError;
 use urom_abi::memory::Access;
 use urom_memory::Error;
 use urom_memory::engine::{Mapped, Offered, Path, Process, Shares};
-use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace, SharedBy};
+use urom_wire::control::{Failure, MemoryAnswer, MemoryLocation, MemoryOffer, SharedBy};
 use urom_wire::memory::{COPIES_END, Handed};
 use urom_wire::ucx_context::Config;
 
-use super::remote::Remote;
+use super::remote::RemoteAccess;
 use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::{LinkKey, ToControl};
 
@@ -31,33 +31,33 @@ pub(crate) struct HandedOffer {
 
 /// Hosts' memory for this worker's plugins. It stays on the data thread.
 #[derive(Debug)]
-pub(crate) struct Memories {
+pub(crate) struct HostMemories {
     pub(crate) shares: Shares,
-    remote: Rc<Remote>,
+    remote: Rc<RemoteAccess>,
     /// By connection. A message on it reports the end of copies; it closes with the last mapping.
     use_guards: RefCell<FxHashMap<u64, Rc<OwnedFd>>>,
 }
 
 /// Dropped at the end of a memory's last use; notifies the host.
 #[derive(Debug)]
-struct Farewell {
+struct EndNotifier {
     share: u64,
     link: LinkKey,
     control: ControlHandle,
     _use_guard: Option<Rc<OwnedFd>>,
 }
 
-impl Drop for Farewell {
+impl Drop for EndNotifier {
     fn drop(&mut self) {
         let answer = MemoryAnswer::Ended { share: self.share };
         self.control.send(ToControl::Memory { link: self.link, answer });
     }
 }
 
-impl Memories {
-    pub(crate) fn new(config: Config) -> Memories {
-        let (remote, use_guards) = (Rc::new(Remote::new(config)), RefCell::default());
-        Memories { shares: Shares::new(|_| ()), remote, use_guards }
+impl HostMemories {
+    pub(crate) fn new(config: Config) -> HostMemories {
+        let (remote, use_guards) = (Rc::new(RemoteAccess::new(config)), RefCell::default());
+        HostMemories { shares: Shares::new(|_| ()), remote, use_guards }
     }
 
     /// Keeps a connection's use guard while memory of its host is used.
@@ -81,8 +81,8 @@ impl Memories {
             (path, ucx_address) = self.open_path(dest_id, &offered, handed)?;
             let use_guard = self.use_guards.borrow().get(&dest_id).cloned();
             let _use_guard = use_guard.filter(|_| !path.mapping().is_null());
-            let farewell: Box<dyn Any> = Box::new(Farewell { share, link, control, _use_guard });
-            Ok((path, farewell))
+            let notifier: Box<dyn Any> = Box::new(EndNotifier { share, link, control, _use_guard });
+            Ok((path, notifier))
         };
         match self.shares.share(dest_id, offered, open) {
             Ok(region) => Ok(SharedBy { path: region.path().kind().0, ucx_address }),
@@ -98,12 +98,13 @@ impl Memories {
         offered: &Offered,
         handed: HandedOffer,
     ) -> Result<(Box<dyn Path>, Vec<u8>), Error> {
-        let HandedOffer { offer: MemoryOffer { place, ucx_address, .. }, handed, token } = handed;
+        let HandedOffer { offer: MemoryOffer { location, ucx_address, .. }, handed, token } =
+            handed;
         let network = || self.remote.open_path(dest_id, token, &ucx_address);
         let no_way =
             || offered.refuse(DocaError::NOT_CONNECTED, "no way leads to the host's process");
-        match place {
-            MemoryPlace::Handed { offset } => {
+        match location {
+            MemoryLocation::Handed { offset } => {
                 let no_fd =
                     || offered.refuse(DocaError::NOT_FOUND, "no descriptor was handed over");
                 let fd =
@@ -115,7 +116,7 @@ impl Memories {
                 };
                 Ok((Box::new(mapped.map_err(why)?), Vec::new()))
             }
-            MemoryPlace::Process => {
+            MemoryLocation::Process => {
                 // Atomic operations need the network path.
                 let network = network().ok();
                 let process = handed.and_then(|handed| handed.process);
@@ -138,8 +139,8 @@ impl Memories {
                     }
                 }
             }
-            MemoryPlace::Network if ucx_address.is_empty() => Err(no_way()),
-            MemoryPlace::Network => network(),
+            MemoryLocation::Network if ucx_address.is_empty() => Err(no_way()),
+            MemoryLocation::Network => network(),
         }
     }
 

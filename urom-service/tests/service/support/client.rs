@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ucx::{AmFlags, CloseMode, Data, Endpoint, Worker};
+use ucx::{AmData, AmFlags, CloseMode, Endpoint, Worker};
 use urom_abi::DocaError;
 use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
@@ -254,7 +254,7 @@ impl Connection {
         } else {
             let (into, count) = (Rc::clone(&notes), Rc::clone(&messages));
             let take = move |message: ucx::Message<'_>| {
-                let Data::Eager(bytes) = message.data else { panic!("an eager message") };
+                let AmData::Eager(bytes) = message.data else { panic!("an eager message") };
                 let (envelope, bytes) = Envelope::split(bytes).expect("an envelope");
                 assert_eq!(envelope, Envelope { tag, channel: CHANNEL });
                 *count.borrow_mut() += 1;

@@ -9,7 +9,7 @@ use urom_abi::DocaError;
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ANSWER, EVERY};
 
-use super::{Answers, Questions, answer};
+use super::{MemoryServer, ServerState, answer};
 
 /// Initial delay between attempts to reach a worker.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -24,10 +24,10 @@ pub(super) struct Every {
     sent: Option<Request<()>>,
 }
 
-impl Questions {
+impl ServerState {
     /// Schedules the answer to all questions of a stream.
     pub(super) fn owe(&mut self, token: u128) {
-        if self.askers.contains_key(&token) {
+        if self.sessions.contains_key(&token) {
             // A pending answer may be on a connection that failed meanwhile.
             self.owed.entry(token).or_default().sent = None;
         }
@@ -36,20 +36,20 @@ impl Questions {
     /// Records failed connections. A worker without questions has not lost an answer.
     fn note_lost(&mut self) {
         for token in std::mem::take(&mut self.lost) {
-            let asker = self.askers.get(&token);
-            if asker.is_some_and(|asker| asker.has_asked && !asker.is_connected()) {
+            let session = self.sessions.get(&token);
+            if session.is_some_and(|session| session.has_asked && !session.is_connected()) {
                 self.owe(token);
             }
         }
     }
 }
 
-impl Answers {
+impl MemoryServer {
     pub(super) fn open(&self, token: u128, address: &[u8]) -> ucx::Result<Endpoint> {
-        let questions = Rc::downgrade(&self.questions);
+        let state = Rc::downgrade(&self.state);
         let lost = move |_| {
-            if let Some(questions) = questions.upgrade() {
-                questions.borrow_mut().lost.push(token);
+            if let Some(state) = state.upgrade() {
+                state.borrow_mut().lost.push(token);
             }
         };
         // SAFETY: from an attached worker, which this host trusts with its memory.
@@ -59,29 +59,29 @@ impl Answers {
 
     /// Sends the owed answers, over new connections if necessary.
     pub(super) fn tell_all(&self) {
-        let mut questions = self.questions.borrow_mut();
-        questions.note_lost();
-        if questions.owed.is_empty() {
+        let mut state = self.state.borrow_mut();
+        state.note_lost();
+        if state.owed.is_empty() {
             return;
         }
-        let (Questions { owed, askers, .. }, now) = (&mut *questions, Instant::now());
+        let (ServerState { owed, sessions, .. }, now) = (&mut *state, Instant::now());
         owed.retain(|&token, every| {
-            let Some(asker) = askers.get_mut(&token) else { return false };
-            if every.sent.is_none() && !asker.address.is_empty() && every.wait(now).is_zero() {
+            let Some(session) = sessions.get_mut(&token) else { return false };
+            if every.sent.is_none() && !session.address.is_empty() && every.wait(now).is_zero() {
                 let pause = every.tried.map_or(FIRST_PAUSE, |(_, pause)| pause * 2);
                 every.tried = Some((now, pause.min(LONGEST_PAUSE)));
-                if !asker.is_connected() {
-                    let endpoint = self.open(token, &asker.address);
+                if !session.is_connected() {
+                    let endpoint = self.open(token, &session.address);
                     let why = |error| log!(debug, "a worker is not reached again: {error}");
-                    asker.endpoint = endpoint.map_err(why).ok();
+                    session.endpoint = endpoint.map_err(why).ok();
                 }
                 let all = answer(token, EVERY, DocaError::CONNECTION_RESET, 0);
                 let send = |endpoint: &Endpoint| endpoint.am_send(AM_ANSWER, all.as_bytes(), ());
-                every.sent = asker.endpoint.as_ref().map(send);
+                every.sent = session.endpoint.as_ref().map(send);
             }
             match every.sent.take().map(Request::into_done) {
                 Some(Ok((Ok(()), ()))) => {
-                    asker.has_asked = false;
+                    session.has_asked = false;
                     false
                 }
                 Some(Err(under_way)) => {
@@ -95,10 +95,10 @@ impl Answers {
 
     /// Returns the time until the next attempt or timeout, if any.
     pub(in super::super) fn pause(&self) -> Option<Duration> {
-        let (questions, now) = (self.questions.borrow(), Instant::now());
-        let is_known = |token| questions.askers.get(token).is_some_and(|it| !it.address.is_empty());
-        let due = questions.owed.iter().filter(|(token, it)| it.sent.is_none() && is_known(*token));
-        due.map(|(_, every)| every.wait(now)).chain(questions.waits.pause()).min()
+        let (state, now) = (self.state.borrow(), Instant::now());
+        let is_known = |token| state.sessions.get(token).is_some_and(|it| !it.address.is_empty());
+        let due = state.owed.iter().filter(|(token, it)| it.sent.is_none() && is_known(*token));
+        due.map(|(_, every)| every.wait(now)).chain(state.waits.pause()).min()
     }
 }
 

@@ -43,12 +43,12 @@ pub fn memory_questions(input: &[u8]) {
     });
 }
 
-type Heard = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
+type ReceivedAnswers = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
 
 struct Rig {
-    answers: Answers,
+    answers: MemoryServer,
     worker: Worker,
-    heard: Heard,
+    received: ReceivedAnswers,
     /// By share. They never move.
     memories: [Box<[u64]>; 3],
     models: [Vec<u8>; 3],
@@ -57,19 +57,19 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        let (answers, _) = Answers::new(Waker::noop().clone()).expect("UCX");
+        let (answers, _) = MemoryServer::new(Waker::noop().clone()).expect("UCX");
         let worker = context().build().and_then(|context| context.worker()).expect("UCX");
-        let heard: Heard = Rc::default();
-        let hears = Rc::clone(&heard);
-        let hear = move |message: Message<'_>| {
-            let Data::Eager(data) = message.data else { panic!("an answer is eager") };
+        let received: ReceivedAnswers = Rc::default();
+        let sink = Rc::clone(&received);
+        let receive = move |message: Message<'_>| {
+            let AmData::Eager(data) = message.data else { panic!("an answer is eager") };
             let answer = Answer::read(message.header).expect("an answer");
-            hears.borrow_mut().push((answer, data.to_vec()));
+            sink.borrow_mut().push((answer, data.to_vec()));
         };
-        worker.set_am_handler(AM_ANSWER, hear).expect("a handler");
+        worker.set_am_handler(AM_ANSWER, receive).expect("a handler");
         let memories = std::array::from_fn(|at| vec![at as u64; LEN.div_ceil(8)].into());
         let models = std::array::from_fn(|at| (at as u64).to_ne_bytes().repeat(LEN.div_ceil(8)));
-        let mut rig = Rig { answers, worker, heard, memories, models, number: 0 };
+        let mut rig = Rig { answers, worker, received, memories, models, number: 0 };
         for token in TOKENS {
             for share in 0..3 {
                 rig.serve(token, share);
@@ -83,7 +83,7 @@ impl Rig {
     fn serve(&mut self, token: u128, share: usize) {
         let address = self.memories[share].as_mut_ptr().expose_provenance() as u64;
         let (len, access) = (LEN as u64, SHARES[share].bits());
-        self.answers.serve(Served { token, share: share as u64, address, len, access });
+        self.answers.serve(ServedMemory { token, share: share as u64, address, len, access });
     }
 
     fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -119,7 +119,7 @@ impl Rig {
             action: action.0.into(),
             reserved: 0.into(),
         };
-        self.answers.questions.borrow_mut().asked(ask.as_bytes(), Data::Eager(data));
+        self.answers.state.borrow_mut().asked(ask.as_bytes(), AmData::Eager(data));
         if !TOKENS.contains(&token) {
             return;
         }
@@ -127,18 +127,18 @@ impl Rig {
             Ok(Some(answer)) => Ok(answer),
             Ok(None) => match self.meet(&ask) {
                 Some(counter) => Ok((counter, Vec::new())),
-                None => return self.answers.questions.borrow_mut().waits.forget(token, None),
+                None => return self.answers.state.borrow_mut().waits.forget(token, None),
             },
             Err(code) => Err(code),
         };
-        let Rig { answers, worker, heard, .. } = self;
+        let Rig { answers, worker, received, .. } = self;
         until("an answer", || {
             answers.turn(|| false);
             worker.progress();
-            !heard.borrow().is_empty()
+            !received.borrow().is_empty()
         });
-        let heard = std::mem::take(&mut *heard.borrow_mut());
-        let [(answer, read)] = &heard[..] else { panic!("{} answers", heard.len()) };
+        let received = std::mem::take(&mut *received.borrow_mut());
+        let [(answer, read)] = &received[..] else { panic!("{} answers", received.len()) };
         assert_eq!((answer.token, answer.number), (ask.token, ask.number));
         let status = DocaError(answer.status.get());
         match expected {
@@ -155,7 +155,7 @@ impl Rig {
             0 => {
                 let (header, data) = (program.bytes(), program.bytes());
                 if header.len() != size_of::<Ask>() {
-                    self.answers.questions.borrow_mut().asked(header, Data::Eager(data));
+                    self.answers.state.borrow_mut().asked(header, AmData::Eager(data));
                 }
             }
             // It already has a worker, and these bytes are not a valid address.
@@ -163,8 +163,8 @@ impl Rig {
             2 => {
                 let share = usize::from(program.small() % 3);
                 let is_forgotten = Rc::new(std::cell::Cell::new(false));
-                self.answers.questions.borrow_mut().askers.entry(TOKENS[0]).and_modify(|asker| {
-                    is_forgotten.set(asker.memories.remove(&(share as u64)).is_some());
+                self.answers.state.borrow_mut().sessions.entry(TOKENS[0]).and_modify(|session| {
+                    is_forgotten.set(session.memories.remove(&(share as u64)).is_some());
                 });
                 assert!(is_forgotten.get());
                 self.serve(TOKENS[0], share);
@@ -207,14 +207,14 @@ impl Rig {
         if share == 2 || writes && !access.others_write() {
             return Err(DocaError::NOT_PERMITTED);
         }
-        let place = &mut self.models[share][offset as usize..][..len as usize];
+        let range = &mut self.models[share][offset as usize..][..len as usize];
         match ask.action() {
-            MemoryAction::READ if len <= MOST_MOVED => return Ok(Some((0, place.to_vec()))),
+            MemoryAction::READ if len <= MOST_MOVED => return Ok(Some((0, range.to_vec()))),
             MemoryAction::WRITE if len <= MOST_MOVED => {
                 if data.len() as u64 != len {
                     return Err(DocaError::INVALID_VALUE);
                 }
-                place.copy_from_slice(data);
+                range.copy_from_slice(data);
                 return Ok(Some((0, Vec::new())));
             }
             // A fuzzer does not find a UCX worker's address.
@@ -222,7 +222,7 @@ impl Rig {
             MemoryAction::READ | MemoryAction::WRITE => return Err(DocaError::INVALID_VALUE),
             _ => {}
         }
-        let Some(word) = place.first_chunk_mut() else { return Err(DocaError::INVALID_VALUE) };
+        let Some(word) = range.first_chunk_mut() else { return Err(DocaError::INVALID_VALUE) };
         let found = u64::from_ne_bytes(*word);
         if let Some(condition) = condition {
             return Ok(condition.is_met(found).then_some((found, Vec::new())));
@@ -240,7 +240,7 @@ impl Rig {
     }
 
     fn compare(&mut self) {
-        assert!(self.heard.borrow().is_empty(), "an answer without a request");
+        assert!(self.received.borrow().is_empty(), "an answer without a request");
         for (memory, model) in self.memories.iter_mut().zip(&self.models) {
             // SAFETY: numbers are valid bytes, and other threads do not use them now.
             let bytes = unsafe {
@@ -267,11 +267,11 @@ pub(crate) fn seeds() -> Seeds {
     let to_read_only = (0..8).flat_map(|action| ask(action, [8, 1, 8, 5, 0], b"eight by"));
     let odd = (0..8).flat_map(|at| ask(0b0001_1000, [at, 0, 7 - at, 5, 0], b"")).collect();
     let long = [ask(0b0001_0000, [0, 0, 6, 0, 0], b""), ask(1, [0, 0, 200, 0, 0], &[3; 200])];
-    let strangers = [ask(0x80, [0, 0, 8, 0, 0], b""), ask(0xC1, [0, 0, 1, 0, 0], b"x")];
+    let unknown = [ask(0x80, [0, 0, 8, 0, 0], b""), ask(0xC1, [0, 0, 1, 0, 0], b"x")];
     let others = [&[0xF0, 3, 1, 2, 3, 1, 9][..], &[0xF1, 2, 5, 5], &[0xF2, 1], &[0xF3, 4]];
     // Private, unknown share, misaligned, and not a word long.
-    let places = [[8, 2, 8], [8, 3, 8], [4, 0, 8], [8, 0, 4]];
-    let refused = places.into_iter().flat_map(|[offset, share, len]| {
+    let ranges = [[8, 2, 8], [8, 3, 8], [4, 0, 8], [8, 0, 4]];
+    let refused = ranges.into_iter().flat_map(|[offset, share, len]| {
         let moves =
             (0..6).flat_map(move |action| ask(action, [offset, share, len, 5, 0], b"eight by"));
         let waits = (0..4).flat_map(move |which| [6, which, offset, share, len, 0, 0, 0]);
@@ -284,7 +284,7 @@ pub(crate) fn seeds() -> Seeds {
         ("waits".to_owned(), waits),
         ("odd".to_owned(), odd),
         ("long".to_owned(), long.concat()),
-        ("strangers".to_owned(), strangers.concat()),
+        ("strangers".to_owned(), unknown.concat()),
         ("others".to_owned(), others.concat()),
     ]
 }

@@ -6,19 +6,19 @@ use std::rc::Rc;
 use ucx::{Context, Features, Outside, Request, Status, Worker};
 use urom_abi::DocaError;
 
-use super::asker::Claim;
-use super::{Questions, Served};
+use super::session::Claim;
+use super::{ServedMemory, ServerState};
 
-pub(super) struct Send {
+pub(super) struct PendingSend {
     pub(super) token: u128,
     pub(super) number: u64,
-    pub(super) sent: Request<Outside<Rc<Served>>>,
+    pub(super) sent: Request<Outside<Rc<ServedMemory>>>,
     /// The receiver's; `None` for the answer to a read.
     pub(super) claim: Option<Claim>,
 }
 
-pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
-    if let Some(sender) = place.get() {
+pub(super) fn sender(slot: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
+    if let Some(sender) = slot.get() {
         return Ok(sender);
     }
     let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
@@ -30,22 +30,23 @@ pub(super) fn sender(place: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
         log!(warn, "memory cannot be sent for workers: {error}");
         DocaError::DRIVER
     })?;
-    Ok(place.get_or_init(|| sender))
+    Ok(slot.get_or_init(|| sender))
 }
 
-impl Questions {
+impl ServerState {
     /// Answers completed sends. Returns whether anything completed.
     pub(super) fn finish(&mut self) -> bool {
-        let unheard = self.unheard.extract_if(.., |(_, answer)| answer.is_done());
-        let unheard: Vec<(u128, Request<()>)> = unheard.collect();
-        let done: Vec<Send> = self.sends.extract_if(.., |send| send.sent.is_done()).collect();
-        let any = !done.is_empty() || !unheard.is_empty();
-        for (token, answer) in unheard {
+        let in_flight = self.in_flight.extract_if(.., |(_, answer)| answer.is_done());
+        let in_flight: Vec<(u128, Request<()>)> = in_flight.collect();
+        let done: Vec<PendingSend> =
+            self.sends.extract_if(.., |send| send.sent.is_done()).collect();
+        let any = !done.is_empty() || !in_flight.is_empty();
+        for (token, answer) in in_flight {
             if let Ok((Err(_), ())) = answer.into_done() {
                 self.owe(token);
             }
         }
-        for Send { token, number, sent, claim } in done {
+        for PendingSend { token, number, sent, claim } in done {
             let code = match sent.into_done() {
                 Ok((Ok(()), _)) if claim.is_none() => continue,
                 Ok((Ok(()), _)) => DocaError::SUCCESS,

@@ -24,13 +24,13 @@ const TOKEN: u128 = 77 << 64;
 const SHARE: u64 = 5;
 const LEN: u64 = 4096;
 
-type Heard = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
+type ReceivedAnswers = Rc<RefCell<Vec<(Answer, Vec<u8>)>>>;
 
 struct Asked {
-    answers: Answers,
+    answers: MemoryServer,
     worker: Worker,
     endpoint: Endpoint,
-    heard: Heard,
+    received: ReceivedAnswers,
     memory: Box<[u64]>,
 }
 
@@ -46,27 +46,27 @@ impl Asked {
 
     /// A worker whose address is unknown to the answers.
     fn unknown(access: Access) -> Asked {
-        let (mut answers, address) = Answers::new(Waker::noop().clone()).unwrap();
+        let (mut answers, address) = MemoryServer::new(Waker::noop().clone()).unwrap();
         let worker = context().build().unwrap().worker().unwrap();
-        let heard: Heard = Rc::default();
-        let hears = Rc::clone(&heard);
+        let received: ReceivedAnswers = Rc::default();
+        let sink = Rc::clone(&received);
         worker
             .set_am_handler(AM_ANSWER, move |message: Message<'_>| {
-                let Data::Eager(data) = message.data else { panic!("it is not eager") };
+                let AmData::Eager(data) = message.data else { panic!("it is not eager") };
                 let answer = Answer::read(message.header).unwrap();
-                hears.borrow_mut().push((answer, data.to_vec()));
+                sink.borrow_mut().push((answer, data.to_vec()));
             })
             .unwrap();
         let endpoint = connect(&worker, &address);
         let memory: Box<[u64]> = (0..LEN / 8).collect();
-        answers.serve(Served {
+        answers.serve(ServedMemory {
             token: TOKEN,
             share: SHARE,
             address: memory.as_ptr().expose_provenance() as u64,
             len: LEN,
             access: access.bits(),
         });
-        Asked { answers, worker, endpoint, heard, memory }
+        Asked { answers, worker, endpoint, received, memory }
     }
 
     fn introduce(&mut self) {
@@ -75,7 +75,7 @@ impl Asked {
 
     fn serve(&mut self, share: u64, address: *const u8, len: u64) {
         let (address, access) = (address.expose_provenance() as u64, Access::PCI_READ_ONLY.bits());
-        self.answers.serve(Served { token: TOKEN, share, address, len, access });
+        self.answers.serve(ServedMemory { token: TOKEN, share, address, len, access });
     }
 
     /// Shares unmapped memory. The kernel refuses to send it, and UCX closes the connection.
@@ -87,18 +87,18 @@ impl Asked {
     }
 
     fn is_connected(&self) -> bool {
-        self.answers.questions.borrow().askers[&TOKEN].is_connected()
+        self.answers.state.borrow().sessions[&TOKEN].is_connected()
     }
 
     fn replace_address(&self, address: &[u8]) -> Vec<u8> {
-        let mut questions = self.answers.questions.borrow_mut();
-        let asker = questions.askers.get_mut(&TOKEN).unwrap();
-        std::mem::replace(&mut asker.address, address.to_vec())
+        let mut state = self.answers.state.borrow_mut();
+        let session = state.sessions.get_mut(&TOKEN).unwrap();
+        std::mem::replace(&mut session.address, address.to_vec())
     }
 
     fn until_every(&mut self) {
-        self.until(|asked| !asked.heard.borrow().is_empty());
-        let (answer, _) = self.heard.borrow_mut().remove(0);
+        self.until(|asked| !asked.received.borrow().is_empty());
+        let (answer, _) = self.received.borrow_mut().remove(0);
         assert_eq!(answer.number.get(), EVERY);
         assert_eq!(DocaError(answer.status.get()), DocaError::CONNECTION_RESET);
     }
@@ -108,12 +108,12 @@ impl Asked {
         let address = self.answers.worker.address().unwrap();
         let is_it =
             |answer: &Answer| answer.number.get() == number && answer.status.get() == status.0;
-        while !self.heard.borrow_mut().drain(..).any(|(answer, _)| is_it(&answer)) {
+        while !self.received.borrow_mut().drain(..).any(|(answer, _)| is_it(&answer)) {
             if self.endpoint.is_failed() {
                 self.endpoint = connect(&self.worker, address.as_bytes());
             }
             self.send(ask, b"");
-            self.until(|asked| !asked.heard.borrow().is_empty() || asked.endpoint.is_failed());
+            self.until(|asked| !asked.received.borrow().is_empty() || asked.endpoint.is_failed());
         }
     }
 
@@ -133,9 +133,9 @@ impl Asked {
 
     fn ask(&mut self, ask: Ask, data: &[u8]) -> Result<(u64, Vec<u8>), DocaError> {
         self.send(&ask, data);
-        self.until(|asked| !asked.heard.borrow().is_empty());
-        let (answer, data) = self.heard.borrow_mut().pop().unwrap();
-        assert!(self.heard.borrow().is_empty(), "one answer to each");
+        self.until(|asked| !asked.received.borrow().is_empty());
+        let (answer, data) = self.received.borrow_mut().pop().unwrap();
+        assert!(self.received.borrow().is_empty(), "one answer to each");
         assert_eq!((answer.number, answer.token), (ask.number, ask.token));
         DocaError(answer.status.get()).check().map(|()| (answer.result.get(), data))
     }
@@ -171,7 +171,7 @@ fn writable() -> Asked {
 }
 
 #[test]
-fn who_has_no_token_hears_nothing() {
+fn a_request_without_a_token_gets_no_answer() {
     let mut asked = writable();
     for token in [0, TOKEN + 1, TOKEN >> 64, u128::MAX] {
         asked.send(&Ask { token: token.into(), ..question(READ, 0, 8) }, b"");
@@ -186,30 +186,28 @@ fn who_has_no_token_hears_nothing() {
 }
 
 #[test]
-fn what_is_forgotten_is_not_found_and_a_stream_that_is_over_hears_nothing() {
+fn forgotten_memory_is_not_found_and_an_ended_stream_gets_no_answer() {
     let mut asked = writable();
     let forgotten = Rc::new(RefCell::new(Vec::new()));
     let (done, mut over) = oneshot::channel();
-    let (tell, told) = std::sync::mpsc::channel();
+    let (notify, notified) = std::sync::mpsc::channel();
     for share in [SHARE, SHARE, 9] {
-        let tell = tell.clone();
-        asked.answers.forget(TOKEN, share, Some(Box::new(move || tell.send(share).unwrap())));
+        let notify = notify.clone();
+        asked.answers.forget(TOKEN, share, Some(Box::new(move || notify.send(share).unwrap())));
     }
     asked.until(|_| {
-        forgotten.borrow_mut().extend(told.try_iter());
+        forgotten.borrow_mut().extend(notified.try_iter());
         forgotten.borrow().len() == 3
     });
     assert_eq!(asked.ask(question(READ, 0, 8), b""), Err(DocaError::NOT_FOUND));
     asked.answers.leave(TOKEN, done);
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    let questions = asked.answers.questions.borrow();
-    assert!(
-        questions.askers.is_empty() && questions.left.is_empty() && questions.leaving.is_empty()
-    );
+    let state = asked.answers.state.borrow();
+    assert!(state.sessions.is_empty() && state.left.is_empty() && state.leaving.is_empty());
 }
 
 #[test]
-fn a_worker_that_asks_without_end_holds_up_no_turn() {
+fn a_worker_with_endless_requests_delays_no_turn() {
     let mut asked = writable();
     for _ in 0..500 {
         asked.send(&question(WRITE, 0, 8), &[7; 200 << 10]);
@@ -220,5 +218,5 @@ fn a_worker_that_asks_without_end_holds_up_no_turn() {
         assert!(start.elapsed() < LIMIT, "a turn ends only when UCX has nothing left");
     }
     assert!(!asked.answers.turn(|| true), "a turn that is wanted elsewhere ends");
-    asked.until(|asked| asked.heard.borrow().len() == 500);
+    asked.until(|asked| asked.received.borrow().len() == 500);
 }

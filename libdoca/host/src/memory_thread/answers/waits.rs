@@ -12,20 +12,20 @@ use urom_abi::sync_event::Condition;
 use urom_memory::{View, Watch, Word};
 use urom_wire::remote::Ask;
 
-use super::{Questions, Served};
+use super::{ServedMemory, ServerState};
 
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Maximum waits per stream. Further questions are answered at once.
 pub(super) const MOST_WAITS: usize = 1024;
 
-pub(super) struct Waits {
+pub(super) struct WaitList {
     /// Oldest first.
-    waiting: Vec<Wait>,
+    waiting: Vec<PendingWait>,
     bell: Arc<DueBell>,
 }
 
-struct Wait {
+struct PendingWait {
     /// The first field, so that it drops before the memory.
     watch: Watch,
     token: u128,
@@ -33,7 +33,7 @@ struct Wait {
     condition: Condition,
     offset: u64,
     until: Instant,
-    served: Rc<Served>,
+    served: Rc<ServedMemory>,
 }
 
 /// Wakes the thread when a counter has met its condition.
@@ -55,15 +55,16 @@ impl DueBell {
     }
 }
 
-impl Waits {
+impl WaitList {
     /// `thread` is called, on any thread, when there is an answer.
-    pub(super) fn new(thread: Waker) -> Waits {
-        Waits { waiting: Vec::new(), bell: Arc::new(DueBell { was_rung: false.into(), thread }) }
+    pub(super) fn new(thread: Waker) -> WaitList {
+        WaitList { waiting: Vec::new(), bell: Arc::new(DueBell { was_rung: false.into(), thread }) }
     }
 
     pub(super) fn forget(&mut self, token: u128, share: Option<u64>) {
-        let is_meant =
-            |it: &Wait| it.token == token && share.is_none_or(|share| share == it.served.share);
+        let is_meant = |it: &PendingWait| {
+            it.token == token && share.is_none_or(|share| share == it.served.share)
+        };
         self.waiting.retain(|it| !is_meant(it));
     }
 
@@ -77,7 +78,7 @@ impl Waits {
     }
 }
 
-impl Wait {
+impl PendingWait {
     fn found(&self, now: Instant) -> Option<u64> {
         let start = (self.served.address + self.offset) as usize;
         let start = std::ptr::with_exposed_provenance_mut(start);
@@ -88,12 +89,12 @@ impl Wait {
     }
 }
 
-impl Questions {
+impl ServerState {
     /// Returns the value if the condition is met; otherwise queues the question if possible.
     pub(super) fn wait(
         &mut self,
         ask: &Ask,
-        served: &Rc<Served>,
+        served: &Rc<ServedMemory>,
         word: Word<'_>,
         condition: Condition,
     ) -> Result<Option<u64>, DocaError> {
@@ -108,7 +109,7 @@ impl Questions {
             log!(warn, "a worker's wait for a counter fails: {error}");
             error.code()
         })?;
-        self.waits.waiting.push(Wait {
+        self.waits.waiting.push(PendingWait {
             watch,
             token,
             number: ask.number.get(),
@@ -122,7 +123,7 @@ impl Questions {
 
     /// Answers due questions. Returns whether there were any.
     pub(super) fn end_waits(&mut self) -> bool {
-        let Waits { waiting, bell } = &mut self.waits;
+        let WaitList { waiting, bell } = &mut self.waits;
         let Some(first) = waiting.first() else { return false };
         let (now, was_rung) = (Instant::now(), bell.was_rung.swap(false, Ordering::Acquire));
         if !was_rung && now < first.until {

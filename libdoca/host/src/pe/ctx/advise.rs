@@ -9,23 +9,23 @@ use urom_abi::host::CtxState;
 use urom_wire::control::Failure;
 
 use crate::device::Device;
-use crate::pe::ctx::{Context, Part};
+use crate::pe::ctx::{Context, ContextPart};
 use crate::pe::local;
-use crate::pe::tasks::{LocalTaskKind, Tasks};
+use crate::pe::tasks::{LocalTaskKind, LocalTasks};
 
 pub(crate) struct MmapAdvise {
     /// Keeps the device open.
     device: RefCell<Option<Arc<Device>>>,
-    tasks: Tasks,
+    tasks: LocalTasks,
 }
 
 impl MmapAdvise {
     pub(crate) fn new(device: Arc<Device>) -> MmapAdvise {
-        MmapAdvise { device: RefCell::new(Some(device)), tasks: Tasks::default() }
+        MmapAdvise { device: RefCell::new(Some(device)), tasks: LocalTasks::default() }
     }
 }
 
-impl Part for MmapAdvise {
+impl ContextPart for MmapAdvise {
     fn name(&self) -> &'static str {
         "mmap_advise"
     }
@@ -48,7 +48,7 @@ impl Part for MmapAdvise {
         self.tasks.in_flight.get()
     }
 
-    fn tasks(&self, kind: LocalTaskKind) -> Option<&Tasks> {
+    fn tasks(&self, kind: LocalTaskKind) -> Option<&LocalTasks> {
         (kind == LocalTaskKind::InvalidateCache).then_some(&self.tasks)
     }
 }

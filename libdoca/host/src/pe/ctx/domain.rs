@@ -24,8 +24,8 @@ use crate::exchange::{Oob, exchange};
 use crate::failure::{fail_if, failure};
 use crate::pe::Pe;
 use crate::pe::ctx::worker::Worker;
-use crate::pe::ctx::{Context, Part};
-use crate::pe::run::Run;
+use crate::pe::ctx::{Context, ContextPart};
+use crate::pe::run::WorkerRun;
 use crate::worker_link::WorkerOrder;
 
 /// Timeout of a stop. A worker silent for this long will soon be declared lost.
@@ -68,7 +68,7 @@ struct OwnWorker {
     /// The id at the service.
     id: WorkerId,
     ctx: Weak<Context>,
-    run: Weak<Run>,
+    run: Weak<WorkerRun>,
 }
 
 impl Domain {
@@ -149,7 +149,7 @@ impl Domain {
         Ok(())
     }
 
-    fn running(&self) -> Result<Vec<Rc<Run>>, Failure> {
+    fn running(&self) -> Result<Vec<Rc<WorkerRun>>, Failure> {
         let run = |(id, ctx): &(u64, Weak<Context>)| {
             let run = ctx
                 .upgrade()
@@ -164,7 +164,7 @@ impl Domain {
         self.workers.borrow().iter().map(run).collect()
     }
 
-    fn describe(&self, runs: &[Rc<Run>]) -> Vec<u8> {
+    fn describe(&self, runs: &[Rc<WorkerRun>]) -> Vec<u8> {
         let workers = self.workers.borrow();
         let members = workers.iter().zip(runs).map(|((id, _), run)| Member {
             id: *id,
@@ -185,7 +185,7 @@ impl Domain {
     }
 }
 
-impl Part for Domain {
+impl ContextPart for Domain {
     fn name(&self) -> &'static str {
         "domain"
     }
@@ -208,7 +208,7 @@ impl Part for Domain {
         // The other participants wait for this process, so a lost worker must be reported to them.
         let runs = self.running();
         let blob = runs.as_ref().map(|runs| self.describe(runs)).map_err(Failure::clone);
-        let worker = |(run, (_, ctx)): (Rc<Run>, &(u64, Weak<Context>))| OwnWorker {
+        let worker = |(run, (_, ctx)): (Rc<WorkerRun>, &(u64, Weak<Context>))| OwnWorker {
             id: WorkerId(run.id()),
             ctx: Weak::clone(ctx),
             run: Rc::downgrade(&run),
@@ -326,11 +326,12 @@ impl DomainRun {
 }
 
 impl OwnWorker {
-    /// Returns why the domain did not start at the worker. `said` is its answer, if any.
-    fn refusal(&self, said: Option<Failure>) -> Failure {
-        let Failure { code, text } = said.or_else(|| failure_of(&self.ctx)).unwrap_or_else(|| {
-            failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
-        });
+    /// Returns why the domain did not start at the worker. `answer` is the worker's, if any.
+    fn refusal(&self, answer: Option<Failure>) -> Failure {
+        let Failure { code, text } =
+            answer.or_else(|| failure_of(&self.ctx)).unwrap_or_else(|| {
+                failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
+            });
         let id = self.id;
         failure!(code = DocaError(code), "the domain could not start at worker {id}: {text}")
     }

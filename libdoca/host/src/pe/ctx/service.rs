@@ -19,16 +19,16 @@ use urom_wire::control::{
 use urom_wire::key::{KEY_FILE_VARIABLE, Key, KeyProblem, key_file_of_environment};
 use urom_wire::peer_timeout::{PEER_TIMEOUT_VARIABLE, PeerTimeout};
 
-use crate::address::{self, Address, Target};
+use crate::address::{self, DaemonAddress, ServiceTarget};
 use crate::control_thread::ControlThread;
-use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, Request};
+use crate::daemon_link::{self, ANSWER_DEADLINE, Daemon, DaemonRequest};
 use crate::device::Device;
 use crate::embedded;
-use crate::event::{Event, Mailbox};
+use crate::event::{EngineEvent, Mailbox};
 use crate::failure::{failure, require_ucx};
 use crate::pe::Pe;
 use crate::pe::ctx::service::gid::Queries;
-use crate::pe::ctx::{Context, Part};
+use crate::pe::ctx::{Context, ContextPart};
 use crate::running::{RunningService, SharedService};
 
 /// Descriptors of the control thread and a daemon stream, and spare ones.
@@ -41,7 +41,7 @@ pub(crate) struct Service {
     pub(crate) device: RefCell<Option<Arc<Device>>>,
     pub(crate) any_device: Cell<bool>,
     /// Set by a call; overrides the environment.
-    pub(crate) target: RefCell<Option<Target>>,
+    pub(crate) target: RefCell<Option<ServiceTarget>>,
     pub(crate) key_file: RefCell<Option<PathBuf>>,
     pub(crate) shared: Arc<SharedService>,
     /// Kept until the next start, because hosts may keep pointers.
@@ -85,8 +85,8 @@ impl Service {
         let (answer, answered) = sync_channel(1);
         let ask = move |request| HostToDaemon::Describe { request, plugin };
         // Ignores an answer after the caller's timeout.
-        let hear = move |said| drop(answer.try_send(said));
-        let request = Request::new(ask, hear);
+        let on_answer = move |reply| drop(answer.try_send(reply));
+        let request = DaemonRequest::new(ask, on_answer);
         running.requests.send(request).map_err(|_| gone(DocaError::CONNECTION_RESET))?;
         match awake::receive(&answered, ANSWER_DEADLINE) {
             Ok(Ok(DaemonToHost::Description { description, .. })) => Ok(description),
@@ -109,15 +109,15 @@ impl Service {
         let target = self.target.borrow().clone();
         let target = target.map_or_else(|| address::of_environment(pci), Ok)?;
         let (address, key, peer_timeout, embedded) = match target {
-            Target::Daemon(address) => {
+            ServiceTarget::Daemon(address) => {
                 let peer_timeout = PeerTimeout::of_environment().map_err(|error| {
                     failure!(BAD_CONFIG, "{PEER_TIMEOUT_VARIABLE}: {error}; set it so, or unset it")
                 })?;
                 (address, self.key()?, peer_timeout, None)
             }
-            Target::Embedded(path) => {
+            ServiceTarget::Embedded(path) => {
                 let embedded = embedded::shared(path, self.max_message.get())?;
-                let address = Address::embedded(embedded.address());
+                let address = DaemonAddress::embedded(embedded.address());
                 // Both ends are this process.
                 (address, Some(embedded.key().clone()), PeerTimeout::OFF, Some(embedded))
             }
@@ -148,7 +148,7 @@ impl Service {
     }
 
     fn leave(&self, pe: &Pe, code: DocaError) {
-        self.queries.give_up(pe, code);
+        self.queries.cancel_all(pe, code);
         self.shared.set_running(None);
     }
 
@@ -159,7 +159,7 @@ impl Service {
     }
 }
 
-impl Part for Service {
+impl ContextPart for Service {
     fn name(&self) -> &'static str {
         "service"
     }
@@ -176,9 +176,9 @@ impl Part for Service {
         let running = self.connect(ctx.begin(), &pe.mailbox)?;
         *self.plugins.borrow_mut() = running.welcome.plugins();
         if self.plugins.borrow().is_empty() {
-            let place = match &*self.target.borrow() {
+            let advice = match &*self.target.borrow() {
                 // The environment variable is not used then.
-                Some(Target::Embedded(Some(_))) => {
+                Some(ServiceTarget::Embedded(Some(_))) => {
                     "add their directory to the plugin path that this program gives".to_owned()
                 }
                 _ => format!(
@@ -188,7 +188,7 @@ impl Part for Service {
             log!(
                 warn,
                 "the service at {} serves no plugins: look into its log for files that it found and does not serve; else \
-                 {place}",
+                 {advice}",
                 running.welcome.daemon
             );
         }
@@ -211,10 +211,10 @@ impl Part for Service {
         Ok(DocaError::IN_PROGRESS)
     }
 
-    fn on_event(&self, ctx: &Context, pe: &Pe, event: Event) {
+    fn on_event(&self, ctx: &Context, pe: &Pe, event: EngineEvent) {
         match event {
-            Event::Group { query, result } => self.queries.on_answer(pe, query, result),
-            Event::Ended(Some(reason)) if self.shared.running().is_some() => {
+            EngineEvent::Group { query, result } => self.queries.on_answer(pe, query, result),
+            EngineEvent::Ended(Some(reason)) if self.shared.running().is_some() => {
                 let code = ctx.fail(&reason);
                 pe.announce(ctx, CtxState::STOPPING);
                 self.leave(pe, code);

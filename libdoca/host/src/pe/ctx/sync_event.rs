@@ -14,11 +14,11 @@ use urom_wire::control::Failure;
 
 use crate::device::Device;
 use crate::failure::{fail_if, failure};
-use crate::handle::{Tag, object};
-use crate::map::told;
-use crate::pe::ctx::{Context, Part};
+use crate::handle::{ObjectTag, object};
+use crate::map::logged;
+use crate::pe::ctx::{Context, ContextPart};
 use crate::pe::local;
-use crate::pe::tasks::{LocalTaskKind, Tasks};
+use crate::pe::tasks::{LocalTaskKind, LocalTasks};
 
 /// Number of polls before a yielding wait sleeps.
 const YIELDS: usize = 1000;
@@ -35,7 +35,7 @@ pub(crate) enum Location {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum EventRole {
     Publisher,
     Subscriber,
 }
@@ -43,7 +43,7 @@ pub(crate) enum Role {
 /// `doca_sync_event_remote_net`: an event of another host, whose counter only RDMA changes.
 #[repr(C)]
 pub(crate) struct RemoteNet {
-    pub(crate) tag: Tag,
+    pub(crate) tag: ObjectTag,
     pub(crate) _counter: Counter,
     pub(crate) _device: Arc<Device>,
 }
@@ -55,14 +55,14 @@ pub(crate) struct SyncEvent {
     publisher: Cell<Option<Location>>,
     subscriber: Cell<Option<Location>>,
     devices: RefCell<Vec<Arc<Device>>>,
-    memory: RefCell<CounterPlace>,
-    tasks: Tasks,
+    memory: RefCell<CounterStorage>,
+    tasks: LocalTasks,
     /// Locked, because any thread may use it.
     running: Mutex<Option<StartedEvent>>,
 }
 
 #[derive(Default)]
-enum CounterPlace {
+enum CounterStorage {
     #[default]
     Own,
     Address(*mut u64),
@@ -86,13 +86,13 @@ impl SyncEvent {
             publisher: Cell::new(Some(location(PUBLISHES))),
             subscriber: Cell::new(Some(location(SUBSCRIBES))),
             devices: RefCell::new(vec![device]),
-            memory: RefCell::new(CounterPlace::Imported(counter)),
+            memory: RefCell::new(CounterStorage::Imported(counter)),
             ..SyncEvent::default()
         }
     }
 
     fn is_imported(&self) -> bool {
-        matches!(*self.memory.borrow(), CounterPlace::Imported(_))
+        matches!(*self.memory.borrow(), CounterStorage::Imported(_))
     }
 
     fn is_own(&self) -> Result<(), Failure> {
@@ -107,22 +107,22 @@ impl SyncEvent {
 
     pub(crate) fn add_location(
         &self,
-        role: Role,
+        role: EventRole,
         location: Location,
         device: Option<Arc<Device>>,
     ) -> Result<(), Failure> {
         self.is_own()?;
-        let (place, name) = match role {
-            Role::Publisher => (&self.publisher, "publisher"),
-            Role::Subscriber => (&self.subscriber, "subscriber"),
+        let (slot, name) = match role {
+            EventRole::Publisher => (&self.publisher, "publisher"),
+            EventRole::Subscriber => (&self.subscriber, "subscriber"),
         };
-        if let Some(known) = place.get() {
+        if let Some(known) = slot.get() {
             return Err(failure!(
                 ALREADY_EXIST,
                 "the sync event has a {name} already ({known:?}): it has one"
             ));
         }
-        place.set(Some(location));
+        slot.set(Some(location));
         self.devices.borrow_mut().extend(device);
         Ok(())
     }
@@ -134,13 +134,13 @@ impl SyncEvent {
             INVALID_VALUE,
             "a sync event's counter cannot be at {address:p}: it takes 8 bytes at a multiple of 8"
         );
-        self.memory.replace(CounterPlace::Address(address));
+        self.memory.replace(CounterStorage::Address(address));
         Ok(())
     }
 
     pub(crate) fn set_counter(&self, counter: Counter) -> Result<(), Failure> {
         self.is_own()?;
-        self.memory.replace(CounterPlace::Known(counter));
+        self.memory.replace(CounterStorage::Known(counter));
         Ok(())
     }
 
@@ -149,12 +149,12 @@ impl SyncEvent {
     }
 
     /// `BAD_STATE` unless it is started, `NOT_PERMITTED` unless this program has the role.
-    pub(crate) fn counter(&self, role: Role) -> Result<Counter, DocaError> {
+    pub(crate) fn counter(&self, role: EventRole) -> Result<Counter, DocaError> {
         let running = self.running();
         let running = running.as_ref().ok_or(DocaError::BAD_STATE)?;
         let is_permitted = match role {
-            Role::Publisher => running.publishes,
-            Role::Subscriber => running.subscribes,
+            EventRole::Publisher => running.publishes,
+            EventRole::Subscriber => running.subscribes,
         };
         if !is_permitted {
             log!(warn, "doca_sync_event: this program is not the event's {role:?}");
@@ -164,14 +164,14 @@ impl SyncEvent {
     }
 
     pub(crate) fn wait(&self, condition: Condition, yields: bool) -> Result<(), DocaError> {
-        let counter = self.counter(Role::Subscriber)?;
+        let counter = self.counter(EventRole::Subscriber)?;
         for _ in 0..if yields { YIELDS } else { 0 } {
             if condition.is_met(counter.get()) {
                 return Ok(());
             }
             thread::yield_now();
         }
-        counter.wait_blocking(condition, None).map(drop).map_err(told)
+        counter.wait_blocking(condition, None).map(drop).map_err(logged)
     }
 
     /// Exports the event; the bytes live until it stops.
@@ -193,14 +193,14 @@ impl SyncEvent {
                 let role = |is_here: bool, role| if is_here { 0 } else { role };
                 let roles =
                     role(running.publishes, PUBLISHES) | role(running.subscribes, SUBSCRIBES);
-                none.insert(running.counter.export_for(roles).map_err(told)?.into())
+                none.insert(running.counter.export_for(roles).map_err(logged)?.into())
             }
         };
         Ok((bytes.as_ptr(), bytes.len()))
     }
 }
 
-impl Part for SyncEvent {
+impl ContextPart for SyncEvent {
     fn name(&self) -> &'static str {
         "sync_event"
     }
@@ -219,9 +219,11 @@ impl Part for SyncEvent {
         let publisher = self.publisher.get().ok_or_else(|| missing("publisher"))?;
         let subscriber = self.subscriber.get().ok_or_else(|| missing("subscriber"))?;
         let counter = match &*self.memory.borrow() {
-            CounterPlace::Known(counter) | CounterPlace::Imported(counter) => Ok(counter.clone()),
-            CounterPlace::Own => Counter::new(),
-            CounterPlace::Address(address) => {
+            CounterStorage::Known(counter) | CounterStorage::Imported(counter) => {
+                Ok(counter.clone())
+            }
+            CounterStorage::Own => Counter::new(),
+            CounterStorage::Address(address) => {
                 let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
                 // SAFETY: the host's 8 bytes, which stay until the event stops, as DOCA demands.
                 let map = unsafe { Mmap::from_raw(address.cast(), 8, access) };
@@ -253,7 +255,7 @@ impl Part for SyncEvent {
         self.tasks.in_flight.get()
     }
 
-    fn tasks(&self, kind: LocalTaskKind) -> Option<&Tasks> {
+    fn tasks(&self, kind: LocalTaskKind) -> Option<&LocalTasks> {
         (kind != LocalTaskKind::InvalidateCache).then_some(&self.tasks)
     }
 }

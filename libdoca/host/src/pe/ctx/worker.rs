@@ -10,13 +10,13 @@ use urom_abi::host::{Cancelled, CtxState};
 use urom_abi::{DocaError, WORKER_ID_ANY};
 use urom_wire::control::{Attach, Failure, StartWorker};
 
-use crate::event::Event;
+use crate::event::EngineEvent;
 use crate::failure::failure;
 use crate::pe::Pe;
-use crate::pe::ctx::{Context, Part};
-use crate::pe::run::Run;
+use crate::pe::ctx::{Context, ContextPart};
+use crate::pe::run::WorkerRun;
 use crate::running::SharedService;
-use crate::sharing::{Late, Told};
+use crate::sharing::{LateCallbacks, ShareCallback};
 use crate::worker_link::{self, Visit};
 
 const DEFAULT_MAX_INFLIGHT: u32 = 32;
@@ -40,8 +40,8 @@ pub(crate) struct Worker {
     pub(crate) gid: Cell<u32>,
     pub(crate) max_inflight: Cell<u32>,
     pub(crate) env: RefCell<Option<Vec<String>>>,
-    run: RefCell<Option<Rc<Run>>>,
-    late: RefCell<Option<Arc<Late>>>,
+    run: RefCell<Option<Rc<WorkerRun>>>,
+    late: RefCell<Option<Arc<LateCallbacks>>>,
 }
 
 impl Worker {
@@ -75,12 +75,12 @@ impl Worker {
     pub(crate) fn unshare(
         &self,
         memory: u64,
-        told: impl FnOnce() -> Told,
+        callback: impl FnOnce() -> ShareCallback,
     ) -> Result<(), DocaError> {
         let late = self.late.borrow().clone().ok_or(DocaError::BAD_STATE)?;
         match self.run.borrow().clone() {
-            Some(run) => run.unshare(memory, told()),
-            None => late.keep(told()),
+            Some(run) => run.unshare(memory, callback()),
+            None => late.keep(callback()),
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ impl Worker {
 
     /// Prepares to abandon the stopping worker to its engine. False while the host has its tasks.
     pub(crate) fn leave(&self) -> bool {
-        let is_released = self.run.borrow().as_ref().is_some_and(|run| run.leave_place());
+        let is_released = self.run.borrow().as_ref().is_some_and(|run| run.release_slot());
         if is_released {
             self.service.take();
         }
@@ -99,13 +99,13 @@ impl Worker {
     }
 
     #[inline]
-    pub(crate) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<Run>>, DocaError> {
+    pub(crate) fn run(&self, ctx: &Context) -> Result<Ref<'_, Rc<WorkerRun>>, DocaError> {
         ctx.require_running()?;
         Ref::filter_map(self.run.borrow(), Option::as_ref).map_err(|_| DocaError::BAD_STATE)
     }
 }
 
-impl Part for Worker {
+impl ContextPart for Worker {
     fn name(&self) -> &'static str {
         "worker"
     }
@@ -127,7 +127,7 @@ impl Part for Worker {
             check_cpus(&cpus, &running.welcome.cpus)?;
         }
         let bell = pe.rings_bell()?;
-        let place = service.enter(Arc::clone(&running)).ok_or_else(|| {
+        let slot = service.enter(Arc::clone(&running)).ok_or_else(|| {
             failure!(
                 FULL,
                 "the service has as many workers as doca_urom_service_set_max_workers \
@@ -139,7 +139,7 @@ impl Part for Worker {
         let (theirs, engine) = (Rc::clone(ctx), Rc::clone(&pe));
         let run = pe
             .open_channel(|channel| {
-                Run::new(plugins, max_inflight, theirs, engine, channel, Some(place), orders)
+                WorkerRun::new(plugins, max_inflight, theirs, engine, channel, Some(slot), orders)
             })
             .ok_or_else(|| failure!(FULL, "this progress engine has too many workers"))?;
         self.run.replace(Some(Rc::clone(&run)));
@@ -181,13 +181,13 @@ impl Part for Worker {
         Ok(DocaError::IN_PROGRESS)
     }
 
-    fn on_event(&self, _ctx: &Context, pe: &Pe, event: Event) {
+    fn on_event(&self, _ctx: &Context, pe: &Pe, event: EngineEvent) {
         let Some(run) = self.run.borrow().clone() else { return };
         match event {
-            Event::Attached(attached) => run.on_attached(pe, *attached),
-            Event::Overdue => run.on_overdue(pe),
-            Event::Ended(reason) => run.on_ended(pe, reason),
-            Event::Group { .. } | Event::Counter => {}
+            EngineEvent::Attached(attached) => run.on_attached(pe, *attached),
+            EngineEvent::Overdue => run.on_overdue(pe),
+            EngineEvent::Ended(reason) => run.on_ended(pe, reason),
+            EngineEvent::Group { .. } | EngineEvent::Counter => {}
         }
     }
 
@@ -216,6 +216,6 @@ impl Part for Worker {
     }
 
     fn in_flight(&self) -> usize {
-        self.run.borrow().as_ref().map_or(0, |run| run.flight.count())
+        self.run.borrow().as_ref().map_or(0, |run| run.tasks.count())
     }
 }

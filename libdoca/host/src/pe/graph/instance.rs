@@ -10,15 +10,15 @@ use std::rc::{Rc, Weak};
 use urom_abi::DocaError;
 use urom_abi::host::{self, Data, Task};
 
-use super::{Graph, Node, Work};
+use super::{Graph, Node, NodeWork};
 use crate::failure::refuse_if;
-use crate::handle::{Opaque, Tag, as_c, borrow, object, publish, withdraw};
+use crate::handle::{ObjectTag, Opaque, as_c, borrow, object, publish, withdraw};
 use crate::pe::any_task::AnyTask;
 use crate::pe::ctx::Context;
-use crate::pe::run::task::{Head, Stage};
+use crate::pe::run::task::{Head, TaskStage};
 use crate::pe::{Other, Pe};
 
-pub(crate) enum Step {
+pub(crate) enum GraphStep {
     /// The host's function of this node is due.
     User(usize),
     /// All started nodes have ended.
@@ -35,9 +35,9 @@ struct NodeState {
 }
 
 #[repr(C)]
-pub(crate) struct Instance {
-    tag: Tag,
-    me: Weak<Instance>,
+pub(crate) struct GraphInstance {
+    tag: ObjectTag,
+    me: Weak<GraphInstance>,
     graph: Rc<Graph>,
     nodes: Rc<Vec<Node>>,
     pub(crate) user_data: Cell<Data>,
@@ -47,7 +47,7 @@ pub(crate) struct Instance {
     /// Error of the first failed node.
     status: Cell<DocaError>,
     /// The enclosing instance and its node for this one.
-    parent: RefCell<Option<(Rc<Instance>, usize)>>,
+    parent: RefCell<Option<(Rc<GraphInstance>, usize)>>,
 }
 
 fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaError> {
@@ -57,16 +57,16 @@ fn task_of<'a>(ctx: &Context, data: *mut c_void) -> Result<AnyTask<'a>, DocaErro
     if is_its { Ok(task) } else { Err(DocaError::INVALID_VALUE) }
 }
 
-fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a Instance, DocaError> {
+fn instance_of<'a>(graph: &Graph, data: *mut c_void) -> Result<&'a GraphInstance, DocaError> {
     // SAFETY: the host destroys a node's instance only after setting another, as DOCA demands.
-    let instance: &Instance = unsafe { borrow(data) }?;
+    let instance: &GraphInstance = unsafe { borrow(data) }?;
     let is_its = ptr::eq(&*instance.graph, graph);
     if is_its { Ok(instance) } else { Err(DocaError::INVALID_VALUE) }
 }
 
-object!(Instance, Instance, host::GraphInstance);
+object!(GraphInstance, Instance, host::GraphInstance);
 
-impl Instance {
+impl GraphInstance {
     pub(crate) fn create(graph: &Graph) -> Result<*mut host::GraphInstance, DocaError> {
         let conf = graph.conf.get().filter(|_| graph.is_started.get());
         refuse_if(
@@ -76,8 +76,8 @@ impl Instance {
         let (graph, nodes) = (graph.handle()?, Rc::clone(&graph.nodes.borrow()));
         graph.instances.update(|count| count + 1);
         let state = NodeState { data: None, left: 0, is_claimed: false };
-        let instance = Rc::new_cyclic(|me| Instance {
-            tag: Tag::of::<Instance>(),
+        let instance = Rc::new_cyclic(|me| GraphInstance {
+            tag: ObjectTag::of::<GraphInstance>(),
             me: Weak::clone(me),
             states: RefCell::new(vec![state; nodes.len()]),
             graph,
@@ -95,10 +95,10 @@ impl Instance {
         if self.in_flight.get() { Err(DocaError::NOT_PERMITTED) } else { Ok(()) }
     }
 
-    pub(crate) fn destroy(&self) -> Result<Rc<Instance>, DocaError> {
+    pub(crate) fn destroy(&self) -> Result<Rc<GraphInstance>, DocaError> {
         self.require_callers()?;
         // SAFETY: the host returns its reference.
-        let instance: Rc<Instance> = unsafe { withdraw(self.me.as_ptr()) }?;
+        let instance: Rc<GraphInstance> = unsafe { withdraw(self.me.as_ptr()) }?;
         instance.graph.instances.update(|count| count - 1);
         Ok(instance)
     }
@@ -107,7 +107,7 @@ impl Instance {
         &self,
         node: *mut host::GraphNode,
         data: *mut c_void,
-        check: impl FnOnce(&Work) -> Result<(), DocaError>,
+        check: impl FnOnce(&NodeWork) -> Result<(), DocaError>,
     ) -> Result<(), DocaError> {
         self.require_callers()?;
         let at = self.graph.find(node)?;
@@ -123,7 +123,7 @@ impl Instance {
         task: *mut Task,
     ) -> Result<(), DocaError> {
         self.set(node, task.cast(), |work| match work {
-            Work::Task(ctx) => task_of(ctx, task.cast()).map(drop),
+            NodeWork::Task(ctx) => task_of(ctx, task.cast()).map(drop),
             _ => Err(DocaError::INVALID_VALUE),
         })
     }
@@ -134,7 +134,7 @@ impl Instance {
         cookie: *mut c_void,
     ) -> Result<(), DocaError> {
         self.set(node, cookie, |work| match work {
-            Work::User(_) => Ok(()),
+            NodeWork::User(_) => Ok(()),
             _ => Err(DocaError::INVALID_VALUE),
         })
     }
@@ -145,7 +145,7 @@ impl Instance {
         instance: *mut host::GraphInstance,
     ) -> Result<(), DocaError> {
         self.set(node, instance.cast(), |work| match work {
-            Work::Graph(graph) => instance_of(graph, instance.cast()).map(drop),
+            NodeWork::Graph(graph) => instance_of(graph, instance.cast()).map(drop),
             _ => Err(DocaError::INVALID_VALUE),
         })
     }
@@ -178,13 +178,13 @@ impl Instance {
             return Err(DocaError::BAD_CONFIG);
         };
         match &node.work {
-            Work::Task(ctx) => {
+            NodeWork::Task(ctx) => {
                 let task = task_of(ctx, data)?;
                 task.head().is_callers()?;
-                task.head().stage.set(Stage::Planned);
+                task.head().stage.set(TaskStage::Planned);
             }
-            Work::User(_) => {}
-            Work::Graph(graph) => instance_of(graph, data)?.claim()?,
+            NodeWork::User(_) => {}
+            NodeWork::Graph(graph) => instance_of(graph, data)?.claim()?,
         }
         self.states.borrow_mut()[at] =
             NodeState { data: Some(data), left: node.before, is_claimed: true };
@@ -196,15 +196,15 @@ impl Instance {
         for at in 0..self.nodes.len() {
             let Some(data) = self.take_claim(at) else { continue };
             match &self.nodes[at].work {
-                Work::Task(ctx) => {
+                NodeWork::Task(ctx) => {
                     if let Ok(task) = task_of(ctx, data) {
-                        task.head().stage.set(Stage::Held);
+                        task.head().stage.set(TaskStage::Held);
                         task.head().status.set(DocaError::BAD_STATE);
                     }
                 }
-                Work::User(_) => {}
-                Work::Graph(graph) => {
-                    instance_of(graph, data).into_iter().for_each(Instance::let_go)
+                NodeWork::User(_) => {}
+                NodeWork::Graph(graph) => {
+                    instance_of(graph, data).into_iter().for_each(GraphInstance::let_go)
                 }
             }
         }
@@ -238,24 +238,24 @@ impl Instance {
         let data = self.take_claim(at).ok_or(DocaError::UNEXPECTED)?;
         let pe = &self.graph.pe;
         match &self.nodes[at].work {
-            Work::Task(ctx) => {
+            NodeWork::Task(ctx) => {
                 let task = task_of(ctx, data)?;
                 let head = task.head();
-                head.stage.set(Stage::Held);
+                head.stage.set(TaskStage::Held);
                 head.in_graph.set(true);
                 pe.nodes.borrow_mut().insert(data.cast(), (me, at));
                 task.submit().inspect_err(|code| {
                     pe.nodes.borrow_mut().remove(&data.cast());
                     head.in_graph.set(false);
-                    head.stage.set(Stage::Done);
+                    head.stage.set(TaskStage::Done);
                     head.status.set(*code);
                 })
             }
-            Work::User(_) => {
-                pe.push(Other::Graph(me, Step::User(at)));
+            NodeWork::User(_) => {
+                pe.push(Other::Graph(me, GraphStep::User(at)));
                 Ok(())
             }
-            Work::Graph(graph) => {
+            NodeWork::Graph(graph) => {
                 let instance = instance_of(graph, data)?;
                 instance.parent.replace(Some((me, at)));
                 instance.begin_first();
@@ -290,22 +290,22 @@ impl Instance {
         if self.running.get() == 0
             && let Some(me) = self.me.upgrade()
         {
-            self.graph.pe.push(Other::Graph(me, Step::Over));
+            self.graph.pe.push(Other::Graph(me, GraphStep::Over));
         }
     }
 
-    pub(crate) fn deliver(&self, step: Step) {
+    pub(crate) fn deliver(&self, step: GraphStep) {
         match step {
-            Step::User(at) => {
+            GraphStep::User(at) => {
                 let data = self.states.borrow()[at].data;
-                let (Work::User(callback), Some(cookie)) = (&self.nodes[at].work, data) else {
+                let (NodeWork::User(callback), Some(cookie)) = (&self.nodes[at].work, data) else {
                     return;
                 };
                 // SAFETY: the host set this function for this call.
                 let code = unsafe { callback(cookie) };
                 self.ended(at, code);
             }
-            Step::Over => self.over(),
+            GraphStep::Over => self.over(),
         }
     }
 

@@ -4,16 +4,16 @@ use urom_abi::DocaError;
 use urom_wire::frame::{Header, Notification, short_status};
 use urom_wire::ring::Garbage;
 
-use crate::pe::run::Run;
-use crate::pe::run::link::{Broken, Link};
+use crate::pe::run::WorkerRun;
+use crate::pe::run::link::{FrameLink, LinkBroken};
 use crate::pe::run::task::CmdTaskRef;
 use crate::pe::{Lost, Pe};
 
 /// An unusual ring frame: its task and the problem; `None` for the late answer of a cancelled
 /// command. One pointer, so that plain answers return in registers.
-pub(crate) struct Unusual(Option<Box<(Option<CmdTaskRef>, Trouble)>>);
+pub(crate) struct UnusualFrame(Option<Box<(Option<CmdTaskRef>, FrameProblem)>>);
 
-enum Trouble {
+enum FrameProblem {
     None,
     /// The notification was dropped or truncated.
     Lost(Lost),
@@ -21,14 +21,14 @@ enum Trouble {
     Garbage(Garbage),
 }
 
-impl Unusual {
+impl UnusualFrame {
     #[cold]
-    fn broken(garbage: Garbage) -> Unusual {
-        Unusual(Some(Box::new((None, Trouble::Garbage(garbage)))))
+    fn broken(garbage: Garbage) -> UnusualFrame {
+        UnusualFrame(Some(Box::new((None, FrameProblem::Garbage(garbage)))))
     }
 }
 
-impl Run {
+impl WorkerRun {
     /// # Errors
     /// The command was cancelled, or the slot is not in flight.
     #[inline]
@@ -42,8 +42,8 @@ impl Run {
             Some(payload) if payload.len() > limit => (DocaError::TOO_BIG, None),
             payload => (status, payload),
         };
-        let Some(task) = self.flight.answer(slot, answer.0, answer.1) else {
-            return Err(match self.flight.answer_late(notification.slot) {
+        let Some(task) = self.tasks.answer(slot, answer.0, answer.1) else {
+            return Err(match self.tasks.answer_late(notification.slot) {
                 true => Lost::Late,
                 false => Lost::NoCommand(notification.slot, self.id()),
             });
@@ -74,47 +74,47 @@ impl Run {
     /// Returns the task of the next answer in the ring, if any.
     ///
     /// # Errors
-    /// An unusual frame. The caller [handles](Run::handle) it without borrows of the engine,
+    /// An unusual frame. The caller [handles](WorkerRun::handle) it without borrows of the engine,
     /// because the log's reader may call back.
     #[inline]
-    pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, Unusual> {
-        let Some(Link::Ring(ring)) = self.link.get() else { return Ok(None) };
+    pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, UnusualFrame> {
+        let Some(FrameLink::Ring(ring)) = self.link.get() else { return Ok(None) };
         let mut reader = ring.reader.borrow_mut();
         let (header, body) = match reader.receive() {
             Ok(Some(frame)) => frame,
             Ok(None) => return Ok(None),
-            Err(garbage) => return Err(Unusual::broken(garbage)),
+            Err(garbage) => return Err(UnusualFrame::broken(garbage)),
         };
-        if ring.is_busy() && self.flight.is_sending(header.slot()) {
-            return Err(Unusual::broken(Garbage::Early));
+        if ring.is_busy() && self.tasks.is_sending(header.slot()) {
+            return Err(UnusualFrame::broken(Garbage::Early));
         }
         let plain = short_status(header).filter(|_| body.len() <= self.longest.get());
-        let task = plain.and_then(|status| self.flight.answer(header.slot(), status, Some(body)));
+        let task = plain.and_then(|status| self.tasks.answer(header.slot(), status, Some(body)));
         task.map(Some).ok_or_else(|| self.take_unusual(header, body))
     }
 
     #[cold]
-    fn take_unusual(&self, header: Header, body: &[u8]) -> Unusual {
+    fn take_unusual(&self, header: Header, body: &[u8]) -> UnusualFrame {
         let Some(notification) = Notification::read(header, body) else {
-            return Unusual::broken(Garbage::Torn);
+            return UnusualFrame::broken(Garbage::Torn);
         };
         let (task, lost) = match self.answered(&notification) {
             Ok((task, lost)) => (Some(task), lost),
-            Err(Lost::Late) => return Unusual(None),
+            Err(Lost::Late) => return UnusualFrame(None),
             Err(lost) => (None, Some(lost)),
         };
-        Unusual(Some(Box::new((task, lost.map_or(Trouble::None, Trouble::Lost)))))
+        UnusualFrame(Some(Box::new((task, lost.map_or(FrameProblem::None, FrameProblem::Lost)))))
     }
 
     #[cold]
-    pub(crate) fn handle(&self, Unusual(unusual): Unusual) -> Option<CmdTaskRef> {
+    pub(crate) fn handle(&self, UnusualFrame(unusual): UnusualFrame) -> Option<CmdTaskRef> {
         let (task, trouble) = *unusual?;
         match trouble {
-            Trouble::None => {}
-            Trouble::Lost(lost) => lost.report(&self.pe),
-            Trouble::Garbage(garbage) => {
+            FrameProblem::None => {}
+            FrameProblem::Lost(lost) => lost.report(&self.pe),
+            FrameProblem::Garbage(garbage) => {
                 self.pe.remove_ring(self);
-                self.on_broken(Broken::Ring(garbage));
+                self.on_broken(LinkBroken::Ring(garbage));
             }
         }
         task

@@ -9,17 +9,17 @@ use urom_wire::control::{Failure, Reach};
 use urom_wire::envelope::{Envelope, VerificationTag};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
-use crate::event::Attached;
+use crate::event::AttachedWorker;
 use crate::failure::failure;
 use crate::pe::Pe;
-use crate::pe::run::Run;
-use crate::pe::run::link::{Broken, Link};
+use crate::pe::run::WorkerRun;
+use crate::pe::run::link::{FrameLink, LinkBroken};
 use crate::pe::run::ring_link::RingLink;
 use crate::pe::run::ucx_link::UcxLink;
 use crate::worker_link::WorkerOrder;
 
-impl Run {
-    pub(crate) fn on_attached(&self, pe: &Pe, attached: Attached) {
+impl WorkerRun {
+    pub(crate) fn on_attached(&self, pe: &Pe, attached: AttachedWorker) {
         if self.leaving.get() {
             return;
         }
@@ -35,7 +35,7 @@ impl Run {
         self.attached.get().is_some_and(|attached| attached.tag == tag)
     }
 
-    fn connect(&self, pe: &Pe, mut attached: Attached) -> Result<(), Failure> {
+    fn connect(&self, pe: &Pe, mut attached: AttachedWorker) -> Result<(), Failure> {
         let id = WorkerId(attached.id);
         if attached.max_message <= NOTIFICATION_HEADER {
             let len = attached.max_message;
@@ -45,10 +45,10 @@ impl Run {
             Some(ring) => {
                 self.handshake_done.set(true);
                 self.me.upgrade().into_iter().for_each(|me| pe.add_ring(me));
-                Link::Ring(Box::new(RingLink::new(ring, self.flight.limit())))
+                FrameLink::Ring(Box::new(RingLink::new(ring, self.tasks.limit())))
             }
             None => match self.connect_ucx(pe, &attached) {
-                Ok(ucx) => Link::Ucx(Box::new(ucx)),
+                Ok(ucx) => FrameLink::Ucx(Box::new(ucx)),
                 // The worker also fails to connect. Its refusal has both sides' variables.
                 Err(failure) if failure.code() == DocaError::NOT_CONNECTED => {
                     self.unreachable.replace(Some(failure));
@@ -65,11 +65,11 @@ impl Run {
     }
 
     /// Connects both directions over UCX.
-    fn connect_ucx(&self, pe: &Pe, attached: &Attached) -> Result<UcxLink, Failure> {
+    fn connect_ucx(&self, pe: &Pe, attached: &AttachedWorker) -> Result<UcxLink, Failure> {
         let me = Weak::clone(&self.me);
         let hook = move |status| {
             if let Some(run) = me.upgrade() {
-                run.on_broken(Broken::Ucx(status));
+                run.on_broken(LinkBroken::Ucx(status));
             }
         };
         let ucx = pe.ucx()?;
@@ -89,7 +89,7 @@ impl Run {
         Ok(UcxLink::new(endpoint, envelope))
     }
 
-    pub(crate) fn let_in(&self, attached: Attached) {
+    pub(crate) fn let_in(&self, attached: AttachedWorker) {
         self.longest.set(attached.max_message - NOTIFICATION_HEADER);
         // Set once: a worker accepts a host once.
         let _ = self.attached.set(attached);
@@ -119,7 +119,7 @@ impl Run {
         let failure = self.unreachable.take().unwrap_or_else(|| {
             failure!(
                 TIME_OUT,
-                "worker {} let this host in but cannot be heard over UCX: {}; between two \
+                "worker {} accepted this host but is unreachable over UCX: {}; between two \
                  machines, a firewall may be the cause",
                 WorkerId(self.id()),
                 Status::UNREACHABLE.with_variables()

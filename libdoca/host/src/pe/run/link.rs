@@ -8,57 +8,57 @@ use crate::pe::run::ring_link::RingLink;
 use crate::pe::run::task::CmdTaskRef;
 use crate::pe::run::ucx_link::UcxLink;
 
-pub(crate) enum Link {
+pub(crate) enum FrameLink {
     Ring(Box<RingLink>),
     Ucx(Box<UcxLink>),
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Broken {
+pub(crate) enum LinkBroken {
     Ucx(Status),
     Ring(Garbage),
 }
 
-impl Link {
+impl FrameLink {
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         match self {
-            Link::Ring(ring) => ring.is_busy(),
-            Link::Ucx(ucx) => ucx.is_busy(),
+            FrameLink::Ring(ring) => ring.is_busy(),
+            FrameLink::Ucx(ucx) => ucx.is_busy(),
         }
     }
 
     pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) -> Result<(), Status> {
         match self {
-            Link::Ring(ring) => {
+            FrameLink::Ring(ring) => {
                 ring.cancel(task, cancel);
                 Ok(())
             }
-            Link::Ucx(ucx) => ucx.cancel(cancel),
+            FrameLink::Ucx(ucx) => ucx.cancel(cancel),
         }
     }
 
     pub(crate) fn tend(&self) -> Result<(), Status> {
         match self {
-            Link::Ring(ring) => {
+            FrameLink::Ring(ring) => {
                 ring.tend();
                 Ok(())
             }
-            Link::Ucx(ucx) => ucx.tend(),
+            FrameLink::Ucx(ucx) => ucx.tend(),
         }
     }
 
     pub(crate) fn close(&self, gracefully: bool) {
         match self {
-            Link::Ring(ring) => ring.close(),
-            Link::Ucx(ucx) => ucx.close(gracefully),
+            FrameLink::Ring(ring) => ring.close(),
+            FrameLink::Ucx(ucx) => ucx.close(gracefully),
         }
     }
 
     pub(crate) fn ring(&self) -> Option<&RingLink> {
         match self {
-            Link::Ring(ring) => Some(ring),
-            Link::Ucx(_) => None,
+            FrameLink::Ring(ring) => Some(ring),
+            FrameLink::Ucx(_) => None,
         }
     }
 }

@@ -11,18 +11,18 @@ use crate::pe::run::task::{CmdTask, CmdTaskRef};
 pub(crate) struct RingLink {
     pub(super) reader: RefCell<RingReader>,
     writer: RefCell<RingWriter>,
-    waiting: RefCell<VecDeque<Frame>>,
+    waiting: RefCell<VecDeque<QueuedFrame>>,
     busy: Cell<bool>,
 }
 
-struct Frame {
+struct QueuedFrame {
     header: Header,
     /// Number of written cells.
     written: usize,
-    body: Body,
+    body: FrameBody,
 }
 
-enum Body {
+enum FrameBody {
     InTask(CmdTaskRef),
     Owned(Vec<u8>),
 }
@@ -53,11 +53,11 @@ impl RingLink {
             }
         }
         task.sending.set(true);
-        self.wait(Frame { header, written, body: Body::InTask(task) });
+        self.wait(QueuedFrame { header, written, body: FrameBody::InTask(task) });
     }
 
     #[cold]
-    fn wait(&self, frame: Frame) {
+    fn wait(&self, frame: QueuedFrame) {
         self.busy.set(true);
         self.waiting.borrow_mut().push_back(frame);
     }
@@ -78,7 +78,7 @@ impl RingLink {
         if !payload.is_at_head() {
             return self.write(header, &body_of(task), from);
         }
-        payload.write_room(&left.to_le_bytes(), 0);
+        payload.write_headroom(&left.to_le_bytes(), 0);
         // SAFETY: as in `write_task`, and only the library writes to the headroom.
         unsafe { payload.with_whole(DEADLINE_LEN, |body| self.write(header, body, from)) }
     }
@@ -92,27 +92,31 @@ impl RingLink {
     pub(crate) fn cancel(&self, task: CmdTaskRef, cancel: Header) {
         if task.sending.replace(false) {
             let mut waiting = self.waiting.borrow_mut();
-            let is_its = |frame: &&mut Frame| matches!(frame.body, Body::InTask(of) if of == task);
-            if let Some(frame) = waiting.iter_mut().find(is_its) {
-                frame.body = Body::Owned(body_of(&task));
+            let is_its = |body: &FrameBody| matches!(body, FrameBody::InTask(of) if *of == task);
+            if let Some(frame) = waiting.iter_mut().find(|frame| is_its(&frame.body)) {
+                frame.body = FrameBody::Owned(body_of(&task));
             }
         }
         if self.is_busy() || self.write(cancel, &[], 0) == 0 {
-            self.wait(Frame { header: cancel, written: 0, body: Body::Owned(Vec::new()) });
+            self.wait(QueuedFrame {
+                header: cancel,
+                written: 0,
+                body: FrameBody::Owned(Vec::new()),
+            });
         }
     }
 
     pub(crate) fn tend(&self) {
         let mut waiting = self.waiting.borrow_mut();
-        while let Some(Frame { header, written, body }) = waiting.front_mut() {
+        while let Some(QueuedFrame { header, written, body }) = waiting.front_mut() {
             *written = match body {
-                Body::InTask(task) => self.write_task(task, *header, *written),
-                Body::Owned(body) => self.write(*header, body, *written),
+                FrameBody::InTask(task) => self.write_task(task, *header, *written),
+                FrameBody::Owned(body) => self.write(*header, body, *written),
             };
             if *written < cells_of(header.len()) {
                 return;
             }
-            if let Body::InTask(task) = body {
+            if let FrameBody::InTask(task) = body {
                 task.sending.set(false);
             }
             waiting.pop_front();
@@ -129,7 +133,7 @@ impl RingLink {
     pub(crate) fn sleep(&self) -> bool {
         let mut writer = self.writer.borrow_mut();
         writer.announce();
-        (!self.is_busy() || writer.wait_for_room()) && self.reader.borrow_mut().sleep()
+        (!self.is_busy() || writer.wait_for_capacity()) && self.reader.borrow_mut().sleep()
     }
 
     pub(crate) fn wake(&self) {
@@ -138,7 +142,7 @@ impl RingLink {
 
     pub(crate) fn close(&self) {
         for frame in self.waiting.take() {
-            if let Body::InTask(task) = frame.body {
+            if let FrameBody::InTask(task) = frame.body {
                 task.sending.set(false);
             }
         }

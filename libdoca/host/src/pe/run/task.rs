@@ -13,12 +13,12 @@ use urom_abi::host::{self, CMD_TASK_AREA as AREA, CmdTaskCallback, CmdTaskEnd, D
 use urom_wire::envelope::Envelope;
 use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Header};
 
-use crate::buf::Buffer;
-use crate::handle::{Opaque, Tag, borrow, object};
-use crate::pe::run::{PluginBit, Run};
+use crate::buf::TaskBuffer;
+use crate::handle::{ObjectTag, Opaque, borrow, object};
+use crate::pe::run::{PluginBit, WorkerRun};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum TaskStage {
     /// Free for the next allocation.
     Free,
     /// Submitted, without a response.
@@ -34,7 +34,7 @@ pub(crate) enum Stage {
 }
 
 pub(crate) struct Head {
-    pub(crate) stage: Cell<Stage>,
+    pub(crate) stage: Cell<TaskStage>,
     /// Submitted by a graph's instance, which gets the result instead of the callback.
     pub(crate) in_graph: Cell<bool>,
     pub(crate) status: Cell<DocaError>,
@@ -44,7 +44,7 @@ pub(crate) struct Head {
 impl Head {
     pub(crate) fn new() -> Head {
         Head {
-            stage: Cell::new(Stage::Free),
+            stage: Cell::new(TaskStage::Free),
             in_graph: Cell::new(false),
             status: Cell::new(DocaError::BAD_STATE),
             user_data: Cell::default(),
@@ -53,7 +53,7 @@ impl Head {
 
     #[inline]
     pub(crate) fn hold(&self) {
-        self.stage.set(Stage::Held);
+        self.stage.set(TaskStage::Held);
         self.status.set(DocaError::BAD_STATE);
         self.user_data.take();
     }
@@ -62,7 +62,9 @@ impl Head {
     #[inline]
     pub(crate) fn shown_status(&self) -> DocaError {
         match self.stage.get() {
-            Stage::InFlight | Stage::Answered | Stage::Planned => DocaError::IN_PROGRESS,
+            TaskStage::InFlight | TaskStage::Answered | TaskStage::Planned => {
+                DocaError::IN_PROGRESS
+            }
             _ => self.status.get(),
         }
     }
@@ -70,16 +72,16 @@ impl Head {
     #[inline]
     pub(crate) fn is_callers(&self) -> Result<(), DocaError> {
         match self.stage.get() {
-            Stage::Held | Stage::Done => Ok(()),
+            TaskStage::Held | TaskStage::Done => Ok(()),
             stage => Err(stage.refusal()),
         }
     }
 }
 
-impl Stage {
+impl TaskStage {
     #[cold]
     fn refusal(self) -> DocaError {
-        if self == Stage::Free { DocaError::INVALID_VALUE } else { DocaError::NOT_PERMITTED }
+        if self == TaskStage::Free { DocaError::INVALID_VALUE } else { DocaError::NOT_PERMITTED }
     }
 }
 
@@ -91,7 +93,7 @@ const NO_END: CmdTaskEnd =
 /// submission to end are in the first cache lines.
 #[repr(C, align(64))]
 pub(crate) struct CmdTask {
-    tag: Tag,
+    tag: ObjectTag,
     pub(crate) head: Head,
     /// Its number on the wire. A cancelled command keeps the number, so the task loses it.
     pub(crate) slot: Cell<Option<u16>>,
@@ -106,17 +108,17 @@ pub(crate) struct CmdTask {
     pub(crate) start: Cell<Option<CommandStart>>,
     pub(crate) callback: Cell<Option<CmdTaskCallback>>,
     /// The connection: null, or a live run. See [`run`](CmdTask::run).
-    run: Cell<*const Run>,
+    run: Cell<*const WorkerRun>,
     /// Timeout in nanoseconds from submit on; 0 for none.
     pub(crate) left: Cell<u64>,
     pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) serial: Cell<u64>,
-    /// Next in its [queue](queue::Queue).
+    /// Next in its [queue](queue::TaskQueue).
     next: Cell<Option<CmdTaskRef>>,
     /// How it ended, for in-place reads. Valid while `Done`; the address never changes.
     pub(crate) end: Cell<CmdTaskEnd>,
-    pub(crate) payload: Buffer,
-    pub(crate) response: Buffer,
+    pub(crate) payload: TaskBuffer,
+    pub(crate) response: TaskBuffer,
     /// The host's memory: DOCA's user data in front, [`AREA`] bytes for hosts that use it.
     pub(crate) user_area: UserArea,
     /// Failure text, if [`is_explained`](CmdTask::is_explained).
@@ -137,11 +139,11 @@ impl UserArea {
 
 /// A command of a connection.
 ///
-/// Queues, UCX and the host refer to commands while their connection lives. [`Flight`] frees them
-/// at its end, after the host has released all and none is in flight. Only UCX may read a payload
-/// for longer; then [`InPlace`] frees the command.
+/// Queues, UCX and the host refer to commands while their connection lives. [`TaskTable`] frees
+/// them at its end, after the host has released all and none is in flight. Only UCX may read a
+/// payload for longer; then [`InPlace`] frees the command.
 ///
-/// [`Flight`]: crate::pe::run::flight::Flight
+/// [`TaskTable`]: crate::pe::run::task_table::TaskTable
 #[derive(Clone, Copy)]
 pub(crate) struct CmdTaskRef(NonNull<CmdTask>);
 
@@ -175,7 +177,7 @@ impl PartialEq for CmdTaskRef {
 impl CmdTaskRef {
     pub(crate) fn new(slot: u16, capacity: usize) -> Option<CmdTaskRef> {
         let task = Box::new(CmdTask {
-            tag: Tag::of::<CmdTask>(),
+            tag: ObjectTag::of::<CmdTask>(),
             head: Head::new(),
             slot: Cell::new(Some(slot)),
             sending: Cell::new(false),
@@ -189,8 +191,8 @@ impl CmdTaskRef {
             serial: Cell::new(0),
             next: Cell::new(None),
             end: Cell::new(NO_END),
-            payload: Buffer::new(ROOM, capacity)?,
-            response: Buffer::new(0, 0)?,
+            payload: TaskBuffer::new(HEADROOM, capacity)?,
+            response: TaskBuffer::new(0, 0)?,
             user_area: UserArea(UnsafeCell::new([0; AREA / 8])),
             why: RefCell::default(),
         });
@@ -220,13 +222,13 @@ impl CmdTaskRef {
 impl CmdTask {
     /// # Safety
     /// The run ends the task before it is dropped.
-    pub(crate) unsafe fn join(&self, run: *const Run) {
+    pub(crate) unsafe fn join(&self, run: *const WorkerRun) {
         self.run.set(run);
     }
 
     /// Returns the task's connection, or `None` after its end.
     #[inline]
-    pub(crate) fn run(&self) -> Option<&Run> {
+    pub(crate) fn run(&self) -> Option<&WorkerRun> {
         // SAFETY: `join` demands that the run ends its tasks before it is dropped. It also outlives
         // this reference: a worker drops its run at the next start or its destruction, while it is
         // idle and the host has released all its tasks.
@@ -254,7 +256,7 @@ impl CmdTask {
     }
 
     pub(crate) fn set_plugin(&self, plugin: u64) {
-        let start = |run: &Run| {
+        let start = |run: &WorkerRun| {
             let start = |(PluginBit(bit), slot)| CommandStart::new(slot, bit);
             run.plugin(plugin).zip(self.slot.get()).map(start)
         };
@@ -263,7 +265,7 @@ impl CmdTask {
 
     /// Cancels the command. The task then lacks a number and can only be released.
     #[cold]
-    pub(crate) fn give_up(&self, code: DocaError) {
+    pub(crate) fn cancel(&self, code: DocaError) {
         self.slot.set(None);
         self.start.set(None);
         self.answer(code, None);
@@ -293,7 +295,7 @@ impl CmdTask {
         };
         self.head.status.set(end.status);
         self.end.set(end);
-        self.head.stage.set(Stage::Answered);
+        self.head.stage.set(TaskStage::Answered);
     }
 
     #[cold]
@@ -309,7 +311,7 @@ impl CmdTask {
 
     /// Runs `f` with the failure text, which is empty unless the task has completed with one.
     pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&str) -> R) -> R {
-        match self.is_explained.get() && self.head.stage.get() == Stage::Done {
+        match self.is_explained.get() && self.head.stage.get() == TaskStage::Done {
             true => f(&self.why.borrow()),
             false => f(""),
         }
@@ -318,12 +320,12 @@ impl CmdTask {
     /// Returns whether the completed task has a notification in [`response`](CmdTask::response).
     #[inline]
     pub(crate) fn has_response(&self) -> bool {
-        self.head.stage.get() == Stage::Done && !self.end.get().response.is_null()
+        self.head.stage.get() == TaskStage::Done && !self.end.get().response.is_null()
     }
 }
 
 /// Bytes before a payload, for envelope, frame header and deadline.
-const ROOM: usize = Envelope::LEN + HEADER_LEN + DEADLINE_LEN;
+const HEADROOM: usize = Envelope::LEN + HEADER_LEN + DEADLINE_LEN;
 
 /// A command's frame in the task's memory, lent to UCX.
 pub(crate) struct InPlace {
@@ -338,11 +340,11 @@ impl InPlace {
     pub(crate) fn new(task: CmdTaskRef, header: Header, left: u64, envelope: Envelope) -> InPlace {
         let mut ahead = 0;
         if left != 0 {
-            task.payload.write_room(&left.to_le_bytes(), 0);
+            task.payload.write_headroom(&left.to_le_bytes(), 0);
             ahead = DEADLINE_LEN;
         }
-        task.payload.write_room(&header.word().to_le_bytes(), ahead);
-        task.payload.write_room(&envelope.to_bytes(), ahead + HEADER_LEN);
+        task.payload.write_headroom(&header.word().to_le_bytes(), ahead);
+        task.payload.write_headroom(&envelope.to_bytes(), ahead + HEADER_LEN);
         let (start, len) = task.payload.whole(Envelope::LEN + HEADER_LEN + ahead);
         InPlace { task, start, len }
     }

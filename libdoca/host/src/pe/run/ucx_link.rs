@@ -15,13 +15,13 @@ const MOST_TOGETHER: usize = 32;
 
 pub(crate) struct UcxLink {
     endpoint: RefCell<Option<Endpoint>>,
-    outbox: Outbox,
+    outbox: UcxOutbox,
     under_way: RefCell<VecDeque<UnderWay>>,
     busy: Cell<bool>,
 }
 
 enum UnderWay {
-    Message(Request<Message>),
+    Message(Request<OutboxMessage>),
     Command(Request<InPlace>),
 }
 
@@ -33,7 +33,7 @@ impl UcxLink {
         endpoint.am_send_with(AM_HANDSHAKE, &handshake, (), AmFlags::EAGER).detach();
         UcxLink {
             endpoint: RefCell::new(Some(endpoint)),
-            outbox: Outbox::new(envelope),
+            outbox: UcxOutbox::new(envelope),
             under_way: RefCell::default(),
             busy: Cell::new(false),
         }
@@ -185,21 +185,21 @@ impl UcxLink {
 
 const SPARES: usize = 16;
 
-struct Outbox {
+struct UcxOutbox {
     envelope: Envelope,
-    open: RefCell<Message>,
+    open: RefCell<OutboxMessage>,
     frames: Cell<usize>,
-    spares: RefCell<Vec<Message>>,
+    spares: RefCell<Vec<OutboxMessage>>,
 }
 
 #[derive(Debug, Default)]
-struct Message {
+struct OutboxMessage {
     bytes: Box<[u8]>,
     len: usize,
 }
 
 // SAFETY: a box's bytes are on the heap, and the owner of a message in flight does not write to it.
-unsafe impl ucx::Buffer for Message {
+unsafe impl ucx::Buffer for OutboxMessage {
     #[inline]
     fn start(&self) -> *const u8 {
         self.bytes.as_ptr()
@@ -211,10 +211,10 @@ unsafe impl ucx::Buffer for Message {
     }
 }
 
-impl Outbox {
-    fn new(envelope: Envelope) -> Outbox {
+impl UcxOutbox {
+    fn new(envelope: Envelope) -> UcxOutbox {
         let (open, frames, spares) = (RefCell::default(), Cell::new(0), RefCell::default());
-        Outbox { envelope, open, frames, spares }
+        UcxOutbox { envelope, open, frames, spares }
     }
 
     #[inline]
@@ -237,16 +237,16 @@ impl Outbox {
         payload: &[u8],
     ) -> bool {
         let mut open = self.open.borrow_mut();
-        let Message { bytes, len } = &mut *open;
+        let OutboxMessage { bytes, len } = &mut *open;
         let end = *len + HEADER_LEN + AHEAD + payload.len();
-        let place = bytes.get_mut(*len..end).and_then(<[u8]>::split_first_chunk_mut);
-        let place = place.and_then(|(place, behind)| {
+        let parts = bytes.get_mut(*len..end).and_then(<[u8]>::split_first_chunk_mut);
+        let parts = parts.and_then(|(first, behind)| {
             let (between, behind) = behind.split_first_chunk_mut()?;
-            Some((place, between, behind))
+            Some((first, between, behind))
         });
-        match place {
-            Some((place, between, behind)) => {
-                *place = header.word().to_le_bytes();
+        match parts {
+            Some((first, between, behind)) => {
+                *first = header.word().to_le_bytes();
                 *between = ahead;
                 copy(payload, behind);
                 *len = end;
@@ -273,12 +273,12 @@ impl Outbox {
         let mut bytes = self.envelope.to_bytes().to_vec();
         let len = Envelope::LEN;
         bytes.resize(len + MESSAGE_LEN.max(HEADER_LEN + AHEAD + payload.len()), 0);
-        *self.open.borrow_mut() = Message { bytes: bytes.into(), len };
+        *self.open.borrow_mut() = OutboxMessage { bytes: bytes.into(), len };
         self.append(header, ahead, payload)
     }
 
     #[inline]
-    fn take(&self) -> Option<Message> {
+    fn take(&self) -> Option<OutboxMessage> {
         if self.is_empty() {
             return None;
         }
@@ -288,7 +288,7 @@ impl Outbox {
     }
 
     #[inline]
-    fn recycle(&self, mut message: Message) {
+    fn recycle(&self, mut message: OutboxMessage) {
         if message.bytes.len() > Envelope::LEN + MESSAGE_LEN {
             return;
         }
@@ -317,11 +317,11 @@ mod tests {
 
     const ENVELOPE: Envelope = Envelope { tag: VerificationTag::new(77), channel: 7 };
 
-    fn append(outbox: &Outbox, slot: u16, payload: &[u8]) -> bool {
+    fn append(outbox: &UcxOutbox, slot: u16, payload: &[u8]) -> bool {
         outbox.append(CommandStart::new(slot, 0).header(payload.len()), [], payload)
     }
 
-    fn slots(message: &Message) -> Vec<u16> {
+    fn slots(message: &OutboxMessage) -> Vec<u16> {
         frames(&message.bytes[Envelope::LEN..message.len])
             .map(|frame| frame.unwrap().0.slot())
             .collect()
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn frames_leave_in_the_order_in_which_they_came() {
-        let outbox = Outbox::new(ENVELOPE);
+        let outbox = UcxOutbox::new(ENVELOPE);
         assert!(outbox.take().is_none());
         for slot in 0..100_u16 {
             assert!(append(&outbox, slot, &slot.to_le_bytes()));
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_message_ends_where_the_next_frame_would_not_fit() {
-        let outbox = Outbox::new(ENVELOPE);
+        let outbox = UcxOutbox::new(ENVELOPE);
         let payload = [0; 992];
         let mut frames = 0;
         while append(&outbox, frames, &payload) {
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_travels_alone_fits_an_empty_message_only() {
-        let outbox = Outbox::new(ENVELOPE);
+        let outbox = UcxOutbox::new(ENVELOPE);
         let long = vec![7; 2 * MESSAGE_LEN];
         assert!(append(&outbox, 1, b"short"));
         assert!(!append(&outbox, 2, &long));
@@ -368,9 +368,9 @@ mod tests {
 
     #[test]
     fn every_message_begins_with_the_envelope_and_a_returned_buffer_carries_the_next() {
-        let outbox = Outbox::new(ENVELOPE);
+        let outbox = UcxOutbox::new(ENVELOPE);
         let long = vec![7; 2 * MESSAGE_LEN];
-        let mut places = Vec::new();
+        let mut addresses = Vec::new();
         for payload in [&b"one"[..], b"two", &long, b"three"] {
             assert!(
                 append(&outbox, 0, payload) && (payload == long || append(&outbox, 1, payload))
@@ -379,9 +379,9 @@ mod tests {
             let (envelope, bytes) = Envelope::split(&message.bytes[..message.len]).unwrap();
             assert_eq!(envelope, ENVELOPE);
             assert!(frames(bytes).all(|frame| frame.unwrap().1 == payload));
-            places.push(message.bytes.as_ptr());
+            addresses.push(message.bytes.as_ptr());
             outbox.recycle(message);
         }
-        assert_eq!(places[0], places[1]);
+        assert_eq!(addresses[0], addresses[1]);
     }
 }

@@ -116,7 +116,7 @@ impl Fake {
         let seen = Rc::clone(&slots);
         worker
             .set_am_handler(AM_COMMANDS, move |message| {
-                let ucx::Data::Eager(bytes) = message.data else { panic!("an eager message") };
+                let ucx::AmData::Eager(bytes) = message.data else { panic!("an eager message") };
                 let (envelope, bytes) = Envelope::split(bytes).unwrap();
                 assert_eq!(envelope, ENVELOPE);
                 seen.borrow_mut().extend(frames(bytes).map(|frame| frame.unwrap().0.slot()));

@@ -11,7 +11,7 @@ use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState, Data};
 use urom_wire::control::HandoverAddress;
 use urom_wire::frame::short_notification;
-use urom_wire::memory::{RING, Slip, machine, receive_handed, say_taken};
+use urom_wire::memory::{RING, Slip, confirm_taken, machine, receive_handed};
 use urom_wire::ring::{self, Ring};
 
 use super::{Fake, TOKEN};
@@ -35,7 +35,7 @@ impl Fake {
         let handed = self.runtime.block_on(async {
             let (visitor, _) = listener.accept().await.unwrap();
             let handed = receive_handed(&visitor).await.unwrap();
-            say_taken(&visitor).unwrap();
+            confirm_taken(&visitor).unwrap();
             handed
         });
         assert_eq!(handed.slip, Slip { token: TOKEN, share: RING });

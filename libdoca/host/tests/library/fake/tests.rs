@@ -19,7 +19,7 @@ use crate::support::{
 };
 
 #[test]
-fn garbage_from_a_worker_is_dropped_and_what_is_right_gets_through() {
+fn garbage_from_a_worker_is_dropped_and_valid_messages_arrive() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
         let mut daemon = fake.welcome(4096);
@@ -219,7 +219,7 @@ fn an_answer_that_overtakes_its_command_holds_up_no_other_worker_and_not_the_hos
 }
 
 #[test]
-fn a_worker_that_is_not_heard_over_ucx_is_cancelled() {
+fn a_worker_that_is_silent_over_ucx_is_cancelled() {
     let (fake, address) = Fake::new();
     let worker = std::thread::spawn(move || {
         let mut daemon = fake.welcome(4096);
@@ -269,10 +269,10 @@ fn failed_worker(address: SocketAddr) -> String {
 }
 
 /// Returns the result of a service start with a scripted daemon.
-fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaError, String) {
+fn start_with(accept: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaError, String) {
     let (fake, address) = Fake::new();
     let daemon = std::thread::spawn(move || {
-        let stream = say(&fake);
+        let stream = accept(&fake);
         (fake, stream)
     });
     let failed = failed_start(&At::Address(address));
@@ -283,8 +283,8 @@ fn start_with(say: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaErr
 #[test]
 fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
     let ours = ucx::version().to_string();
-    type Say = fn(&Fake) -> TcpStream;
-    let cases: [(Say, DocaError, [&str; 2]); 3] = [
+    type Accept = fn(&Fake) -> TcpStream;
+    let cases: [(Accept, DocaError, [&str; 2]); 3] = [
         (
             |fake| {
                 let other = ucx::Version { major: 1, minor: 99, patch: 3 };
@@ -310,8 +310,8 @@ fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
             ["daemon", "worker"],
         ),
     ];
-    for (say, expected, parts) in cases {
-        let (code, text) = start_with(say);
+    for (accept, expected, parts) in cases {
+        let (code, text) = start_with(accept);
         assert_eq!(code, expected, "{text}");
         has(&text, &parts);
     }

@@ -10,18 +10,18 @@ use urom_pdk::peers::Peer;
 
 use super::*;
 use crate::details::Details;
-use crate::message::{Answer, Ask, Bye, Bytes, Hello, Request, Route};
+use crate::message::{Answer, Ask, Bye, Bytes, Hello, PeerRequest, Route};
 
 const VERSION: u64 = <Bye as PeerMessage>::VERSION;
 
-struct Stranger {
+struct UnknownPeer {
     worker: ucx::Worker,
     peer: Peer,
     route: Route,
 }
 
-impl Stranger {
-    fn new(one: &[u8], two: &[u8]) -> Stranger {
+impl UnknownPeer {
+    fn new(one: &[u8], two: &[u8]) -> UnknownPeer {
         let [one, two] = [one, two].map(|details| Details::read(details).unwrap());
         let builder = ucx::Context::builder(Features::AM | Features::WAKEUP);
         let context = builder.watched_shared_memory().build().unwrap();
@@ -31,7 +31,7 @@ impl Stranger {
         let endpoint = worker.endpoint().connect_peer(&address).unwrap();
         let peer = Peer::from(Rc::new(endpoint));
         let route = Route { instance: two.instance, to: two.secret, from: one.secret };
-        Stranger { worker, peer, route }
+        UnknownPeer { worker, peer, route }
     }
 
     fn send(&self, message: &impl PeerMessage, data: &[u8]) {
@@ -55,7 +55,7 @@ impl Stranger {
 }
 
 /// Runs an attack on two ends, and checks that two others are not affected.
-fn run(attack: impl Fn(&Stranger, Remote), expected: Option<State>) {
+fn run(attack: impl Fn(&UnknownPeer, Remote), expected: Option<State>) {
     let (domain, workers) = workers();
     let ends = [0, 1].map(|at| End::started(&workers[at], ALL));
     let details = ends.map(|end| end.details());
@@ -65,14 +65,14 @@ fn run(attack: impl Fn(&Stranger, Remote), expected: Option<State>) {
     let others = pair(&workers);
     let (source, target) = (others[0].share([7; 64], LOCAL), others[1].share([0; 64], ALL));
     let own = ends[1].share([5; 64], ALL);
-    let stranger = Stranger::new(&details[0], &details[1]);
-    attack(&stranger, at(&own, 0));
-    stranger.progress(&domain);
+    let unknown = UnknownPeer::new(&details[0], &details[1]);
+    attack(&unknown, at(&own, 0));
+    unknown.progress(&domain);
     others[0].wait(others[0].write(at(&target, 0), &[source.range()])).unwrap();
     assert_eq!(target.bytes(), [7; 64]);
     if let Some(expected) = expected {
         until(&domain, "the state", || {
-            stranger.worker.progress();
+            unknown.worker.progress();
             ends[1].state() == expected
         });
     }
@@ -80,31 +80,31 @@ fn run(attack: impl Fn(&Stranger, Remote), expected: Option<State>) {
 
 #[test]
 fn messages_without_the_secrets_of_both_ends_do_nothing() {
-    let attack = |stranger: &Stranger, remote: Remote| {
-        let Route { instance, to, from } = stranger.route;
+    let attack = |unknown: &UnknownPeer, remote: Remote| {
+        let Route { instance, to, from } = unknown.route;
         for route in [
             Route { instance, to, from: from ^ 1 },
             Route { instance, to: to ^ 1, from },
             Route { instance: instance ^ 1, to, from },
             Route::zeroed(),
         ] {
-            let request = Request { route, kind: 2, total: 8, remote, ..Request::zeroed() };
-            stranger.send(&Ask { request }, &[1; 8]);
-            stranger.send(&Bytes { route, number: 0, at: 0 }, &[]);
-            stranger.send(&Answer { route, number: 0, result: 0, code: 0, why: b"" }, &[]);
-            stranger.send(&Hello { route, sender: 0 }, b"no address");
-            stranger.send(&Hello { route, sender: 0 }, &[]);
-            stranger.send(&Bye { route, why: b"bye" }, &[]);
+            let request = PeerRequest { route, kind: 2, total: 8, remote, ..PeerRequest::zeroed() };
+            unknown.send(&Ask { request }, &[1; 8]);
+            unknown.send(&Bytes { route, number: 0, at: 0 }, &[]);
+            unknown.send(&Answer { route, number: 0, result: 0, code: 0, why: b"" }, &[]);
+            unknown.send(&Hello { route, sender: 0 }, b"no address");
+            unknown.send(&Hello { route, sender: 0 }, &[]);
+            unknown.send(&Bye { route, why: b"bye" }, &[]);
         }
         for len in [0, 1, 23, 200] {
-            let route = stranger.route;
-            stranger.send_wrong(
-                &Ask { request: Request { route, ..Request::zeroed() } },
+            let route = unknown.route;
+            unknown.send_wrong(
+                &Ask { request: PeerRequest { route, ..PeerRequest::zeroed() } },
                 len,
                 b"?",
             );
-            stranger.send_wrong(&Bye { route, why: b"bye" }, len, &[0xff; 9]);
-            stranger.send_wrong(&Hello { route, sender: 0 }, 0, &vec![0xff; len]);
+            unknown.send_wrong(&Bye { route, why: b"bye" }, len, &[0xff; 9]);
+            unknown.send_wrong(&Hello { route, sender: 0 }, 0, &vec![0xff; len]);
         }
     };
     run(attack, Some(State::Connected));
@@ -112,7 +112,7 @@ fn messages_without_the_secrets_of_both_ends_do_nothing() {
 
 #[test]
 fn operations_that_there_cannot_be_end_the_connection() {
-    type Change = fn(&mut Request);
+    type Change = fn(&mut PeerRequest);
     let wrong: [(Change, &[u8]); 8] = [
         (|request| request.kind = 7, &[1; 8]),
         (|request| request.kind = u32::MAX, &[1; 8]),
@@ -125,11 +125,11 @@ fn operations_that_there_cannot_be_end_the_connection() {
         (|request| request.kind = 4, &[1; 16]),
     ];
     for (change, data) in wrong {
-        let attack = |stranger: &Stranger, remote: Remote| {
-            let route = stranger.route;
-            let mut request = Request { route, kind: 2, total: 8, remote, ..Request::zeroed() };
+        let attack = |unknown: &UnknownPeer, remote: Remote| {
+            let mut request = PeerRequest { kind: 2, total: 8, remote, ..PeerRequest::zeroed() };
+            request.route = unknown.route;
             change(&mut request);
-            stranger.send(&Ask { request }, data);
+            unknown.send(&Ask { request }, data);
         };
         run(attack, Some(State::Error));
     }
@@ -145,27 +145,27 @@ proptest! {
             1..30,
         ),
     ) {
-        run(|stranger, remote| {
+        run(|unknown, remote| {
             for (id, words, small, data) in &messages {
-                let (route, number) = (stranger.route, small % 4);
-                let request = Request {
+                let (route, number) = (unknown.route, small % 4);
+                let request = PeerRequest {
                     route,
                     number,
                     kind: (words[0] % 8) as u32,
                     total: [8, 64, data.len() as u64, words[1]][(words[2] % 4) as usize],
                     at: [0, 8, words[3]][(words[4] % 3) as usize],
                     remote: if words[5] % 4 > 0 { remote } else { Remote::zeroed() },
-                    ..Request::zeroed()
+                    ..PeerRequest::zeroed()
                 };
                 let (at, result) = (words[3] % 9, words[8]);
                 let code = (words[6] % 2 * words[7] % 40) as u32;
                 match *id {
-                    0 => stranger.send(&Hello { route, sender: words[0] }, data),
-                    1 => stranger.send(&Hello { route, sender: 0 }, &[]),
-                    2 => stranger.send(&Bye { route, why: data }, &[]),
-                    3 => stranger.send(&Bytes { route, number, at }, data),
-                    4 => stranger.send(&Answer { route, number, result, code, why: data }, &[]),
-                    _ => stranger.send(&Ask { request }, data),
+                    0 => unknown.send(&Hello { route, sender: words[0] }, data),
+                    1 => unknown.send(&Hello { route, sender: 0 }, &[]),
+                    2 => unknown.send(&Bye { route, why: data }, &[]),
+                    3 => unknown.send(&Bytes { route, number, at }, data),
+                    4 => unknown.send(&Answer { route, number, result, code, why: data }, &[]),
+                    _ => unknown.send(&Ask { request }, data),
                 }
             }
         }, None);

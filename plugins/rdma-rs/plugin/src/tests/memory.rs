@@ -27,8 +27,8 @@ fn local_memory_that_is_not_shared_or_not_long_enough_is_refused() {
 
 #[test]
 fn the_other_ends_memory_is_checked_by_the_other_end() {
-    type Place = fn(&SharedMemory) -> Remote;
-    let cases: [(Place, DocaError); 4] = [
+    type TargetOf = fn(&SharedMemory) -> Remote;
+    let cases: [(TargetOf, DocaError); 4] = [
         (|_| Remote { memory: 0xdead, offset: 0 }, DocaError::NOT_FOUND),
         (|memory| at(memory, 1), DocaError::INVALID_VALUE),
         (|memory| at(memory, u64::MAX), DocaError::INVALID_VALUE),
@@ -69,8 +69,8 @@ fn a_message_that_is_too_long_for_its_receive_fails_both_ends() {
         let (domain, workers) = workers();
         let [one, two] = pair(&workers);
         let source = one.share(vec![1; receive_len + 1], LOCAL);
-        let place = two.share(vec![0; receive_len.max(1)], LOCAL);
-        let receive = two.post(&[place.slice(..receive_len as u64)]);
+        let buffer = two.share(vec![0; receive_len.max(1)], LOCAL);
+        let receive = two.post(&[buffer.slice(..receive_len as u64)]);
         let list = [source.range()];
         let send = one.tell(&list);
         let (code, why) = one.failure(send);
@@ -82,7 +82,7 @@ fn a_message_that_is_too_long_for_its_receive_fails_both_ends() {
         until(&domain, "both states", || {
             (one.state(), two.state()) == (State::Error, State::Error)
         });
-        assert!(place.bytes().iter().all(|byte| *byte == 0));
+        assert!(buffer.bytes().iter().all(|byte| *byte == 0));
     }
 }
 
@@ -121,7 +121,7 @@ fn receives_beyond_the_limit_are_refused_until_one_is_complete() {
 }
 
 #[test]
-fn receives_that_a_stop_ended_leave_room_at_once() {
+fn receives_that_a_stop_ended_free_their_slots_at_once() {
     let (_domain, workers) = workers();
     let end = End::started(&workers[0], ALL);
     let limits = workers[0].call(Create { permissions: 0 }).unwrap().limits;

@@ -18,7 +18,7 @@ use urom_pdk::DocaError;
 use urom_pdk::memory::MemoryPath;
 use urom_pdk::test_util::{Domain, Sent, SharedMemory, Worker};
 
-use super::Rdma;
+use super::RdmaPlugin;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -93,8 +93,8 @@ impl<'a> End<'a> {
         self.send(Write { rdma: self.rdma, target, pieces: pieces.into() })
     }
 
-    fn read(&self, source: Remote, places: &[MemoryRange]) -> Sent<ReadDone> {
-        self.send(Read { rdma: self.rdma, source, places: places.into() })
+    fn read(&self, source: Remote, buffers: &[MemoryRange]) -> Sent<ReadDone> {
+        self.send(Read { rdma: self.rdma, source, places: buffers.into() })
     }
 
     fn tell(&self, pieces: &[MemoryRange]) -> Sent<rdma_protocol::Sent> {
@@ -105,8 +105,8 @@ impl<'a> End<'a> {
         self.worker.wait(sent)
     }
 
-    fn post(&self, places: &[MemoryRange]) -> Sent<Received> {
-        self.send(Receive { rdma: self.rdma, places: places.into() })
+    fn post(&self, buffers: &[MemoryRange]) -> Sent<ReceiveDone> {
+        self.send(Receive { rdma: self.rdma, places: buffers.into() })
     }
 
     fn failure<R: urom_abi::protocol::Reply>(&self, sent: Sent<R>) -> (DocaError, String) {
@@ -158,9 +158,9 @@ impl Drop for Workers {
 
 fn workers() -> (Domain, Workers) {
     let domain = Domain::new();
-    let workers = [0, 1].map(|id| domain.open::<Rdma, Protocol>(id));
+    let workers = [0, 1].map(|id| domain.open::<RdmaPlugin, Protocol>(id));
     for worker in &workers {
-        worker.set_peer_timeout(DEADLINE);
+        worker.set_timeout(DEADLINE);
     }
     (domain, Workers(workers))
 }

@@ -9,8 +9,8 @@ const LEN: u64 = 40_000;
 #[derive(Debug, Clone)]
 enum Step {
     Write { pieces: Vec<(u64, u64)>, to: u64 },
-    Read { places: Vec<(u64, u64)>, from: u64 },
-    Send { pieces: Vec<(u64, u64)>, places: Vec<(u64, u64)> },
+    Read { targets: Vec<(u64, u64)>, from: u64 },
+    Send { pieces: Vec<(u64, u64)>, targets: Vec<(u64, u64)> },
     Add { at: u64, add: u64 },
     Swap { at: u64, compare: u64, swap: u64 },
 }
@@ -24,8 +24,8 @@ fn list() -> impl Strategy<Value = Vec<(u64, u64)>> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (list(), 0..LEN).prop_map(|(pieces, to)| Step::Write { pieces, to }),
-        3 => (list(), 0..LEN).prop_map(|(places, from)| Step::Read { places, from }),
-        3 => (list(), list()).prop_map(|(pieces, places)| Step::Send { pieces, places }),
+        3 => (list(), 0..LEN).prop_map(|(targets, from)| Step::Read { targets, from }),
+        3 => (list(), list()).prop_map(|(pieces, targets)| Step::Send { pieces, targets }),
         1 => (0..LEN / 8, any::<u64>()).prop_map(|(at, add)| Step::Add { at: 8 * at, add }),
         1 => (0..LEN / 8, 0..2_u64, any::<u64>())
             .prop_map(|(at, compare, swap)| Step::Swap { at: 8 * at, compare, swap }),
@@ -105,44 +105,44 @@ fn run(steps: &[(bool, Step)], paths: [MemoryPath; 2]) -> Result<(), TestCaseErr
                 let bytes = gather(&models[this], &pieces);
                 scatter(&mut models[1 - this], &[(*to, bytes.len() as u64)], &bytes);
             }
-            Step::Read { places, from } => {
-                let places = cut(places, LEN - from);
-                if overlaps(&places) {
+            Step::Read { targets, from } => {
+                let targets = cut(targets, LEN - from);
+                if overlaps(&targets) {
                     continue;
                 }
-                let list = ranges(memory, &places);
+                let list = ranges(memory, &targets);
                 let read = Read { rdma, source: at(far, *from), places: list[..].into() };
                 prop_assert!(end.call(read).is_ok());
-                let bytes = gather(&models[1 - this], &[(*from, total(&places))]);
-                scatter(&mut models[this], &places, &bytes);
+                let bytes = gather(&models[1 - this], &[(*from, total(&targets))]);
+                scatter(&mut models[this], &targets, &bytes);
             }
-            Step::Send { pieces, places } => {
-                let pieces = cut(pieces, total(places));
-                if overlaps(places) {
+            Step::Send { pieces, targets } => {
+                let pieces = cut(pieces, total(targets));
+                if overlaps(targets) {
                     continue;
                 }
-                let receive = other.post(&ranges(far, places));
+                let receive = other.post(&ranges(far, targets));
                 let list = ranges(memory, &pieces);
                 prop_assert!(end.wait(end.tell(&list)).is_ok());
                 let received = other.wait(receive).unwrap();
                 prop_assert_eq!(received.len, total(&pieces));
                 let bytes = gather(&models[this], &pieces);
-                scatter(&mut models[1 - this], places, &bytes);
+                scatter(&mut models[1 - this], targets, &bytes);
             }
-            Step::Add { at: place, add } => {
-                let model = &mut models[1 - this][*place as usize..][..8];
+            Step::Add { at: index, add } => {
+                let model = &mut models[1 - this][*index as usize..][..8];
                 let before = u64::from_le_bytes(model.try_into().unwrap());
-                let added = end.call(FetchAdd { rdma, target: at(far, *place), add: *add, result });
+                let added = end.call(FetchAdd { rdma, target: at(far, *index), add: *add, result });
                 prop_assert_eq!(added.unwrap().before, before);
                 model.copy_from_slice(&before.wrapping_add(*add).to_le_bytes());
             }
-            Step::Swap { at: place, compare, swap } => {
-                let model = &mut models[1 - this][*place as usize..][..8];
+            Step::Swap { at: index, compare, swap } => {
+                let model = &mut models[1 - this][*index as usize..][..8];
                 let before = u64::from_le_bytes(model.try_into().unwrap());
                 // Half of the comparisons should succeed.
                 let compare = if *compare == 0 { before } else { before ^ 1 };
                 let swapped =
-                    CompareSwap { rdma, target: at(far, *place), compare, swap: *swap, result };
+                    CompareSwap { rdma, target: at(far, *index), compare, swap: *swap, result };
                 prop_assert_eq!(end.call(swapped).unwrap().before, before);
                 if compare == before {
                     model.copy_from_slice(&swap.to_le_bytes());

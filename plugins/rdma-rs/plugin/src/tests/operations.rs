@@ -42,8 +42,8 @@ fn a_send_fills_the_receive_that_was_posted_first() {
     for path in PATHS {
         for len in LENGTHS {
             let source = one.share_by(pattern(len, 3), LOCAL, path);
-            let places = [0, 1].map(|_| two.share_by(vec![0; len + 8], LOCAL, path));
-            let receives = [0, 1].map(|at: usize| two.post(&[places[at].range()]));
+            let buffers = [0, 1].map(|_| two.share_by(vec![0; len + 8], LOCAL, path));
+            let receives = [0, 1].map(|at: usize| two.post(&[buffers[at].range()]));
             one.call(SendImm {
                 rdma: one.rdma,
                 immediate: 0x0102_0304_u32.to_be_bytes(),
@@ -53,31 +53,31 @@ fn a_send_fills_the_receive_that_was_posted_first() {
             one.wait(one.tell(&[source.slice(..1)])).unwrap();
             let received = receives.map(|receive| two.wait(receive).unwrap());
             let first =
-                Received { opcode: Opcode::SendImm, immediate: [1, 2, 3, 4], len: len as u64 };
-            let second = Received { opcode: Opcode::Send, immediate: [0; 4], len: 1 };
+                ReceiveDone { opcode: Opcode::SendImm, immediate: [1, 2, 3, 4], len: len as u64 };
+            let second = ReceiveDone { opcode: Opcode::Send, immediate: [0; 4], len: 1 };
             assert_eq!(received, [first, second]);
-            assert!(places[0].bytes()[..len] == pattern(len, 3), "{path:?}, {len} bytes");
-            assert_eq!(places[1].bytes()[..2], [pattern(1, 3)[0], 0]);
+            assert!(buffers[0].bytes()[..len] == pattern(len, 3), "{path:?}, {len} bytes");
+            assert_eq!(buffers[1].bytes()[..2], [pattern(1, 3)[0], 0]);
         }
     }
 }
 
 #[test]
-fn a_write_with_immediate_completes_a_receive_and_leaves_its_places_alone() {
+fn a_write_with_immediate_completes_a_receive_and_leaves_its_buffers_unchanged() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
     let source = one.share(b"written", LOCAL);
-    let (target, places) = (two.share([0; 16], ALL), two.share([5; 8], LOCAL));
-    for posted in [&[][..], &[places.range()]] {
+    let (target, buffer) = (two.share([0; 16], ALL), two.share([5; 8], LOCAL));
+    for posted in [&[][..], &[buffer.range()]] {
         let receive = two.post(posted);
         let immediate = 77_u32.to_be_bytes();
         let (list, target) = ([source.range()], at(&target, 4));
         let pieces = (&list).into();
         one.call(WriteImm { rdma: one.rdma, target, immediate, pieces }).unwrap();
         let received = two.wait(receive).unwrap();
-        assert_eq!(received, Received { opcode: Opcode::WriteImm, immediate, len: 0 });
+        assert_eq!(received, ReceiveDone { opcode: Opcode::WriteImm, immediate, len: 0 });
     }
-    assert_eq!((&target.bytes()[4..11], places.bytes()), (&b"written"[..], vec![5; 8]));
+    assert_eq!((&target.bytes()[4..11], buffer.bytes()), (&b"written"[..], vec![5; 8]));
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn operations_on_no_bytes_reach_the_other_end() {
     one.wait(one.tell(&[])).unwrap();
     one.call(WriteImm { rdma, target: nowhere, immediate: [9; 4], pieces: (&[]).into() }).unwrap();
     let received = receives.map(|receive| two.wait(receive).unwrap());
-    assert_eq!(received[0], Received { opcode: Opcode::Send, immediate: [0; 4], len: 0 });
-    assert_eq!(received[1], Received { opcode: Opcode::WriteImm, immediate: [9; 4], len: 0 });
+    assert_eq!(received[0], ReceiveDone { opcode: Opcode::Send, immediate: [0; 4], len: 0 });
+    assert_eq!(received[1], ReceiveDone { opcode: Opcode::WriteImm, immediate: [9; 4], len: 0 });
 }
 
 #[test]
@@ -141,12 +141,12 @@ fn lists_are_gathered_and_scattered() {
             one.wait(one.write(at(&target, 0), list)).unwrap();
             assert!(target.bytes() == all, "{path:?}, {len} bytes");
             let back = one.share_by(vec![0; len as usize], LOCAL, path);
-            let places = [back.slice(7 * scale..), back.slice(..7 * scale)];
-            one.wait(one.read(at(&target, 0), &places)).unwrap();
+            let buffers = [back.slice(7 * scale..), back.slice(..7 * scale)];
+            one.wait(one.read(at(&target, 0), &buffers)).unwrap();
             let turned = [&all[3 * scale as usize..], &all[..3 * scale as usize]].concat();
             assert!(back.bytes() == turned, "{path:?}, {len} bytes");
-            let places = [target.slice(2 * scale..9 * scale), target.slice(..2 * scale)];
-            let receive = two.post(&places);
+            let buffers = [target.slice(2 * scale..9 * scale), target.slice(..2 * scale)];
+            let receive = two.post(&buffers);
             one.wait(one.tell(&pieces[..3])).unwrap();
             assert_eq!(two.wait(receive).unwrap().len, 6 * scale);
             let sent = 6 * scale as usize;

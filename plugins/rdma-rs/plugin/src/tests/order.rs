@@ -7,7 +7,7 @@ fn a_send_waits_for_a_receive_and_so_does_everything_behind_it() {
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     let source = one.share([9; 8], LOCAL);
-    let (target, place) = (two.share([0; 8], ALL), two.share([0; 8], LOCAL));
+    let (target, buffer) = (two.share([0; 8], ALL), two.share([0; 8], LOCAL));
     let list = [source.range()];
     let send = one.tell(&list);
     let write = one.write(at(&target, 0), &list);
@@ -16,15 +16,15 @@ fn a_send_waits_for_a_receive_and_so_does_everything_behind_it() {
     }
     assert!(one.worker.answer(&send).is_none() && one.worker.answer(&write).is_none());
     assert_eq!(target.bytes(), [0; 8]);
-    let receive = two.post(&[place.range()]);
+    let receive = two.post(&[buffer.range()]);
     two.wait(receive).unwrap();
     one.wait(send).unwrap();
     one.wait(write).unwrap();
-    assert_eq!((target.bytes(), place.bytes()), (vec![9; 8], vec![9; 8]));
+    assert_eq!((target.bytes(), buffer.bytes()), (vec![9; 8], vec![9; 8]));
 }
 
 #[test]
-fn the_last_of_many_writes_to_one_place_stays() {
+fn the_last_of_many_writes_to_one_address_remains() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
     for path in PATHS {
@@ -81,13 +81,13 @@ fn messages_of_all_lengths_arrive_in_the_order_in_which_they_were_sent() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
     let lens: Vec<usize> = (0..60).map(|at| [1, 300_000, 9000, 64, 70_000][at % 5]).collect();
-    let place = two.share(vec![0; lens.iter().sum()], LOCAL);
+    let buffer = two.share(vec![0; lens.iter().sum()], LOCAL);
     let mut end = 0;
     let receives: Vec<_> = lens
         .iter()
         .map(|len| {
             end += *len as u64;
-            two.post(&[place.slice(end - *len as u64..end)])
+            two.post(&[buffer.slice(end - *len as u64..end)])
         })
         .collect();
     let sources: Vec<_> =
@@ -99,7 +99,7 @@ fn messages_of_all_lengths_arrive_in_the_order_in_which_they_were_sent() {
     for (receive, len) in receives.into_iter().zip(&lens) {
         assert_eq!(two.wait(receive).unwrap().len, *len as u64);
     }
-    let mut bytes = &place.bytes()[..];
+    let mut bytes = &buffer.bytes()[..];
     for (len, byte) in lens.iter().zip(0_u8..) {
         assert!(bytes[..*len].iter().all(|found| *found == byte), "message {byte}");
         bytes = &bytes[*len..];
@@ -155,8 +155,8 @@ fn more_than_an_end_keeps_waits_at_the_other_end() {
     let waiting = one.tell(&[source.range()]);
     let part = |_| source.range();
     let list: Vec<_> = (0..60).map(part).collect();
-    let place = two.share(vec![0; 60 * len], ALL);
-    let writes: Vec<_> = (0..200).map(|_| one.write(at(&place, 0), &list)).collect();
+    let buffer = two.share(vec![0; 60 * len], ALL);
+    let writes: Vec<_> = (0..200).map(|_| one.write(at(&buffer, 0), &list)).collect();
     until(&domain, "the memory of all", || source.opened() > 0 && one.state() == State::Connected);
     assert_eq!(two.state(), State::Connected);
     let receive = two.post(&[target.range()]);
@@ -165,7 +165,7 @@ fn more_than_an_end_keeps_waits_at_the_other_end() {
     for write in writes {
         one.wait(write).unwrap();
     }
-    assert!(place.bytes().chunks(len).all(|bytes| bytes == pattern(len, 9)));
+    assert!(buffer.bytes().chunks(len).all(|bytes| bytes == pattern(len, 9)));
 }
 
 #[test]
@@ -180,8 +180,8 @@ fn a_thousand_operations_that_waited_run_without_a_deep_stack() {
     for _ in 0..100 {
         assert_eq!(one.state(), State::Connected);
     }
-    let place = two.share([0; 8], LOCAL);
-    let receive = two.post(&[place.range()]);
+    let buffer = two.share([0; 8], LOCAL);
+    let receive = two.post(&[buffer.range()]);
     two.wait(receive).unwrap();
     one.wait(waiting).unwrap();
     for write in writes {

@@ -6,7 +6,7 @@ use urom_pdk::CancelReason;
 use super::*;
 
 #[test]
-fn a_host_that_leaves_takes_its_instances_with_it_and_the_other_end_hears_of_it() {
+fn a_host_that_leaves_ends_its_instances_and_the_other_end_is_notified() {
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     let receive = two.post(&[]);
@@ -15,8 +15,8 @@ fn a_host_that_leaves_takes_its_instances_with_it_and_the_other_end_hears_of_it(
     let (code, why) = two.failure(receive);
     assert_eq!(code, DocaError::CONNECTION_ABORTED);
     assert!(why.contains("its host has left"), "{why}");
-    let stranger = End { connection: 77, ..one };
-    assert_eq!(stranger.call(Query { rdma: one.rdma }).map(drop), Err(DocaError::INVALID_VALUE));
+    let foreign = End { connection: 77, ..one };
+    assert_eq!(foreign.call(Query { rdma: one.rdma }).map(drop), Err(DocaError::INVALID_VALUE));
 }
 
 #[test]
@@ -37,18 +37,18 @@ fn a_host_that_leaves_in_the_middle_of_operations_is_missed_by_the_other_end() {
 }
 
 #[test]
-fn operations_that_were_cancelled_keep_their_place() {
+fn operations_that_were_cancelled_keep_their_position() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
-    let places = [0, 1].map(|_| two.share([0; 8], LOCAL));
-    let receives = places.each_ref().map(|place| two.post(&[place.range()]));
+    let buffers = [0, 1].map(|_| two.share([0; 8], LOCAL));
+    let receives = buffers.each_ref().map(|buffer| two.post(&[buffer.range()]));
     two.worker.cancel(&receives[0], CancelReason::Cancelled);
     let [cancelled, receive] = receives;
     assert_eq!(two.wait(cancelled).map(drop), Err(DocaError::SKIPPED));
     let source = one.share([4; 8], LOCAL);
     one.wait(one.tell(&[source.range()])).unwrap();
     assert!(two.worker.answer(&receive).is_none());
-    assert_eq!(places[0].bytes(), [4; 8]);
+    assert_eq!(buffers[0].bytes(), [4; 8]);
     let sent = one.tell(&[source.slice(..4)]);
     one.worker.cancel(&sent, CancelReason::TimedOut);
     assert_eq!(one.wait(sent).map(drop), Err(DocaError::SKIPPED));
@@ -73,13 +73,13 @@ fn an_operation_that_was_cancelled_before_the_other_end_came_runs_then() {
 }
 
 #[test]
-fn a_worker_that_closes_the_plugin_tells_the_other_end() {
+fn a_worker_that_closes_the_plugin_notifies_the_other_end() {
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     one.wait(one.write(Remote::default(), &[])).unwrap();
-    let place = two.share([0; 8], LOCAL);
-    let receive = two.post(&[place.range()]);
-    let send = two.tell(&[place.range()]);
+    let buffer = two.share([0; 8], LOCAL);
+    let receive = two.post(&[buffer.range()]);
+    let send = two.tell(&[buffer.range()]);
     workers[0].close();
     until(&domain, "the other end's state", || two.state() == State::Error);
     assert_eq!(two.wait(send).map(drop), Err(DocaError::CONNECTION_ABORTED));
@@ -132,7 +132,7 @@ fn called<'a>(domain: &Domain, workers: &'a [Worker<Protocol>; 2]) -> [End<'a>; 
 }
 
 #[test]
-fn an_instance_that_is_stopped_before_it_connects_turns_away_who_connected_to_it() {
+fn an_instance_that_is_stopped_before_it_connects_refuses_its_callers() {
     let (domain, workers) = workers();
     let [one, two] = called(&domain, &workers);
     let write = one.write(Remote::default(), &[]);
@@ -145,7 +145,7 @@ fn an_instance_that_is_stopped_before_it_connects_turns_away_who_connected_to_it
 }
 
 #[test]
-fn an_instance_that_connects_to_another_turns_away_who_connected_to_it() {
+fn an_instance_that_connects_to_another_refuses_its_callers() {
     let (domain, workers) = workers();
     let [one, two] = called(&domain, &workers);
     let third = End::started(&workers[0], ALL);
@@ -206,8 +206,8 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
         end.call(Start { rdma: end.rdma }).unwrap();
     }
     // The next peer finds a moving queue. The old address causes an error, immediate or later.
-    let third = domain.open::<Rdma, Protocol>(2);
-    third.set_peer_timeout(DEADLINE);
+    let third = domain.open::<RdmaPlugin, Protocol>(2);
+    third.set_timeout(DEADLINE);
     let [late, three] = [0, 1].map(|_| End::started(&third, ALL));
     match late.call(Connect { rdma: late.rdma, details: &old }) {
         Ok(_) => until(&domain, "the state", || late.state() == State::Error),
@@ -219,17 +219,16 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
 }
 
 #[test]
-fn what_was_announced_before_the_worker_was_blocked_gives_its_memory_back() {
-    let name =
-        "tests::peers::what_was_announced_before_the_worker_was_blocked_gives_its_memory_back";
+fn bytes_announced_before_the_worker_was_blocked_give_their_memory_back() {
+    let name = "tests::peers::bytes_announced_before_the_worker_was_blocked_give_their_memory_back";
     if std::env::var("UCX_TLS").is_ok_and(|transports| transports == "tcp") || ran_alone(name) {
         return;
     }
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     one.wait(one.write(Remote::default(), &[])).unwrap();
-    let third = domain.open::<Rdma, Protocol>(2);
-    third.set_peer_timeout(DEADLINE);
+    let third = domain.open::<RdmaPlugin, Protocol>(2);
+    third.set_timeout(DEADLINE);
     let [sender, receiver] = [&workers[1], &third].map(|worker| End::started(worker, ALL));
     connect(sender, receiver);
     sender.wait(sender.write(Remote::default(), &[])).unwrap();
@@ -275,9 +274,9 @@ fn memory_that_goes_while_an_operation_waits_for_it_stays_until_that_is_over() {
     let source = one.share([6; 8], LOCAL);
     let send = one.tell(&[source.range()]);
     source.unshare();
-    let place = two.share([0; 8], LOCAL);
-    two.wait(two.post(&[place.range()])).unwrap();
+    let buffer = two.share([0; 8], LOCAL);
+    two.wait(two.post(&[buffer.range()])).unwrap();
     one.wait(send).unwrap();
-    assert_eq!(place.bytes(), [6; 8]);
+    assert_eq!(buffer.bytes(), [6; 8]);
     until(&domain, "the memory", || source.opened() == 0);
 }

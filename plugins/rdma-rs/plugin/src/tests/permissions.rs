@@ -103,10 +103,10 @@ fn sends_need_no_permission_of_the_other_end() {
     let (_domain, workers) = workers();
     let ends = [0, 1].map(|at| End::started(&workers[at], Access::empty()));
     connect(ends[0], ends[1]);
-    let (source, place) = (ends[0].share([3; 8], LOCAL), ends[1].share([0; 8], LOCAL));
-    let receive = ends[1].post(&[place.range()]);
+    let (source, buffer) = (ends[0].share([3; 8], LOCAL), ends[1].share([0; 8], LOCAL));
+    let receive = ends[1].post(&[buffer.range()]);
     let list = [source.range()];
     ends[0].wait(ends[0].tell(&list)).unwrap();
     ends[1].wait(receive).unwrap();
-    assert_eq!(place.bytes(), [3; 8]);
+    assert_eq!(buffer.bytes(), [3; 8]);
 }

@@ -125,7 +125,7 @@ fn after_a_failure_nothing_is_taken_until_stop_start_export_and_connect() {
 }
 
 #[test]
-fn what_is_not_complete_at_a_failure_names_the_first_one() {
+fn operations_pending_at_a_failure_name_the_first_one() {
     let (_domain, workers) = workers();
     let [one, two] = pair(&workers);
     let memory = one.share([7; 8], LOCAL);
@@ -145,7 +145,7 @@ fn what_is_not_complete_at_a_failure_names_the_first_one() {
 }
 
 #[test]
-fn what_is_not_complete_at_a_stop_ends_with_shutdown() {
+fn operations_pending_at_a_stop_end_with_shutdown() {
     let (domain, workers) = workers();
     let [one, two] = pair(&workers);
     let memory = one.share([7; 8], LOCAL);

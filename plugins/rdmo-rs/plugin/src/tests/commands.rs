@@ -75,7 +75,7 @@ fn keys_have_generations_and_belong_to_one_client() {
 }
 
 #[test]
-fn what_came_before_the_end_of_its_queue_is_carried_out() {
+fn messages_before_the_end_of_their_queue_are_executed() {
     let (rig, host, initiator) = Rig::with_initiator();
     host.point_to(8);
     initiator.append(&host, b"first");

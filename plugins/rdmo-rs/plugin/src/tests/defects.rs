@@ -104,8 +104,8 @@ fn dropped(wrong: impl FnOnce(&Rig, &Host, &Initiator)) {
 fn headers_that_are_too_short_or_too_long_are_dropped() {
     dropped(|_, host, initiator| {
         let request = Request { client: 0, fence: false, operation: host.append() };
-        let mut room = Request::ROOM;
-        let header = request.header(&mut room);
+        let mut buffer = Request::BUFFER;
+        let header = request.header(&mut buffer);
         for len in 0..header.len() {
             initiator.send(&header[..len], b"data".to_vec());
         }
@@ -128,11 +128,11 @@ fn unknown_operations_and_clients_are_dropped() {
 #[test]
 fn initiators_without_a_queue_or_a_way_back_are_dropped() {
     dropped(|rig, host, initiator| {
-        let stranger = rig.stranger(host, rig.worker());
-        stranger.append(host, b"stranger");
-        stranger.endpoint.flush().detach();
+        let unknown_peer = rig.unknown_peer(host, rig.worker());
+        unknown_peer.append(host, b"no queue");
+        unknown_peer.endpoint.flush().detach();
         let request = Request { client: 0, fence: false, operation: host.append() };
-        let header = request.header(&mut Request::ROOM.clone()).to_vec();
+        let header = request.header(&mut Request::BUFFER.clone()).to_vec();
         initiator.endpoint.am_send(AM_ID, &header, b"no way back".to_vec()).detach();
         let other = rig.host(1);
         let theirs = Initiator { client: 0, ..rig.initiator(&other) };
@@ -165,7 +165,7 @@ fn an_append_that_fails_leaves_no_hole() {
 }
 
 #[test]
-fn pointers_out_of_their_region_or_near_the_end_of_memory_are_no_place() {
+fn pointers_out_of_their_region_or_near_the_end_of_memory_are_refused() {
     for pointer in [0, u64::MAX, u64::MAX - 3, 1 << 63] {
         let (rig, host, initiator) = Rig::with_initiator();
         host.memory.write(0, &pointer.to_le_bytes());

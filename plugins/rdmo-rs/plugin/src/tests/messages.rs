@@ -22,11 +22,11 @@ fn appends_are_where_the_pointer_was_and_the_pointer_is_seen_after_a_flush() {
 #[test]
 fn after_a_flush_the_pointer_is_read_again() {
     let (rig, host, initiator) = Rig::with_initiator();
-    for place in [100, 200, 77] {
-        host.point_to(place);
+    for offset in [100, 200, 77] {
+        host.point_to(offset);
         initiator.append(&host, b"here");
         rig.flush(&initiator);
-        assert_eq!((host.bytes(place), host.pointed()), (*b"here", place + 4));
+        assert_eq!((host.bytes(offset), host.pointed()), (*b"here", offset + 4));
     }
 }
 
@@ -67,18 +67,18 @@ fn pointers_may_lie_in_other_memory_than_the_data_and_anywhere_in_it() {
     let (rig, host, initiator) = Rig::with_initiator();
     let pointers = Memory::allocate(host.worker.context(), 64).unwrap();
     let pointer_rkey = rig.register(&host, &pointers);
-    for (pointer, place) in [(0, 1000), (13, 2000), (56, 3000)] {
-        pointers.write(pointer, &host.at(place).to_le_bytes());
+    for (pointer, offset) in [(0, 1000), (13, 2000), (56, 3000)] {
+        pointers.write(pointer, &host.at(offset).to_le_bytes());
         let pointer = pointers.address() + pointer as u64;
         let operation = Operation::Append { pointer, pointer_rkey, data_rkey: host.rkey };
         initiator.request(false, operation, b"data".to_vec());
     }
     rig.flush(&initiator);
-    for (pointer, place) in [(0, 1000), (13, 2000), (56, 3000)] {
+    for (pointer, offset) in [(0, 1000), (13, 2000), (56, 3000)] {
         let mut word = [0; 8];
         pointers.read(pointer, &mut word);
-        assert_eq!(u64::from_le_bytes(word), host.at(place + 4));
-        assert_eq!(host.bytes(place), *b"data");
+        assert_eq!(u64::from_le_bytes(word), host.at(offset + 4));
+        assert_eq!(host.bytes(offset), *b"data");
     }
 }
 
@@ -99,7 +99,7 @@ fn scatters_write_parts_of_any_length_wherever_they_say() {
 }
 
 #[test]
-fn what_is_fenced_is_behind_what_came_before() {
+fn fenced_requests_follow_the_earlier_ones() {
     let (rig, host, initiator) = Rig::with_initiator();
     for byte in 0..100 {
         let data = [byte; 16];

@@ -189,10 +189,10 @@ impl Rig {
         let address = worker.address().unwrap();
         let create = RqCreate { addr: address.raw_bytes() };
         let rq_id = self.call(host.connection, create).unwrap().rq_id;
-        Initiator { rq_id, ..self.stranger(host, worker) }
+        Initiator { rq_id, ..self.unknown_peer(host, worker) }
     }
 
-    fn stranger(&self, host: &Host, worker: ucx::Worker) -> Initiator {
+    fn unknown_peer(&self, host: &Host, worker: ucx::Worker) -> Initiator {
         let answers = Rc::new(RefCell::new(Vec::new()));
         let got = Rc::clone(&answers);
         let answered = move |message: ucx::Message<'_>| {
@@ -282,7 +282,7 @@ struct Initiator {
 impl Initiator {
     fn request(&self, fence: bool, operation: Operation, data: Vec<u8>) {
         let request = Request { client: self.client, fence, operation };
-        self.send(request.header(&mut Request::ROOM.clone()), data);
+        self.send(request.header(&mut Request::BUFFER.clone()), data);
     }
 
     fn send(&self, header: &[u8], data: Vec<u8>) {

@@ -24,13 +24,13 @@ const POINTERS: usize = 4;
 const DATA: usize = 8 * POINTERS;
 
 fn step() -> impl Strategy<Value = Step> {
-    let place = DATA..REGION + 8;
-    let part = (place.clone(), 0..700_usize);
+    let offset = DATA..REGION + 8;
+    let part = (offset.clone(), 0..700_usize);
     prop_oneof![
         6 => (0..POINTERS, 0..1500_usize).prop_map(|(pointer, len)| Step::Append { pointer, len }),
         2 => prop::collection::vec(part, 0..5).prop_map(Step::Scatter),
         2 => Just(Step::Flush),
-        1 => (0..POINTERS, place).prop_map(|(pointer, to)| Step::Point { pointer, to }),
+        1 => (0..POINTERS, offset).prop_map(|(pointer, to)| Step::Point { pointer, to }),
     ]
 }
 

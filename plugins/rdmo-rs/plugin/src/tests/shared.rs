@@ -30,11 +30,11 @@ fn appends_scatters_and_flushes_need_no_progress_of_the_host() {
 #[test]
 fn a_mapped_pointer_is_the_hosts_own_and_advances_with_its_data() {
     let (rig, host, initiator) = Rig::sharing(MemoryPath::MAPPED);
-    for place in [100, 200, 77] {
-        host.point_to(place);
+    for offset in [100, 200, 77] {
+        host.point_to(offset);
         initiator.append(&host, b"here");
-        rig.until("an append", || (host.pointed() == place + 4).then_some(()));
-        assert_eq!(host.bytes(place), *b"here");
+        rig.until("an append", || (host.pointed() == offset + 4).then_some(()));
+        assert_eq!(host.bytes(offset), *b"here");
     }
     initiator.append(&host, &[5; 300_000]);
     rig.flush(&initiator);

@@ -26,7 +26,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hundreds of values")]
-fn what_is_made_up_is_of_every_kind() {
+fn generated_values_are_of_every_kind() {
     let sends = seen(|seed| match seed.make::<TagSend<'_>>().data {
         Data::Inline([]) => "inline, empty",
         Data::Inline(bytes) if bytes.len() > 64 => "inline, long",

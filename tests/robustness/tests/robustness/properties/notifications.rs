@@ -25,7 +25,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hundreds of values")]
-fn what_is_made_up_is_of_every_kind() {
+fn generated_values_are_of_every_kind() {
     let kinds = seen(|seed| match seed.make::<TagReceived>().data {
         Received::Inline(bytes) if bytes.is_empty() => "empty",
         Received::Inline(_) => "inline",

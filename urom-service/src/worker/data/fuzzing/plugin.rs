@@ -14,7 +14,7 @@ use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
-use super::super::{Instance, Supply, Watch};
+use super::super::{CallWatch, PluginInstance, Supply};
 use super::LIMIT;
 use crate::plugin_file::PluginFile;
 
@@ -24,7 +24,7 @@ thread_local! {
     static PACKED: Cell<usize> = const { Cell::new(0) };
 }
 
-pub(super) fn open(supply: &Supply, watch: &Arc<Watch>) -> Instance {
+pub(super) fn open(supply: &Supply, watch: &Arc<CallWatch>) -> PluginInstance {
     let iface = PluginIface {
         api_version: 1,
         open: Some(begin),
@@ -43,7 +43,7 @@ pub(super) fn open(supply: &Supply, watch: &Arc<Watch>) -> Instance {
     };
     let file = PluginFile { version: 1, iface, methods, extension };
     let calls = watch.plugin("fuzzed");
-    Instance::begin(1, "fuzzed".to_owned(), None, file, supply, calls).expect("it opens")
+    PluginInstance::begin(1, "fuzzed".to_owned(), None, file, supply, calls).expect("it opens")
 }
 
 pub(super) fn release() {
@@ -103,12 +103,12 @@ unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
         len => unsafe { std::slice::from_raw_parts(call.command, len) },
     };
     // SAFETY: the worker's buffer. The worker sends only the part reported as an answer.
-    unsafe { call.answer.write_bytes(0xbb, call.answer_room) };
-    call.answer_len = command.len().min(call.answer_room);
+    unsafe { call.answer.write_bytes(0xbb, call.answer_capacity) };
+    call.answer_len = command.len().min(call.answer_capacity);
     match command[0] >> 4 {
         1 => Called::ANSWERED,
         2 => {
-            call.answer_len = call.answer_room;
+            call.answer_len = call.answer_capacity;
             Called::ANSWERED
         }
         3 => {
@@ -216,8 +216,8 @@ unsafe extern "C" fn notif_pack(
     // SAFETY: the plugin's own notification.
     let len = unsafe { (*note).len } as usize;
     // SAFETY: the worker's pointer to the capacity.
-    let room = unsafe { *packed_len };
-    assert!(NOTIFICATION_HEADER + len <= room, "the worker makes room for a notification");
+    let capacity = unsafe { *packed_len };
+    assert!(NOTIFICATION_HEADER + len <= capacity, "the worker has capacity for a notification");
     // One call in sixteen reports more bytes than it wrote.
     let says = NOTIFICATION_HEADER + len + usize::from(count % 16 == 7);
     // SAFETY: the assertion above checked the capacity.

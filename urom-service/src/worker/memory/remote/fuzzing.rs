@@ -40,7 +40,7 @@ pub fn memory_answers(input: &[u8]) {
 
 /// A host's library that receives requests but never answers, beside the requesting worker.
 pub(super) struct Library {
-    pub(super) remote: Rc<Remote>,
+    pub(super) remote: Rc<RemoteAccess>,
     pub(super) worker: Worker,
     pub(super) asked: Rc<Cell<usize>>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Library {
 impl Library {
     pub(super) fn new() -> Library {
         let (worker, asked) = answering();
-        Library { remote: Rc::new(Remote::new(&[])), worker, asked }
+        Library { remote: Rc::new(RemoteAccess::new(&[])), worker, asked }
     }
 
     pub(super) fn address(&self) -> Vec<u8> {
@@ -86,7 +86,7 @@ struct FuzzedRegions {
 
 /// A plugin's operation, and its expected result.
 struct Started {
-    place: Box<Parcel>,
+    parcel: Box<Parcel>,
     number: u64,
     of_host: usize,
     /// Bytes moved so far, and the expected bytes.
@@ -114,8 +114,8 @@ impl FuzzedRegions {
         FuzzedRegions { library, regions, started: Vec::new() }
     }
 
-    fn questions(&self) -> Rc<RefCell<Questions>> {
-        Rc::clone(&self.library.remote.asker.get().expect("there are hosts").questions)
+    fn operations(&self) -> Rc<RefCell<PendingOperations>> {
+        Rc::clone(&self.library.remote.client.get().expect("there are hosts").operations)
     }
 
     fn step(&mut self, step: u8, program: &mut Program<'_>) {
@@ -125,7 +125,7 @@ impl FuzzedRegions {
             _ => {
                 let (header, data) = (program.bytes(), program.bytes());
                 if header.len() != size_of::<Answer>() {
-                    self.questions().borrow_mut().answered(header, Data::Eager(data));
+                    self.operations().borrow_mut().answered(header, AmData::Eager(data));
                 }
             }
         }
@@ -150,16 +150,16 @@ impl FuzzedRegions {
         let bytes = vec![0xAA; len as usize];
         let operation =
             MemoryOperation { done: Some(done), ..MemoryOperation::new(action, 0, len) };
-        let mut place = Box::new(Parcel { operation, bytes });
-        place.operation.local = place.bytes.as_mut_ptr();
-        let asked = NonNull::from(&mut place.operation);
+        let mut parcel = Box::new(Parcel { operation, bytes });
+        parcel.operation.local = parcel.bytes.as_mut_ptr();
+        let asked = NonNull::from(&mut parcel.operation);
         // SAFETY: the operation stays in place until it has ended, and has as many bytes.
         let begun = unsafe { region.path().run(region, 0, asked) };
         assert_eq!(begun, Err(DocaError::IN_PROGRESS));
-        let questions = self.questions();
-        let number = questions.borrow().last_number;
-        let model = place.bytes.clone();
-        self.started.push(Started { place, number, of_host, moved: 0, model, ended: None });
+        let operations = self.operations();
+        let number = operations.borrow().last_number;
+        let model = parcel.bytes.clone();
+        self.started.push(Started { parcel, number, of_host, moved: 0, model, ended: None });
     }
 
     fn answer(&mut self, step: u8, program: &mut Program<'_>) {
@@ -188,7 +188,7 @@ impl FuzzedRegions {
             status: status.0.into(),
             reserved: 0.into(),
         };
-        self.questions().borrow_mut().answered(answer.as_bytes(), Data::Eager(data));
+        self.operations().borrow_mut().answered(answer.as_bytes(), AmData::Eager(data));
         if number == EVERY {
             let theirs = self.started.iter_mut().filter(|started| started.of_host == of_host);
             theirs.for_each(|started| started.ended = Some(DocaError::CONNECTION_RESET));
@@ -199,7 +199,7 @@ impl FuzzedRegions {
         };
         let Some(started) = self.started.iter_mut().find(is_meant) else { return };
         let asked = (started.model.len() - started.moved).min(MOST_MOVED as usize);
-        let is_read = started.place.operation.action == MemoryAction::READ;
+        let is_read = started.parcel.operation.action == MemoryAction::READ;
         if status != DocaError::SUCCESS {
             started.ended = Some(status);
         } else if is_read && data.len() != asked {
@@ -219,29 +219,29 @@ impl FuzzedRegions {
         while self.library.remote.turn() {}
         self.started.retain(|started| {
             // SAFETY: the rig's own operation, which is not used elsewhere at this moment.
-            let operation = unsafe { (&raw const started.place.operation).read_volatile() };
+            let operation = unsafe { (&raw const started.parcel.operation).read_volatile() };
             assert_eq!(operation.operand == 1, started.ended.is_some());
             let Some(status) = started.ended else { return true };
             assert_eq!(operation.status, status);
             // Only now: checking long operations in every turn takes most of the time.
-            assert!(started.place.bytes == started.model, "other bytes");
+            assert!(started.parcel.bytes == started.model, "other bytes");
             false
         });
-        let waiting = self.questions().borrow().waiting.len();
+        let waiting = self.operations().borrow().waiting.len();
         assert_eq!((waiting, self.library.remote.is_busy()), (self.started.len(), waiting > 0));
     }
 
     fn end(&mut self) {
-        self.questions().borrow_mut().end_of(|_| true, DocaError::CONNECTION_RESET);
+        self.operations().borrow_mut().end_of(|_| true, DocaError::CONNECTION_RESET);
         for started in &mut self.started {
             started.ended = Some(DocaError::CONNECTION_RESET);
         }
         self.turn();
         // A long write is sent in parts, at the receiver's speed.
-        let asker = &self.library.remote.asker.get().expect("there are hosts").worker;
+        let client = &self.library.remote.client.get().expect("there are hosts").worker;
         let mut rests = 0;
         while rests < 10 {
-            rests = if self.library.worker.progress() | asker.progress() { 0 } else { rests + 1 };
+            rests = if self.library.worker.progress() | client.progress() { 0 } else { rests + 1 };
         }
     }
 }

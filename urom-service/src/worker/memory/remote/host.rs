@@ -10,16 +10,16 @@ use urom_memory::Error;
 use urom_wire::plain::Plain;
 use urom_wire::remote::{AM_ASK, Ask};
 
-use super::{Asker, Remote, failed};
+use super::{MemoryClient, RemoteAccess, failed};
 
 #[derive(Debug)]
-pub(super) struct Host {
+pub(super) struct RemoteHost {
     pub(super) dest_id: u64,
     pub(super) token: u128,
     pub(super) endpoint: RefCell<Option<Endpoint>>,
 }
 
-impl Host {
+impl RemoteHost {
     pub(super) fn is_failed(&self) -> bool {
         self.endpoint.borrow().as_ref().is_none_or(Endpoint::is_failed)
     }
@@ -44,46 +44,52 @@ impl Host {
     }
 }
 
-impl Remote {
+impl RemoteAccess {
     pub(super) fn host(
         &self,
         dest_id: u64,
         token: u128,
         address: &[u8],
-    ) -> Result<Rc<Host>, Error> {
-        let asker = self.asker()?;
+    ) -> Result<Rc<RemoteHost>, Error> {
+        let client = self.client()?;
         // SAFETY: the address is from an admitted host, which is trusted with the memory of its
         // workers: see the guide's page on security.
         let address = unsafe { WorkerAddress::from_bytes(address) }.map_err(failed)?;
         let known = self.hosts.borrow().get(&dest_id).cloned();
-        let host =
-            known.unwrap_or_else(|| Rc::new(Host { dest_id, token, endpoint: RefCell::default() }));
+        let host = known.unwrap_or_else(|| {
+            Rc::new(RemoteHost { dest_id, token, endpoint: RefCell::default() })
+        });
         // A host whose memory thread has ended has a new thread, at another address.
         let leads_there = |endpoint: &Endpoint| {
             !endpoint.is_failed() && endpoint.address().as_bytes() == address.as_bytes()
         };
         if !host.endpoint.borrow().as_ref().is_some_and(leads_there) {
-            self.connect(asker, &host, &address).map_err(failed)?;
+            self.connect(client, &host, &address).map_err(failed)?;
         }
         self.hosts.borrow_mut().insert(dest_id, Rc::clone(&host));
         Ok(host)
     }
 
     /// Creates a host's endpoint. Requests over an earlier endpoint end.
-    fn connect(&self, asker: &Asker, host: &Host, address: &WorkerAddress) -> ucx::Result<()> {
+    fn connect(
+        &self,
+        client: &MemoryClient,
+        host: &RemoteHost,
+        address: &WorkerAddress,
+    ) -> ucx::Result<()> {
         let dest_id = host.dest_id;
-        let questions = Rc::downgrade(&asker.questions);
+        let operations = Rc::downgrade(&client.operations);
         let hook = move |_| {
-            if let Some(questions) = questions.upgrade() {
-                questions.borrow_mut().lost.push(dest_id);
+            if let Some(operations) = operations.upgrade() {
+                operations.borrow_mut().lost.push(dest_id);
             }
         };
-        let endpoint = asker.worker.endpoint().on_error(hook).connect(address)?;
+        let endpoint = client.worker.endpoint().on_error(hook).connect(address)?;
         let earlier = host.endpoint.replace(Some(endpoint));
         if earlier.is_some() {
-            let mut questions = asker.questions.borrow_mut();
-            questions.lost.retain(|lost| *lost != dest_id);
-            questions.end_of(|of| of.dest_id == dest_id, DocaError::CONNECTION_RESET);
+            let mut operations = client.operations.borrow_mut();
+            operations.lost.retain(|lost| *lost != dest_id);
+            operations.end_of(|of| of.dest_id == dest_id, DocaError::CONNECTION_RESET);
             self.is_busy.set(true);
         }
         Ok(())
@@ -91,13 +97,13 @@ impl Remote {
 
     /// Reconnects to a host whose endpoint has failed. The host may be alive: its library lets a
     /// connection fail if its memory cannot be read.
-    pub(super) fn revive(&self, asker: &Asker, host: &Host) -> Result<(), DocaError> {
+    pub(super) fn revive(&self, client: &MemoryClient, host: &RemoteHost) -> Result<(), DocaError> {
         let address = match &*host.endpoint.borrow() {
             Some(endpoint) if endpoint.is_failed() => endpoint.address().clone(),
             Some(_) => return Ok(()),
             None => return Err(DocaError::CONNECTION_RESET),
         };
-        self.connect(asker, host, &address).map_err(|error| {
+        self.connect(client, host, &address).map_err(|error| {
             debug!("a host's memory is not reached again: {error}");
             DocaError::CONNECTION_RESET
         })

@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 struct OneOperation {
     library: Library,
-    known: Rc<Host>,
+    known: Rc<RemoteHost>,
     region: Rc<Region>,
     operation: MemoryOperation,
 }
@@ -108,8 +108,8 @@ fn a_host_that_sends_without_end_holds_up_no_turn() {
     rig.ask();
     let Library { remote, worker, .. } = &rig.library;
     // SAFETY: the address of a worker of this process.
-    let asker = unsafe { WorkerAddress::from_bytes(&remote.address().unwrap()) }.unwrap();
-    let endpoint = worker.endpoint().connect(&asker).unwrap();
+    let client = unsafe { WorkerAddress::from_bytes(&remote.address().unwrap()) }.unwrap();
+    let endpoint = worker.endpoint().connect(&client).unwrap();
     let of_nothing = Answer {
         token: 9.into(),
         number: 77.into(),

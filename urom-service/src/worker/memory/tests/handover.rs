@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use tokio::sync::mpsc;
 use urom_abi::WorkerId;
-use urom_wire::memory::{hand_over, say_taken};
+use urom_wire::memory::{confirm_taken, hand_over};
 
 use super::super::handover::{Handover, HandoverSocket, LIMIT};
 use super::*;
@@ -50,7 +50,7 @@ async fn a_socket_has_an_abstract_name_or_a_file_that_is_removed_with_it() {
         let (address, mut visitors) = open(file);
         let visit = async {
             let Handover { handed, stream } = visitors.recv().await.unwrap();
-            say_taken(&stream).unwrap();
+            confirm_taken(&stream).unwrap();
             handed
         };
         let fd = memfd(10, SealFlags::empty());
@@ -68,7 +68,7 @@ async fn a_socket_has_an_abstract_name_or_a_file_that_is_removed_with_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_slip_does_not_come_in() {
+async fn bytes_that_are_no_slip_are_not_accepted() {
     let (address, mut visitors) = open(None);
     for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &slip()[..23]] {
         let mut stream = connect(&address);

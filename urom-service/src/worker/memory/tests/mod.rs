@@ -12,10 +12,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use urom_abi::DocaError;
 use urom_abi::host_memory::HostMemory;
 use urom_abi::memory::{Access, MemoryRange};
-use urom_wire::control::{Failure, MemoryAnswer, MemoryOffer, MemoryPlace, SharedBy};
+use urom_wire::control::{Failure, MemoryAnswer, MemoryLocation, MemoryOffer, SharedBy};
 use urom_wire::memory::{Handed, Slip};
 
-use super::{HandedOffer, Memories};
+use super::{HandedOffer, HostMemories};
 use crate::worker::control_thread::ControlHandle;
 use crate::worker::messages::ToControl;
 
@@ -24,7 +24,7 @@ const BOTH: Access = Access::PCI_READ_WRITE;
 const TOKEN: u128 = 8;
 
 struct TestMemories {
-    memories: Memories,
+    memories: HostMemories,
     control: ControlHandle,
     told: UnboundedReceiver<ToControl>,
 }
@@ -32,7 +32,7 @@ struct TestMemories {
 impl TestMemories {
     fn new() -> TestMemories {
         let (control, told) = ControlHandle::new();
-        TestMemories { memories: Memories::new(&[]), control, told }
+        TestMemories { memories: HostMemories::new(&[]), control, told }
     }
 
     fn share(&self, dest_id: u64, shared: HandedOffer) -> Result<SharedBy, Failure> {
@@ -76,7 +76,7 @@ fn mapped(memory: u64, len: u64, fd: OwnedFd) -> HandedOffer {
         address: 0x10000,
         len,
         access: BOTH.bits(),
-        place: MemoryPlace::Handed { offset: 0 },
+        location: MemoryLocation::Handed { offset: 0 },
         ucx_address: Vec::new(),
     };
     HandedOffer { offer, handed: handed(fd), token: TOKEN }
@@ -86,6 +86,6 @@ fn mapped(memory: u64, len: u64, fd: OwnedFd) -> HandedOffer {
 fn of_process(memory: u64, bytes: &[u8]) -> HandedOffer {
     let shared = mapped(memory, bytes.len() as u64, File::open("/dev/null").unwrap().into());
     let address = bytes.as_ptr().expose_provenance() as u64;
-    let offer = MemoryOffer { address, place: MemoryPlace::Process, ..shared.offer };
+    let offer = MemoryOffer { address, location: MemoryLocation::Process, ..shared.offer };
     HandedOffer { offer, handed: handed(None), ..shared }
 }

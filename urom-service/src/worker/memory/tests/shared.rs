@@ -24,11 +24,11 @@ fn offers_that_make_no_sense_are_refused() {
         (mapped(7, 4096, memfd(4096, SealFlags::empty())), DocaError::OPERATING_SYSTEM),
         (nothing, DocaError::NOT_FOUND),
         (no_fd, DocaError::NOT_FOUND),
-        (with(|offer| offer.place = MemoryPlace::Network), DocaError::NOT_CONNECTED),
+        (with(|offer| offer.location = MemoryLocation::Network), DocaError::NOT_CONNECTED),
         // Nothing is mapped at its address here.
-        (with(|offer| offer.place = MemoryPlace::Process), DocaError::IO_FAILED),
+        (with(|offer| offer.location = MemoryLocation::Process), DocaError::IO_FAILED),
         (
-            HandedOffer { handed: None, ..with(|offer| offer.place = MemoryPlace::Process) },
+            HandedOffer { handed: None, ..with(|offer| offer.location = MemoryLocation::Process) },
             DocaError::NOT_CONNECTED,
         ),
     ] {
@@ -38,7 +38,7 @@ fn offers_that_make_no_sense_are_refused() {
         assert!(refused.text.contains("memory 0x7 cannot be shared: "), "{refused}");
     }
     let garbage = with(|offer| {
-        offer.place = MemoryPlace::Network;
+        offer.location = MemoryLocation::Network;
         offer.ucx_address = vec![7; 100];
     });
     assert_eq!(memories.share(1, garbage).unwrap_err().code(), DocaError::DRIVER);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_connection_that_fails_is_made_again_and_the_worker_told() {
+fn a_failed_connection_is_reopened_and_the_worker_notified() {
     let mut asked = writable();
     asked.serve_gone(6);
     for _ in 0..3 {
@@ -15,7 +15,7 @@ fn a_connection_that_fails_is_made_again_and_the_worker_told() {
 }
 
 #[test]
-fn a_worker_is_told_until_it_hears_and_nothing_is_done_for_it_meanwhile() {
+fn a_worker_is_notified_until_it_receives_and_its_requests_are_not_executed() {
     let mut asked = writable();
     asked.serve_gone(6);
     assert!(asked.ask(question(READ, 0, 8), b"").is_ok());
@@ -27,9 +27,9 @@ fn a_worker_is_told_until_it_hears_and_nothing_is_done_for_it_meanwhile() {
     asked.send(&Ask { share: 6.into(), ..question(READ, 0, MOST_MOVED) }, b"");
     asked.until(|asked| !asked.is_connected() && asked.answers.pause().is_some());
     let add = question(MemoryAction::FETCH_ADD, 24, 8);
-    asked.answers.questions.borrow_mut().asked(add.as_bytes(), Data::Eager(b""));
+    asked.answers.state.borrow_mut().asked(add.as_bytes(), AmData::Eager(b""));
     assert_eq!(asked.word(3), 3, "its answer would be lost");
-    let tried = |asked: &Asked| asked.answers.questions.borrow().owed[&TOKEN].last_try();
+    let tried = |asked: &Asked| asked.answers.state.borrow().owed[&TOKEN].last_try();
     let (first, pause) = (tried(&asked), asked.answers.pause());
     // A slow machine may have tried several times.
     assert!(pause.is_some_and(|pause| pause <= Duration::from_secs(2)));
@@ -43,21 +43,22 @@ fn a_worker_is_told_until_it_hears_and_nothing_is_done_for_it_meanwhile() {
 }
 
 #[test]
-fn a_question_before_the_worker_is_known_is_not_carried_out_and_the_worker_told() {
+fn a_request_of_an_unknown_worker_is_not_executed_and_the_worker_notified() {
     let mut asked = Asked::unknown(Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE);
     let add = question(MemoryAction::FETCH_ADD, 24, 8);
     asked.send(&add, b"");
-    asked.until(|asked| !asked.answers.questions.borrow().owed.is_empty());
+    asked.until(|asked| !asked.answers.state.borrow().owed.is_empty());
     assert_eq!((asked.word(3), asked.answers.pause()), (3, None));
     asked.introduce();
     // The worker has not received that yet and considers the answer lost.
-    asked.answers.questions.borrow_mut().asked(add.as_bytes(), Data::Eager(b""));
-    asked.until(|asked| asked.heard.borrow().len() == 2);
-    let mut heard: Vec<u64> = asked.heard.borrow().iter().map(|(it, _)| it.number.get()).collect();
-    heard.sort_unstable();
-    assert_eq!(heard, [add.number.get(), EVERY]);
+    asked.answers.state.borrow_mut().asked(add.as_bytes(), AmData::Eager(b""));
+    asked.until(|asked| asked.received.borrow().len() == 2);
+    let mut received: Vec<u64> =
+        asked.received.borrow().iter().map(|(it, _)| it.number.get()).collect();
+    received.sort_unstable();
+    assert_eq!(received, [add.number.get(), EVERY]);
     assert_eq!(asked.word(3), 3);
-    asked.heard.borrow_mut().clear();
+    asked.received.borrow_mut().clear();
     assert_eq!(asked.ask(add, b"").map(|(was, _)| was), Ok(3));
 }
 
@@ -65,9 +66,9 @@ fn a_question_before_the_worker_is_known_is_not_carried_out_and_the_worker_told(
 fn a_worker_that_is_left_is_owed_nothing() {
     let mut asked = Asked::unknown(Access::PCI_READ_WRITE);
     asked.send(&question(READ, 0, 8), b"");
-    asked.until(|asked| !asked.answers.questions.borrow().owed.is_empty());
+    asked.until(|asked| !asked.answers.state.borrow().owed.is_empty());
     let (done, mut over) = oneshot::channel();
     asked.answers.leave(TOKEN, done);
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    assert!(asked.answers.questions.borrow().owed.is_empty());
+    assert!(asked.answers.state.borrow().owed.is_empty());
 }

@@ -1,11 +1,11 @@
 //! Sends of memory for workers.
 
-use super::super::asker::{Claim, MOST_RECEIVERS, Receiver};
+use super::super::session::{Claim, MOST_RECEIVERS, Receiver};
 use super::*;
 
 /// The receiver exists but does not receive, so a long send waits.
 #[test]
-fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
+fn a_send_without_a_receive_ends_when_the_worker_is_left() {
     let mut asked = writable();
     let long = vec![7_u8; 4 << 20];
     asked.serve(6, long.as_ptr(), 4 << 20);
@@ -15,20 +15,20 @@ fn a_send_that_nobody_receives_ends_when_the_worker_is_left() {
     asked.send(&Ask { share: 6.into(), ..send }, &address);
     asked.until(|asked| {
         receiver.progress();
-        asked.answers.questions.borrow().sends.len() == 1
+        asked.answers.state.borrow().sends.len() == 1
     });
-    let (tell, told) = std::sync::mpsc::channel();
-    asked.answers.forget(TOKEN, 6, Some(Box::new(move || tell.send(()).unwrap())));
+    let (notify, notified) = std::sync::mpsc::channel();
+    asked.answers.forget(TOKEN, 6, Some(Box::new(move || notify.send(()).unwrap())));
     asked.answers.turn(|| false);
-    assert!(told.try_recv().is_err(), "UCX uses it");
+    assert!(notified.try_recv().is_err(), "UCX uses it");
     let (done, mut over) = oneshot::channel();
     asked.answers.leave(TOKEN, done);
     asked.until(|_| {
         receiver.progress();
-        told.try_recv().is_ok()
+        notified.try_recv().is_ok()
     });
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    assert!(asked.answers.questions.borrow().sends.is_empty());
+    assert!(asked.answers.state.borrow().sends.is_empty());
     drop(long);
 }
 
@@ -43,19 +43,19 @@ fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
     asked.send(&Ask { share: 6.into(), ..send }, &address);
     asked.until(|asked| {
         hung.progress();
-        asked.answers.questions.borrow().sends.len() == 1
+        asked.answers.state.borrow().sends.len() == 1
     });
     {
-        let mut questions = asked.answers.questions.borrow_mut();
-        let sender = questions.sender.get().unwrap().clone();
-        let receivers = &mut questions.askers.get_mut(&TOKEN).unwrap().receivers;
+        let mut state = asked.answers.state.borrow_mut();
+        let sender = state.sender.get().unwrap().clone();
+        let receivers = &mut state.sessions.get_mut(&TOKEN).unwrap().receivers;
         for number in 1..MOST_RECEIVERS {
             let endpoint = connect(&sender, other.address().unwrap().as_bytes());
             let receiver = Receiver { endpoint, claim: Claim::default() };
             receivers.insert(number.to_ne_bytes().to_vec(), receiver);
         }
     }
-    let receivers = |asked: &Asked| asked.answers.questions.borrow().askers[&TOKEN].receivers.len();
+    let receivers = |asked: &Asked| asked.answers.state.borrow().sessions[&TOKEN].receivers.len();
     let addresses = [1_usize.to_ne_bytes().to_vec(), other.address().unwrap().as_bytes().to_vec()];
     // A known receiver does not evict others.
     for (address, left) in addresses.iter().zip([MOST_RECEIVERS, 2]) {
@@ -63,12 +63,12 @@ fn a_receiver_is_remembered_as_long_as_a_send_goes_there() {
         asked.until(|asked| {
             hung.progress();
             other.progress();
-            asked.heard.borrow_mut().pop().is_some()
+            asked.received.borrow_mut().pop().is_some()
         });
         assert_eq!(receivers(&asked), left);
     }
-    let (tell, mut over) = oneshot::channel();
-    asked.answers.leave(TOKEN, tell);
+    let (notify, mut over) = oneshot::channel();
+    asked.answers.leave(TOKEN, notify);
     asked.until(|_| {
         hung.progress();
         over.try_recv() != Err(TryRecvError::Empty)
@@ -94,9 +94,9 @@ fn sends_of_any_length_arrive_at_a_receiver_with_other_settings() {
             asked.send(&Ask { share: 6.into(), ..send }, &address);
             asked.until(|asked| {
                 receiver.progress();
-                !asked.heard.borrow().is_empty() && received.is_done()
+                !asked.received.borrow().is_empty() && received.is_done()
             });
-            asked.heard.borrow_mut().clear();
+            asked.received.borrow_mut().clear();
             let (info, got) = received.into_done().map_err(drop).unwrap();
             assert!(info.is_ok() && got == bytes[..len], "{len} {config:?}");
         }

@@ -25,13 +25,13 @@ impl Asked {
     }
 
     fn until_waiting(&mut self, count: usize) {
-        self.until(|asked| asked.answers.questions.borrow().waits.len() == count);
-        assert!(self.heard.borrow().is_empty());
+        self.until(|asked| asked.answers.state.borrow().waits.len() == count);
+        assert!(self.received.borrow().is_empty());
     }
 
     fn next(&mut self) -> u64 {
-        self.until(|asked| !asked.heard.borrow().is_empty());
-        let (answer, data) = self.heard.borrow_mut().remove(0);
+        self.until(|asked| !asked.received.borrow().is_empty());
+        let (answer, data) = self.received.borrow_mut().remove(0);
         assert_eq!((answer.status.get(), data.len()), (DocaError::SUCCESS.0, 0));
         answer.result.get()
     }
@@ -84,7 +84,7 @@ fn the_thread_is_woken_by_a_counter() {
     }
     let mut asked = readable();
     let bell = std::sync::Arc::new(Bell(std::thread::current()));
-    asked.answers.questions.borrow_mut().waits = Waits::new(bell.into());
+    asked.answers.state.borrow_mut().waits = WaitList::new(bell.into());
     asked.send(&wait(Condition::greater(2)), b"");
     asked.until_waiting(1);
     asked.store(3);
@@ -93,13 +93,13 @@ fn the_thread_is_woken_by_a_counter() {
 }
 
 #[test]
-fn what_waits_ends_with_its_memory_and_its_stream() {
+fn a_wait_ends_with_its_memory_and_its_stream() {
     let mut asked = readable();
     asked.send(&wait(Condition::greater(9)), b"");
     asked.until_waiting(1);
-    let (tell, told) = std::sync::mpsc::channel();
-    asked.answers.forget(TOKEN, SHARE, Some(Box::new(move || tell.send(()).unwrap())));
-    asked.until(|_| told.try_recv().is_ok());
+    let (notify, notified) = std::sync::mpsc::channel();
+    asked.answers.forget(TOKEN, SHARE, Some(Box::new(move || notify.send(()).unwrap())));
+    asked.until(|_| notified.try_recv().is_ok());
 
     let mut asked = readable();
     asked.send(&wait(Condition::greater(9)), b"");
@@ -107,11 +107,11 @@ fn what_waits_ends_with_its_memory_and_its_stream() {
     let (done, mut over) = oneshot::channel();
     asked.answers.leave(TOKEN, done);
     asked.until(|_| over.try_recv() != Err(TryRecvError::Empty));
-    assert!(asked.heard.borrow().is_empty());
+    assert!(asked.received.borrow().is_empty());
 }
 
 #[test]
-fn no_more_wait_than_there_is_room_for() {
+fn a_wait_above_the_limit_is_answered_at_once() {
     let mut asked = readable();
     for _ in 0..MOST_WAITS {
         asked.send(&wait(Condition::greater(9)), b"");

@@ -9,19 +9,19 @@ use urom_abi::DocaError;
 use urom_abi::host::GidTaskCallback;
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon};
 
-use crate::daemon_link::Request;
-use crate::event::Event;
+use crate::daemon_link::DaemonRequest;
+use crate::event::EngineEvent;
 use crate::failure::failure;
-use crate::handle::{Tag, as_c, object};
+use crate::handle::{ObjectTag, as_c, object};
 use crate::pe::ctx::Context;
 use crate::pe::ctx::service::Service;
-use crate::pe::run::task::{Head, Stage};
+use crate::pe::run::task::{Head, TaskStage};
 use crate::pe::{Other, Pe};
 
 /// A query. Allocated each time, because queries are rare.
 #[repr(C)]
 pub(crate) struct GidTask {
-    tag: Tag,
+    tag: ObjectTag,
     pub(crate) head: Head,
     me: Weak<GidTask>,
     /// The service, which goes idle only after this task's release.
@@ -51,7 +51,7 @@ impl Queries {
     ) -> Rc<GidTask> {
         self.out.set(self.out.get() + 1);
         let task = Rc::new_cyclic(|me| GidTask {
-            tag: Tag::of::<GidTask>(),
+            tag: ObjectTag::of::<GidTask>(),
             head: Head::new(),
             me: Weak::clone(me),
             ctx,
@@ -77,7 +77,7 @@ impl Queries {
         }
     }
 
-    pub(crate) fn give_up(&self, pe: &Pe, code: DocaError) {
+    pub(crate) fn cancel_all(&self, pe: &Pe, code: DocaError) {
         for task in self.waiting.take().into_values() {
             task.answer(pe, Err(code));
         }
@@ -96,17 +96,17 @@ impl GidTask {
         let (mailbox, run) = (Arc::clone(&self.ctx.pe()?.mailbox), self.ctx.run());
         let gid = self.gid.get();
         let ask = move |request| HostToDaemon::Group { request, gid };
-        let hear = move |said| {
-            let result = match said {
+        let on_answer = move |reply| {
+            let result = match reply {
                 Ok(DaemonToHost::Group { ids, .. }) => Ok(ids),
                 Ok(_) => Err(failure!(IO_FAILED, "the daemon's answer is of another kind")),
                 Err(failure) => Err(failure),
             };
-            mailbox.post((run, Event::Group { query, result }));
+            mailbox.post((run, EngineEvent::Group { query, result }));
         };
-        let request = Request::new(ask, hear);
+        let request = DaemonRequest::new(ask, on_answer);
         running.requests.send(request).map_err(|_| DocaError::CONNECTION_RESET)?;
-        self.head.stage.set(Stage::InFlight);
+        self.head.stage.set(TaskStage::InFlight);
         queries.last.set(query);
         queries.waiting.borrow_mut().insert(query, task);
         queries.in_flight.set(queries.in_flight.get() + 1);
@@ -116,7 +116,7 @@ impl GidTask {
     fn answer(self: Rc<Self>, pe: &Pe, result: Result<Vec<u64>, DocaError>) {
         self.head.status.set(DocaError::of(result.as_ref().map(drop).map_err(|code| *code)));
         *self.ids.borrow_mut() = result.unwrap_or_default();
-        self.head.stage.set(Stage::Answered);
+        self.head.stage.set(TaskStage::Answered);
         pe.push(Other::Group(self));
     }
 
@@ -128,6 +128,6 @@ impl GidTask {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.head.stage.get() == Stage::Done
+        self.head.stage.get() == TaskStage::Done
     }
 }

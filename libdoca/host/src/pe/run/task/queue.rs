@@ -5,13 +5,13 @@ use std::cell::Cell;
 use super::CmdTaskRef;
 
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct TaskQueue {
     first: Cell<Option<CmdTaskRef>>,
     /// Invalid while `first` is `None`.
     last: Cell<Option<CmdTaskRef>>,
 }
 
-impl Queue {
+impl TaskQueue {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.first.get().is_none()
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn tasks_come_out_in_the_order_in_which_they_went_in() {
         let (queue, tasks) =
-            (Queue::default(), [1, 2, 3].map(|at| CmdTaskRef::new(at, 8).unwrap()));
+            (TaskQueue::default(), [1, 2, 3].map(|at| CmdTaskRef::new(at, 8).unwrap()));
         for _ in 0..2 {
             assert!(queue.is_empty() && queue.pop().is_none());
             queue.push(tasks[0]);

@@ -27,7 +27,7 @@ fn refusal(search: &Search) -> String {
 }
 
 #[test]
-fn the_variable_comes_before_every_other_place() {
+fn the_variable_comes_before_every_other_location() {
     let sample = Sample::new();
     let named = sample.ucx("named", (1, 17), "x86_64");
     sample.ucx("project/target/ucx/1.22.0-x86_64/libucx", (1, 22), "x86_64");
@@ -112,7 +112,7 @@ fn debians_directory_of_the_target_needs_no_search_path() {
 }
 
 #[test]
-fn when_there_is_none_each_place_has_its_reason_and_the_clone_its_command() {
+fn a_failed_search_has_a_reason_for_each_location_and_a_command_for_the_clone() {
     let sample = Sample::new();
     let missing = search(&sample, OTHER, &[]).find().expect_err("it is missing");
     assert_eq!(missing.attempts().len(), 4, "{missing}");
@@ -140,7 +140,7 @@ fn a_machine_without_bindings_is_refused_at_once() {
 }
 
 #[test]
-fn what_may_change_the_answer_is_watched() {
+fn files_and_variables_of_the_search_are_watched() {
     let sample = Sample::new();
     let named = sample.ucx("named", (1, 22), "x86_64");
     let search = search(&sample, THIS, &[("UROM_UCX_DIR", &named)]);

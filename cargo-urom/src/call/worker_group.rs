@@ -11,22 +11,22 @@ use urom_host::gather::InProcess;
 use urom_host::memory::{MemoryPath, MemoryShare, Mmap, Share};
 use urom_host::{Domain, Pending, Plugin, RawCompletion, RawReply, Service, Worker, block_on_for};
 
-use super::request::Request;
+use super::request::CommandRequest;
 
 #[derive(Debug)]
-pub(super) struct Crew {
+pub(super) struct WorkerGroup {
     plugin: Plugin,
     workers: Vec<Worker>,
     domain: Option<Domain>,
     /// Unanswered commands. A late command occupies the window until it is answered.
-    flights: Vec<Flight>,
+    flights: Vec<InFlightCommand>,
     shares: Vec<MemoryShare>,
 }
 
 const WINDOW: u32 = 64;
 
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum CommandOutcome {
     Answered(RawReply, Duration),
     Refused(anyhow::Error),
     Late,
@@ -35,7 +35,7 @@ pub(super) enum Outcome {
 }
 
 #[derive(Debug)]
-struct Flight {
+struct InFlightCommand {
     /// Index in the batch; `None` after the timeout.
     at: Option<usize>,
     number: usize,
@@ -43,14 +43,14 @@ struct Flight {
     completion: RawCompletion,
 }
 
-impl Crew {
+impl WorkerGroup {
     /// Starts the worker `id`, or a worker with a new id, or a domain of `domain_of` workers.
     pub(super) fn start(
         service: &Service,
         plugin: Plugin,
         id: Option<WorkerId>,
         domain_of: Option<usize>,
-    ) -> Result<Crew> {
+    ) -> Result<WorkerGroup> {
         let start = |_| {
             let worker = service.worker().plugin(plugin).max_inflight(WINDOW);
             id.iter().fold(worker, |worker, id| worker.id(id.0)).start().wait()
@@ -62,7 +62,7 @@ impl Crew {
                 members.fold(service.domain(), |domain, (id, worker)| domain.worker(id, worker));
             domain.gather(InProcess::alone()).start().wait()
         });
-        Ok(Crew {
+        Ok(WorkerGroup {
             plugin,
             domain: domain.transpose()?,
             workers,
@@ -87,7 +87,11 @@ impl Crew {
     }
 
     /// Sends each command to its worker, in order for each worker. Waits at most `limit` for each.
-    pub(super) fn send(&mut self, commands: &[(usize, Request)], limit: Duration) -> Vec<Outcome> {
+    pub(super) fn send(
+        &mut self,
+        commands: &[(usize, CommandRequest)],
+        limit: Duration,
+    ) -> Vec<CommandOutcome> {
         // Receives late answers.
         let _ = block_on_for(Duration::ZERO, poll_fn(|cx| self.take(cx)));
         let mut outcomes: Vec<_> = commands.iter().map(|_| None).collect();
@@ -105,9 +109,9 @@ impl Crew {
                     Ok(completion) => {
                         in_flight[*number] += 1;
                         let (at, number) = (Some(at), *number);
-                        self.flights.push(Flight { at, number, sent, completion });
+                        self.flights.push(InFlightCommand { at, number, sent, completion });
                     }
-                    Err(error) => outcomes[at] = Some(Outcome::Refused(error)),
+                    Err(error) => outcomes[at] = Some(CommandOutcome::Refused(error)),
                 }
                 false
             });
@@ -116,17 +120,17 @@ impl Crew {
             let left = limit.saturating_sub(first.elapsed());
             if let Ok(answers) = block_on_for(left, poll_fn(|cx| self.take(cx))) {
                 for (at, answer, took) in answers {
-                    outcomes[at] = Some(Outcome::Answered(answer, took));
+                    outcomes[at] = Some(CommandOutcome::Answered(answer, took));
                 }
                 continue;
             }
             for flight in self.flights.iter_mut().filter(|flight| flight.sent.elapsed() >= limit) {
                 if let Some(at) = flight.at.take() {
-                    outcomes[at] = Some(Outcome::Late);
+                    outcomes[at] = Some(CommandOutcome::Late);
                 }
             }
         }
-        let unsent = |number| Outcome::Unsent(self.in_flight(number));
+        let unsent = |number| CommandOutcome::Unsent(self.in_flight(number));
         let outcomes = outcomes.into_iter().zip(commands);
         outcomes.map(|(outcome, (number, _))| outcome.unwrap_or_else(|| unsent(*number))).collect()
     }
@@ -150,7 +154,7 @@ impl Crew {
 
     pub(super) fn stop(self) -> Result<()> {
         drop((self.flights, self.shares));
-        let stopped = self.domain.map_or(Ok(()), Domain::stop);
+        let stopped = self.domain.map_or(Ok(()), Domain::stop_blocking);
         for worker in self.workers {
             worker.stop().wait().context("the worker did not stop in order")?;
         }

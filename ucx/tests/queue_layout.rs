@@ -6,7 +6,9 @@ use std::io::Write;
 use std::process::Command;
 
 use common::{Process, finish, hex, log, pattern, say, unhex, until};
-use ucx::{AmFlags, CloseMode, Context, Data, Endpoint, Features, Request, Worker, WorkerAddress};
+use ucx::{
+    AmData, AmFlags, CloseMode, Context, Endpoint, Features, Request, Worker, WorkerAddress,
+};
 
 /// Variables that would change the queue and shorten the segments for long messages.
 const VARIABLES: [(&str, &str); 6] = [
@@ -38,7 +40,7 @@ fn pieces() -> Vec<usize> {
 
 #[test]
 #[ignore = "the second process of the test below"]
-fn tell_what_a_queue_is_like() {
+fn print_the_layout_of_a_queue() {
     let (receiver, sender) = (worker(), worker());
     let endpoint = sender.endpoint().connect(&receiver.address().unwrap()).unwrap();
     let send = || endpoint.am_send_with(1, &[1; 8], (), AmFlags::EAGER);
@@ -64,7 +66,7 @@ fn process(name: &str, variables: &[(&str, &str)]) -> Command {
 
 /// The number of messages that fit a queue of a process with these variables, and its segments.
 fn queue(variables: &[(&str, &str)]) -> (usize, Vec<usize>) {
-    let output = process("tell_what_a_queue_is_like", variables).output().unwrap();
+    let output = process("print_the_layout_of_a_queue", variables).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let find = |what: &str| said.lines().find_map(|line| line.split(what).nth(1));
     let (Some(taken), Some(pieces)) = (find("taken "), find("pieces ")) else {
@@ -75,13 +77,13 @@ fn queue(variables: &[(&str, &str)]) -> (usize, Vec<usize>) {
 }
 
 #[test]
-fn a_receive_queue_has_64_places_for_messages_of_4_kib_whatever_the_environment_says() {
+fn a_receive_queue_has_64_slots_of_4_kib_in_every_environment() {
     for variables in [&[][..], &VARIABLES] {
         let (taken, pieces) = queue(variables);
         assert!((32..=64).contains(&taken), "{taken} with {variables:?}");
-        let places = 64 * 4224 / 1024;
+        let queue_size = 64 * 4224 / 1024;
         assert!(
-            pieces.iter().any(|size| (places..places + 16).contains(size)),
+            pieces.iter().any(|size| (queue_size..queue_size + 16).contains(size)),
             "{pieces:?} with {variables:?}"
         );
     }
@@ -100,8 +102,8 @@ fn talk(worker: &Worker, endpoint: &Endpoint) {
     let (came, log) = log();
     let whole = move |data: &[u8]| LENGTHS.contains(&data.len()) && data == pattern(data.len());
     let handler = move |message: ucx::Message<'_>| match message.data {
-        Data::Eager(data) => log.borrow_mut().push(whole(data)),
-        Data::Rendezvous(_) => log.borrow_mut().push(false),
+        AmData::Eager(data) => log.borrow_mut().push(whole(data)),
+        AmData::Rendezvous(_) => log.borrow_mut().push(false),
     };
     worker.set_am_handler(1, handler).unwrap();
     const COUNT: usize = 128;

@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transfer {
+pub(crate) enum TransferMode {
     /// Copies files.
     Copy,
     /// Makes hard links if possible, else copies: programs find their files by their own path.
     Link,
 }
 
-pub(crate) struct Placer {
+pub(crate) struct DirectoryWriter {
     root: PathBuf,
-    transfer: Transfer,
-    placed: BTreeSet<PathBuf>,
+    transfer: TransferMode,
+    written: BTreeSet<PathBuf>,
 }
 
-impl Placer {
-    pub(crate) fn new(root: &Path, transfer: Transfer) -> Self {
-        Self { root: root.to_owned(), transfer, placed: BTreeSet::new() }
+impl DirectoryWriter {
+    pub(crate) fn new(root: &Path, transfer: TransferMode) -> Self {
+        Self { root: root.to_owned(), transfer, written: BTreeSet::new() }
     }
 
     /// Puts the file `from` at the relative path `to`. All users may read or execute a copy.
@@ -32,17 +32,17 @@ impl Placer {
         let transfer = self.transfer;
         let source = fs_err::metadata(from)?;
         let is_there = |there: fs::Metadata| same(&there, &source);
-        if transfer == Transfer::Link
+        if transfer == TransferMode::Link
             && fs::symlink_metadata(self.root.join(to.as_ref())).is_ok_and(is_there)
         {
-            self.placed.insert(to.as_ref().to_owned());
+            self.written.insert(to.as_ref().to_owned());
             return Ok(());
         }
         self.put(to.as_ref(), |partial| match transfer {
             // Follows symbolic links.
-            Transfer::Link => fs::hard_link(fs::canonicalize(from)?, partial)
+            TransferMode::Link => fs::hard_link(fs::canonicalize(from)?, partial)
                 .or_else(|_| fs::copy(from, partial).map(drop)),
-            Transfer::Copy => {
+            TransferMode::Copy => {
                 let mode = if source.mode() & 0o100 == 0 { 0o644 } else { 0o755 };
                 fs::copy(from, partial).and_then(|_| set_mode(partial, mode))
             }
@@ -71,24 +71,24 @@ impl Placer {
     }
 
     /// Returns the relative paths of all written files.
-    pub(crate) fn placed(&self) -> &BTreeSet<PathBuf> {
-        &self.placed
+    pub(crate) fn written(&self) -> &BTreeSet<PathBuf> {
+        &self.written
     }
 
     pub(crate) fn remove_others(&self) -> Result<()> {
         let files = files_below(&self.root)?;
-        let mut others = files.iter().filter(|file| !self.placed.contains(*file));
+        let mut others = files.iter().filter(|file| !self.written.contains(*file));
         others.try_for_each(|file| Ok(fs_err::remove_file(self.root.join(file))?))
     }
 
     fn put(&mut self, to: &Path, make: impl FnMut(&Path) -> io::Result<()>) -> Result<()> {
-        let place = self.root.join(to);
-        let directory = place.parent().context("a file lies in a directory")?;
+        let path = self.root.join(to);
+        let directory = path.parent().context("a file lies in a directory")?;
         make_directory(directory)?;
         let made = tempfile::Builder::new().prefix(".partial-").make_in(directory, make);
-        made.and_then(|made| Ok(made.into_temp_path().persist(&place)?))
-            .with_context(|| format!("could not write {}", place.display()))?;
-        self.placed.insert(to.to_owned());
+        made.and_then(|made| Ok(made.into_temp_path().persist(&path)?))
+            .with_context(|| format!("could not write {}", path.display()))?;
+        self.written.insert(to.to_owned());
         Ok(())
     }
 }
@@ -150,21 +150,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_replaced_and_never_written_to() {
-        for transfer in [Transfer::Copy, Transfer::Link] {
+    fn an_existing_file_is_replaced_and_never_written_to() {
+        for transfer in [TransferMode::Copy, TransferMode::Link] {
             let (directory, file) = source();
             let root = directory.path().join("root");
             make_directory(&root.join("lib")).expect("a directory");
             fs::write(root.join("lib/a"), "old").expect("a file");
             let in_use = fs::File::open(root.join("lib/a")).expect("it is there");
             for _ in 0..2 {
-                let mut placer = Placer::new(&root, transfer);
-                placer.file(&file, "lib/a").expect("it can be placed");
-                placer.symlink("a", "lib/b").expect("it can be placed");
-                placer.text("text", "c/d").expect("it can be placed");
+                let mut writer = DirectoryWriter::new(&root, transfer);
+                writer.file(&file, "lib/a").expect("it can be written");
+                writer.symlink("a", "lib/b").expect("it can be written");
+                writer.text("text", "c/d").expect("it can be written");
                 assert_eq!(
                     files_below(&root).expect("readable"),
-                    Vec::from_iter(placer.placed().clone())
+                    Vec::from_iter(writer.written().clone())
                 );
             }
             assert_eq!(fs::read_to_string(root.join("lib/b")).expect("a link to a"), "new");
@@ -173,24 +173,26 @@ mod tests {
                 &fs::metadata(&file).expect("there"),
                 &fs::metadata(root.join("lib/a")).expect("there"),
             );
-            assert_eq!(linked, transfer == Transfer::Link);
+            assert_eq!(linked, transfer == TransferMode::Link);
         }
     }
 
     #[test]
-    fn what_is_copied_is_for_everybody_and_what_is_linked_stays_as_it_is() {
+    fn a_copied_file_is_readable_by_all_users_and_a_linked_file_keeps_its_mode() {
         let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o777;
         let (directory, file) = source();
         let root = directory.path().join("root");
         for (own, copied) in [(0o600, 0o644), (0o700, 0o755), (0o664, 0o644)] {
             set_mode(&file, own).expect("it is the test's");
-            let mut placer = Placer::new(&root, Transfer::Copy);
-            placer.file(&file, "bin/a").expect("it can be placed");
-            placer.text("text", "lib/pkgconfig/b").expect("it can be placed");
+            let mut writer = DirectoryWriter::new(&root, TransferMode::Copy);
+            writer.file(&file, "bin/a").expect("it can be written");
+            writer.text("text", "lib/pkgconfig/b").expect("it can be written");
             let modes = ["", "bin", "lib", "lib/pkgconfig", "lib/pkgconfig/b", "bin/a"]
                 .map(|path| mode(&root.join(path)));
             assert_eq!(modes, [0o755, 0o755, 0o755, 0o755, 0o644, copied]);
-            Placer::new(&root, Transfer::Link).file(&file, "bin/a").expect("it can be placed");
+            DirectoryWriter::new(&root, TransferMode::Link)
+                .file(&file, "bin/a")
+                .expect("it can be written");
             assert_eq!(mode(&file), own);
         }
         set_mode(&root, 0o700).expect("it is the test's");
@@ -199,34 +201,34 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_not_placed_is_removed() {
+    fn unwritten_files_are_removed() {
         let (directory, file) = source();
         let root = directory.path().join("root");
         make_directory(&root.join("lib/deep")).expect("a directory");
         for other in ["old", "lib/deep/old"] {
             fs::write(root.join(other), "").expect("a file");
         }
-        let mut placer = Placer::new(&root, Transfer::Link);
-        placer.file(&file, "lib/a").expect("it can be placed");
-        placer.remove_others().expect("they can be removed");
+        let mut writer = DirectoryWriter::new(&root, TransferMode::Link);
+        writer.file(&file, "lib/a").expect("it can be written");
+        writer.remove_others().expect("they can be removed");
         assert_eq!(files_below(&root).expect("readable"), [Path::new("lib/a")]);
     }
 
     #[test]
     fn errors_name_the_path_and_what_is_in_the_way() {
         let (directory, file) = source();
-        let mut placer = Placer::new(&file, Transfer::Copy);
-        let error = format!("{:#}", placer.text("text", "lib/a").expect_err("the root is a file"));
+        let mut writer = DirectoryWriter::new(&file, TransferMode::Copy);
+        let error = format!("{:#}", writer.text("text", "lib/a").expect_err("the root is a file"));
         assert!(error.contains(&format!("{} is in the way", file.display())), "{error}");
-        let mut placer = Placer::new(directory.path(), Transfer::Copy);
+        let mut writer = DirectoryWriter::new(directory.path(), TransferMode::Copy);
         let error = format!(
             "{:#}",
-            placer.file(Path::new("/no/such"), "a").expect_err("there is no such file")
+            writer.file(Path::new("/no/such"), "a").expect_err("there is no such file")
         );
         assert!(error.contains("/no/such"), "{error}");
         fs::create_dir(directory.path().join("d")).expect("a directory");
         let error =
-            format!("{:#}", placer.text("text", "d").expect_err("a directory has the name"));
+            format!("{:#}", writer.text("text", "d").expect_err("a directory has the name"));
         assert!(error.contains("/d"), "{error}");
         assert_eq!(
             fs::read_dir(directory.path()).expect("readable").count(),

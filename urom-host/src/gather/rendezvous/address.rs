@@ -10,18 +10,18 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, soc
 use super::super::Error;
 
 /// `head-node:7357`, `192.0.2.1:7357` or `[2001:db8::1]:7357`.
-pub(in crate::gather) struct MeetingPlace {
+pub(in crate::gather) struct MeetingAddress {
     shown: String,
     known: Vec<SocketAddr>,
 }
 
-impl MeetingPlace {
-    pub(super) fn new(address: impl fmt::Display) -> MeetingPlace {
-        MeetingPlace { shown: address.to_string(), known: Vec::new() }
+impl MeetingAddress {
+    pub(super) fn new(address: impl fmt::Display) -> MeetingAddress {
+        MeetingAddress { shown: address.to_string(), known: Vec::new() }
     }
 
-    pub(in crate::gather) fn published(known: Vec<SocketAddr>) -> MeetingPlace {
-        MeetingPlace { shown: listed(&known), known }
+    pub(in crate::gather) fn published(known: Vec<SocketAddr>) -> MeetingAddress {
+        MeetingAddress { shown: listed(&known), known }
     }
 
     /// The name before the port; `None` for an address such as `127.1`.
@@ -104,7 +104,7 @@ impl MeetingPlace {
     }
 }
 
-impl fmt::Display for MeetingPlace {
+impl fmt::Display for MeetingAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
@@ -156,7 +156,7 @@ mod tests {
 
     fn at(point: &str, means: &[&str]) -> String {
         let means: Vec<_> = means.iter().map(|address| address.parse().unwrap()).collect();
-        listed(&to_listen(MeetingPlace::new(point).name(), &means))
+        listed(&to_listen(MeetingAddress::new(point).name(), &means))
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::any::Any;
 use std::mem::{self, MaybeUninit};
 use std::rc::Rc;
 
-pub(crate) struct Held<B>(MaybeUninit<B>);
+pub(crate) struct HeldBuffer<B>(MaybeUninit<B>);
 
-impl<B> Held<B> {
+impl<B> HeldBuffer<B> {
     #[inline]
     pub(crate) fn new(buffer: B) -> Self {
-        Held(MaybeUninit::new(buffer))
+        HeldBuffer(MaybeUninit::new(buffer))
     }
 
     #[inline]
@@ -38,21 +38,21 @@ impl<B> Held<B> {
     }
 }
 
-pub(crate) struct Parked<B> {
-    buffer: Held<B>,
+pub(crate) struct ParkedBuffer<B> {
+    buffer: HeldBuffer<B>,
     _keep: Option<Rc<dyn Any>>,
 }
 
-impl<B> Parked<B> {
+impl<B> ParkedBuffer<B> {
     /// # Safety
     /// `buffer` was not taken, and is not used again.
-    pub(crate) unsafe fn new(buffer: &mut Held<B>, keep: Option<Rc<dyn Any>>) -> Self {
-        let buffer = Held(mem::replace(&mut buffer.0, MaybeUninit::uninit()));
-        Parked { buffer, _keep: keep }
+    pub(crate) unsafe fn new(buffer: &mut HeldBuffer<B>, keep: Option<Rc<dyn Any>>) -> Self {
+        let buffer = HeldBuffer(mem::replace(&mut buffer.0, MaybeUninit::uninit()));
+        ParkedBuffer { buffer, _keep: keep }
     }
 }
 
-impl<B> Drop for Parked<B> {
+impl<B> Drop for ParkedBuffer<B> {
     fn drop(&mut self) {
         // SAFETY: the value is dropped here.
         drop(unsafe { self.buffer.take() });

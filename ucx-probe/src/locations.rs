@@ -1,4 +1,4 @@
-//! The places of a search and their order.
+//! The locations of a search and their order.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::Path;
 use crate::advice::NotFound;
 use crate::found::{Found, Source};
 use crate::search::{Search, of_target};
-use crate::unpacked::{self, Unfit, failed, look_at, look_into};
+use crate::unpacked::{self, UnfitUcx, failed, look_at, look_into};
 use crate::{VARIABLE, build_tree, pkg_config};
 
 impl Search {
-    /// Returns the first UCX that fits, or an error with a reason for each place.
+    /// Returns the first UCX that fits, or an error with a reason for each location.
     pub fn find(&self) -> Result<Found, NotFound> {
         if let Err(reason) = unpacked::machine(&self.arch) {
             return Err(NotFound::new(self, vec![reason]));
@@ -24,9 +24,9 @@ impl Search {
             }
             Err((reason, None)) => attempts.push(reason),
         }
-        let others: [&dyn Fn() -> Result<Found, Unfit>; 3] =
+        let others: [&dyn Fn() -> Result<Found, UnfitUcx>; 3] =
             [&|| pkg_config::search(self), &|| self.multiarch(), &|| {
-                build_tree::search(self.place.as_deref(), &self.kit, &self.arch)
+                build_tree::search(self.build_path.as_deref(), &self.kit, &self.arch)
             }];
         for search in others {
             match search() {
@@ -62,10 +62,10 @@ impl Search {
         })
     }
 
-    fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, Unfit> {
+    fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, UnfitUcx> {
         let root = Path::new(root);
         if !root.is_absolute() {
-            return Err(Unfit::from(format!(
+            return Err(UnfitUcx::from(format!(
                 "{variable}={} is relative, and every build script stands in another directory: \
                  give it in full",
                 root.display()
@@ -74,11 +74,11 @@ impl Search {
         let root = fs::canonicalize(root)
             .map_err(|error| failed(&format!("{variable}: looking for"), root, &error))?;
         look_into(Source::Variable(variable.to_owned()), &root, &self.arch)
-            .map_err(|unfit| Unfit { reason: format!("{variable}: {}", unfit.reason), ..unfit })
+            .map_err(|unfit| UnfitUcx { reason: format!("{variable}: {}", unfit.reason), ..unfit })
     }
 
     /// Checks Debian's directories for the architecture, which linkers and loaders search.
-    fn multiarch(&self) -> Result<Found, Unfit> {
+    fn multiarch(&self) -> Result<Found, UnfitUcx> {
         let name = format!("{}-linux-gnu", self.arch);
         let libraries = self.system.join("usr/lib").join(&name);
         let include = self.system.join("usr/include");
@@ -89,5 +89,5 @@ impl Search {
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "locations_tests.rs"]
 mod tests;

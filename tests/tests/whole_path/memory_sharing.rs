@@ -35,7 +35,7 @@ impl Sharer {
     }
 
     fn with(daemon: &Uromd, id: u64) -> Result<Sharer> {
-        let service = Service::builder().address(daemon.address()).connect()?;
+        let service = Service::builder().address(daemon.address()).connect_blocking()?;
         let plugin = service.plugin::<memory_protocol::Protocol>()?;
         let worker = service.worker().id(id).plugin(&plugin).start().wait()?;
         let shared = share(&worker)?;
@@ -133,7 +133,7 @@ fn a_silent_crowd_at_the_socket_slows_no_share() -> Result<()> {
 }
 
 #[test]
-fn a_share_that_cannot_use_the_socket_says_why_and_the_next_one_tries_again() -> Result<()> {
+fn a_share_that_cannot_use_the_socket_logs_the_reason_and_the_next_one_tries_again() -> Result<()> {
     let (folder, plugins) = (tempfile::tempdir()?, plugins()?);
     let daemon = Uromd::start_with(plugins.variable(), |command| {
         command.arg("--socket-dir").arg(folder.path())

@@ -8,7 +8,7 @@ use urom_abi::describe::{
 use super::names;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) ty: Type,
     /// From the first byte of the path's root.
     pub(super) offset: usize,
@@ -54,16 +54,16 @@ pub(super) fn member(of: &Struct, name: &str) -> Result<&'static StructField, St
 }
 
 /// Follows the rest of a path like `a.b[2].c` from its root's position.
-pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
+pub(super) fn walk(mut location: Location, path: &str) -> Result<Location, String> {
     let mut rest = &path[root(path).len()..];
     while !rest.is_empty() {
         let (ty, offset);
         if let Some(behind) = rest.strip_prefix('.') {
             let (name, behind) = split_name(behind);
-            let Type::Struct(of) = place.ty else {
+            let Type::Struct(of) = location.ty else {
                 return Err(format!(
                     "`{path}`: a {} does not have fields, so no `{name}`",
-                    place.ty
+                    location.ty
                 ));
             };
             let field = member(of, name).map_err(|why| format!("`{path}`: {why}"))?;
@@ -75,8 +75,8 @@ pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
             let number: usize = index
                 .parse()
                 .map_err(|_| format!("`{index}` in `{path}` is not an index: write a number"))?;
-            let Type::Array { of, len } = place.ty else {
-                return Err(format!("`{path}`: a {} does not have elements", place.ty));
+            let Type::Array { of, len } = location.ty else {
+                return Err(format!("`{path}`: a {} does not have elements", location.ty));
             };
             if number >= len {
                 let last = len.saturating_sub(1);
@@ -84,14 +84,14 @@ pub(super) fn walk(mut place: Place, path: &str) -> Result<Place, String> {
             }
             (ty, offset, rest) = (*of, of.size().saturating_mul(number), behind);
         }
-        place = Place { ty, offset: place.offset.saturating_add(offset) };
+        location = Location { ty, offset: location.offset.saturating_add(offset) };
     }
-    Ok(place)
+    Ok(location)
 }
 
-impl Place {
-    pub(super) fn of(field: &Field) -> Place {
-        Place { ty: field.ty, offset: field.offset }
+impl Location {
+    pub(super) fn of(field: &Field) -> Location {
+        Location { ty: field.ty, offset: field.offset }
     }
 
     pub(super) fn bytes<'a>(&self, message: &'a [u8]) -> Option<&'a [u8]> {
@@ -115,8 +115,8 @@ impl Place {
         let Type::Int { bytes: size, .. } = self.ty else { return None };
         let word = value.to_le_bytes();
         let (low, high) = word.split_at_checked(size)?;
-        let place = self.bytes_mut(message).filter(|_| high.iter().all(|byte| *byte == 0))?;
-        place.copy_from_slice(low);
+        let target = self.bytes_mut(message).filter(|_| high.iter().all(|byte| *byte == 0))?;
+        target.copy_from_slice(low);
         Some(())
     }
 }
@@ -131,7 +131,7 @@ pub(super) fn integer(bytes: &[u8], signed: bool) -> Option<i128> {
     Some(i128::from(value) - if negative { modulus } else { 0 })
 }
 
-pub(super) struct Message<'a> {
+pub(super) struct DescribedMessage<'a> {
     pub(super) messages: &'a Messages,
     pub(super) variant: &'a Variant,
     pub(super) fixed: Vec<u8>,
@@ -139,14 +139,14 @@ pub(super) struct Message<'a> {
 }
 
 // These functions return `None` for values that cannot be computed.
-impl Message<'_> {
-    pub(super) fn place(&self, path: &str) -> Option<Place> {
+impl DescribedMessage<'_> {
+    pub(super) fn location(&self, path: &str) -> Option<Location> {
         let mut fields = fields(self.messages, self.variant);
-        walk(Place::of(fields.find(|field| field.name == root(path))?), path).ok()
+        walk(Location::of(fields.find(|field| field.name == root(path))?), path).ok()
     }
 
     pub(super) fn word(&self, path: &str) -> Option<i128> {
-        self.place(path)?.integer(&self.fixed)
+        self.location(path)?.integer(&self.fixed)
     }
 
     /// Returns the word that selects a payload's registered memory.
@@ -172,10 +172,10 @@ impl Message<'_> {
         match *term {
             Term::Number(number) => Some(number),
             Term::Field(path) => {
-                let place = self.place(path)?;
-                match (place.ty, place.bytes(&self.fixed)?) {
+                let location = self.location(path)?;
+                match (location.ty, location.bytes(&self.fixed)?) {
                     (Type::Bool, [byte @ 0..=1]) => Some((*byte).into()),
-                    _ => place.integer(&self.fixed),
+                    _ => location.integer(&self.fixed),
                 }
             }
             Term::Length(name) => {
@@ -202,11 +202,11 @@ mod tests {
         assert_eq!(integer(&[0xff], false), Some(255));
         assert_eq!(integer(&i64::MIN.to_le_bytes(), true), Some(i128::from(i64::MIN)));
         assert_eq!(integer(&[0; 9], false), None);
-        let place = Place { ty: U16, offset: 1 };
+        let location = Location { ty: U16, offset: 1 };
         let mut bytes = [9; 3];
-        assert_eq!(place.put(&mut bytes, 65_536), None);
-        assert_eq!(place.put(&mut bytes, 0x0102), Some(()));
+        assert_eq!(location.put(&mut bytes, 65_536), None);
+        assert_eq!(location.put(&mut bytes, 0x0102), Some(()));
         assert_eq!(bytes, [9, 2, 1]);
-        assert_eq!(place.put(&mut bytes[..2], 0), None);
+        assert_eq!(location.put(&mut bytes[..2], 0), None);
     }
 }

@@ -16,11 +16,11 @@ use urom_abi::describe::section::{self, Description};
 use urom_wire::control::PLUGIN_PATH_VARIABLE;
 
 use super::background::Background;
-use super::examiner::{Refusal, ask, takes_long};
+use super::examiner::{ExamineError, ask, takes_long};
 use super::launcher::Launcher;
 use super::trust::{self, Distrust};
 use crate::freshness;
-use crate::identity::Identity;
+use crate::identity::FileIdentity;
 use crate::plugin_elf::{self, LookError, PluginElf, plugin_name};
 use crate::plugin_file::PluginFileError;
 
@@ -29,29 +29,29 @@ pub(super) struct PathEntry {
     entry: PathBuf,
     launcher: Launcher,
     /// Empty while the thread works on them.
-    files: Files,
-    looking: Option<Background<(Files, Sight)>>,
+    files: KnownFiles,
+    looking: Option<Background<(KnownFiles, EntryListing)>>,
 }
 
-pub(super) type Files = HashMap<PathBuf, Known>;
+pub(super) type KnownFiles = HashMap<PathBuf, KnownFile>;
 
 #[derive(Debug, Default)]
-pub(super) struct Sight {
+pub(super) struct EntryListing {
     pub(super) candidates: Vec<(PathBuf, String)>,
     pub(super) complaints: Vec<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Known {
-    identity: Identity,
+pub(super) struct KnownFile {
+    identity: FileIdentity,
     looked: Result<PluginElf, String>,
     pub(super) shown: Option<Arc<[u8]>>,
-    answer: Option<Background<Result<u64, Refusal>>>,
+    answer: Option<Background<Result<u64, ExamineError>>>,
 }
 
 impl PathEntry {
     pub(super) fn new(entry: PathBuf, launcher: Launcher) -> PathEntry {
-        PathEntry { entry, launcher, files: Files::new(), looking: None }
+        PathEntry { entry, launcher, files: KnownFiles::new(), looking: None }
     }
 
     pub(super) fn look(&mut self) -> Result<(), String> {
@@ -63,14 +63,14 @@ impl PathEntry {
         Ok(())
     }
 
-    pub(super) fn sight(&mut self, left: &mut Duration) -> Result<Sight, String> {
-        let Some(look) = &mut self.looking else { return Ok(Sight::default()) };
+    pub(super) fn listing(&mut self, left: &mut Duration) -> Result<EntryListing, String> {
+        let Some(look) = &mut self.looking else { return Ok(EntryListing::default()) };
         match look.awaited(left) {
             Background::Done(seen) => {
-                let sight;
-                (self.files, sight) = std::mem::take(seen);
+                let listing;
+                (self.files, listing) = std::mem::take(seen);
                 self.looking = None;
-                Ok(sight)
+                Ok(listing)
             }
             Background::Running(..) => Err(format!(
                 "{} is being looked at, which takes long: hosts that come later may find its plugins",
@@ -87,7 +87,7 @@ impl PathEntry {
         &mut self,
         file: &Path,
         left: &mut Duration,
-    ) -> Result<(u64, &Known), String> {
+    ) -> Result<(u64, &KnownFile), String> {
         let known = self.files.get_mut(file).ok_or("it is being looked at")?;
         let answer =
             known.answer(left).unwrap_or_else(|| Err(takes_long(&self.launcher).into()))?;
@@ -95,28 +95,28 @@ impl PathEntry {
     }
 }
 
-fn look(mut before: Files, entry: &Path, launcher: &Launcher) -> (Files, Sight) {
-    let (mut files, mut sight) = (Files::new(), Sight::default());
+fn look(mut before: KnownFiles, entry: &Path, launcher: &Launcher) -> (KnownFiles, EntryListing) {
+    let (mut files, mut listing) = (KnownFiles::new(), EntryListing::default());
     let paths = match files_at(entry) {
         Ok(paths) => paths,
         Err(complaint) => {
-            sight.complaints.push(complaint);
-            return (before, sight);
+            listing.complaints.push(complaint);
+            return (before, listing);
         }
     };
     for file in paths {
-        let candidate = Known::of(&file, before.remove(&file)).and_then(|mut known| {
+        let candidate = KnownFile::of(&file, before.remove(&file)).and_then(|mut known| {
             let candidate = known.candidate(&file, launcher);
             files.insert(file.clone(), known);
             candidate
         });
         match candidate {
-            Ok(Some(name)) => sight.candidates.push((file, name)),
+            Ok(Some(name)) => listing.candidates.push((file, name)),
             Ok(None) => debug!("{} is a library and no plugin", file.display()),
-            Err(reason) => sight.complaints.push(not_served(&file, &reason)),
+            Err(reason) => listing.complaints.push(not_served(&file, &reason)),
         }
     }
-    (files, sight)
+    (files, listing)
 }
 
 fn files_at(entry: &Path) -> Result<Vec<PathBuf>, String> {
@@ -158,10 +158,10 @@ pub(super) fn not_served(file: &Path, reason: &str) -> String {
     format!("{} is not served: {reason}", file.display())
 }
 
-impl Known {
-    fn of(file: &Path, before: Option<Known>) -> Result<Known, String> {
+impl KnownFile {
+    fn of(file: &Path, before: Option<KnownFile>) -> Result<KnownFile, String> {
         trust::check(file).map_err(|reason| reason.to_string())?;
-        let identity = Identity::of(file).map_err(|error| error.to_string())?;
+        let identity = FileIdentity::of(file).map_err(|error| error.to_string())?;
         if let Some(known) = before.filter(|known| known.identity == identity) {
             return Ok(known);
         }
@@ -173,7 +173,7 @@ impl Known {
         let described = looked.as_ref().ok().and_then(PluginElf::described);
         let shown = described
             .map(|Description { protocol, build }| section::bytes(protocol, &build, false).into());
-        Ok(Known { identity, looked, shown, answer: None })
+        Ok(KnownFile { identity, looked, shown, answer: None })
     }
 
     /// Returns a possible plugin's name and starts its examination; `None` for another library.
@@ -204,12 +204,12 @@ impl Known {
             Background::Done(answer) => answer.clone(),
             Background::Running(..) => return None,
             Background::Panicked => {
-                Err(Refusal::Plugin("examining it panicked; please report it".to_owned()))
+                Err(ExamineError::Plugin("examining it panicked; please report it".to_owned()))
             }
         };
         Some(answer.map_err(|refusal| match refusal {
-            Refusal::Plugin(why) => why,
-            Refusal::Daemon(why) => {
+            ExamineError::Plugin(why) => why,
+            ExamineError::Daemon(why) => {
                 self.answer = None;
                 why
             }
@@ -228,15 +228,15 @@ mod tests {
     #[test]
     fn a_file_is_examined_again_where_the_daemon_could_not() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let mut known = Known {
-            identity: Identity::of(file.path()).unwrap(),
+        let mut known = KnownFile {
+            identity: FileIdentity::of(file.path()).unwrap(),
             looked: Err(String::new()),
             shown: None,
             answer: None,
         };
         for (refusal, is_kept) in [
-            (Refusal::Daemon("too many open files".to_owned()), false),
-            (Refusal::Plugin("it ended its process".to_owned()), true),
+            (ExamineError::Daemon("too many open files".to_owned()), false),
+            (ExamineError::Plugin("it ended its process".to_owned()), true),
         ] {
             known.answer = Some(Background::Done(Err(refusal)));
             let answer = known.answer(&mut { Duration::ZERO }).unwrap();

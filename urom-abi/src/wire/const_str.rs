@@ -2,21 +2,21 @@
 
 /// A text under construction, usable in constants. It is truncated at its capacity.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sentence {
-    bytes: [u8; Sentence::MOST],
+pub(crate) struct ConstStr {
+    bytes: [u8; ConstStr::MOST],
     len: usize,
 }
 
-impl Sentence {
+impl ConstStr {
     const MOST: usize = 512;
 
-    pub(crate) const fn new() -> Sentence {
-        Sentence { bytes: [0; Sentence::MOST], len: 0 }
+    pub(crate) const fn new() -> ConstStr {
+        ConstStr { bytes: [0; ConstStr::MOST], len: 0 }
     }
 
-    pub(crate) const fn text(mut self, text: &str) -> Sentence {
+    pub(crate) const fn text(mut self, text: &str) -> ConstStr {
         let bytes = text.as_bytes();
-        let fits = bytes.len() <= Sentence::MOST - self.len;
+        let fits = bytes.len() <= ConstStr::MOST - self.len;
         let mut i = 0;
         while fits && i < bytes.len() {
             self.bytes[self.len + i] = bytes[i];
@@ -26,7 +26,7 @@ impl Sentence {
         self
     }
 
-    pub(crate) const fn number(self, number: usize) -> Sentence {
+    pub(crate) const fn number(self, number: usize) -> ConstStr {
         let mut digits = [0; 20];
         let (mut at, mut rest) = (digits.len(), number);
         while at == digits.len() || rest > 0 {
@@ -55,13 +55,13 @@ mod tests {
     #[test]
     fn numbers_have_all_their_digits() {
         for number in [0, 7, 10, usize::MAX] {
-            assert_eq!(Sentence::new().number(number).as_str(), number.to_string());
+            assert_eq!(ConstStr::new().number(number).as_str(), number.to_string());
         }
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out() {
-        let long = "x".repeat(Sentence::MOST);
-        assert_eq!(Sentence::new().text("a").text(&long).text("b").as_str(), "ab");
+    fn text_that_does_not_fit_is_left_out() {
+        let long = "x".repeat(ConstStr::MOST);
+        assert_eq!(ConstStr::new().text("a").text(&long).text("b").as_str(), "ab");
     }
 }

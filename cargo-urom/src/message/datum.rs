@@ -8,14 +8,14 @@ use urom_abi::Quantity;
 use crate::output::is_plain;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shown {
+pub(crate) enum Datum {
     Int(i128),
     Float(f64),
     Bool(bool),
     Text(String),
     Name(&'static str),
-    List(Vec<Shown>),
-    Record(Vec<(&'static str, Shown)>),
+    List(Vec<Datum>),
+    Record(Vec<(&'static str, Datum)>),
     Bytes(Vec<u8>),
     Absent,
     /// A payload in registered memory, with its length in bytes.
@@ -24,51 +24,53 @@ pub(crate) enum Shown {
 
 const MOST: usize = 256;
 
-impl Shown {
+impl Datum {
     /// Bytes become an object. Numbers that JSON cannot represent become strings.
     pub(crate) fn json(&self) -> Value {
         match self {
-            Shown::Int(value) => u64::try_from(*value)
+            Datum::Int(value) => u64::try_from(*value)
                 .map(Value::from)
                 .or_else(|_| i64::try_from(*value).map(Value::from))
                 .unwrap_or_else(|_| value.to_string().into()),
-            Shown::Float(value) if value.is_finite() => json!(value),
-            Shown::Float(value) => value.to_string().into(),
-            Shown::Bool(value) => json!(value),
-            Shown::Text(text) => json!(text),
-            Shown::Name(name) => json!(name),
-            Shown::List(items) => items.iter().map(Shown::json).collect(),
-            Shown::Record(fields) => Value::Object(
+            Datum::Float(value) if value.is_finite() => json!(value),
+            Datum::Float(value) => value.to_string().into(),
+            Datum::Bool(value) => json!(value),
+            Datum::Text(text) => json!(text),
+            Datum::Name(name) => json!(name),
+            Datum::List(items) => items.iter().map(Datum::json).collect(),
+            Datum::Record(fields) => Value::Object(
                 fields.iter().map(|(name, value)| ((*name).to_owned(), value.json())).collect(),
             ),
-            Shown::Bytes(bytes) => {
+            Datum::Bytes(bytes) => {
                 json!({ "len": bytes.len(), "hex": hex(bytes), "text": text(bytes) })
             }
-            Shown::Absent => Value::Null,
-            Shown::Registered(bytes) => json!({ "registered": Shown::Int(*bytes).json() }),
+            Datum::Absent => Value::Null,
+            Datum::Registered(bytes) => {
+                json!({ "registered": Datum::Int(*bytes).json() })
+            }
         }
     }
 }
 
 /// The notation of arguments; bytes are followed by their length.
-impl fmt::Display for Shown {
+impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Shown::Int(value) => write!(f, "{value}"),
-            Shown::Float(value) => write!(f, "{value}"),
-            Shown::Bool(value) => write!(f, "{value}"),
-            Shown::Text(text) if is_plain(text) => f.write_str(text),
-            Shown::Text(text) => write!(f, "{}", text.escape_debug()),
-            Shown::Name(name) => f.write_str(&crate::output::plain(name)),
-            Shown::List(items) => {
-                let items: Vec<_> = items.iter().map(Shown::to_string).collect();
+            Datum::Int(value) => write!(f, "{value}"),
+            Datum::Float(value) => write!(f, "{value}"),
+            Datum::Bool(value) => write!(f, "{value}"),
+            Datum::Text(text) if is_plain(text) => f.write_str(text),
+            Datum::Text(text) => write!(f, "{}", text.escape_debug()),
+            Datum::Name(name) => f.write_str(&crate::output::plain(name)),
+            Datum::List(items) => {
+                let items: Vec<_> = items.iter().map(Datum::to_string).collect();
                 write!(f, "[{}]", items.join(","))
             }
-            Shown::Record(fields) => {
+            Datum::Record(fields) => {
                 let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
                 write!(f, "{{{}}}", fields.collect::<Vec<_>>().join(","))
             }
-            Shown::Bytes(bytes) => {
+            Datum::Bytes(bytes) => {
                 let len = Quantity(bytes.len(), "byte");
                 match (text(bytes), bytes.split_at_checked(MOST)) {
                     (_, Some((some, [_, ..]))) => write!(f, "hex:{}.. ({len})", hex(some)),
@@ -76,8 +78,8 @@ impl fmt::Display for Shown {
                     (None, _) => write!(f, "hex:{} ({len})", hex(bytes)),
                 }
             }
-            Shown::Absent => f.write_str("(not there)"),
-            Shown::Registered(bytes) => write!(f, "(in registered memory, {bytes} bytes)"),
+            Datum::Absent => f.write_str("(not there)"),
+            Datum::Registered(bytes) => write!(f, "(in registered memory, {bytes} bytes)"),
         }
     }
 }
@@ -97,26 +99,26 @@ mod tests {
 
     #[test]
     fn people_see_text_where_there_is_text() {
-        assert_eq!(Shown::Bytes(b"hello".into()).to_string(), "hello (5 bytes)");
-        assert_eq!(Shown::Bytes(b"a\x1b[2J".into()).to_string(), "hex:611b5b324a (5 bytes)");
-        assert_eq!(Shown::Bytes(vec![]).to_string(), "hex: (0 bytes)");
-        assert_eq!(Shown::Bytes(b"a".into()).to_string(), "a (1 byte)");
-        let long = Shown::Bytes(vec![0xff; 1000]).to_string();
+        assert_eq!(Datum::Bytes(b"hello".into()).to_string(), "hello (5 bytes)");
+        assert_eq!(Datum::Bytes(b"a\x1b[2J".into()).to_string(), "hex:611b5b324a (5 bytes)");
+        assert_eq!(Datum::Bytes(vec![]).to_string(), "hex: (0 bytes)");
+        assert_eq!(Datum::Bytes(b"a".into()).to_string(), "a (1 byte)");
+        let long = Datum::Bytes(vec![0xff; 1000]).to_string();
         assert!(long.len() < 600 && long.ends_with(".. (1000 bytes)"), "{long}");
         let record =
-            Shown::Record(vec![("a", Shown::Int(-1)), ("b", Shown::List(vec![Shown::Float(0.5)]))]);
+            Datum::Record(vec![("a", Datum::Int(-1)), ("b", Datum::List(vec![Datum::Float(0.5)]))]);
         assert_eq!(record.to_string(), "{a=-1,b=[0.5]}");
     }
 
     #[test]
     fn scripts_see_every_number_and_every_byte() {
-        assert_eq!(Shown::Int(i128::from(u64::MAX)).json().to_string(), "18446744073709551615");
-        assert_eq!(Shown::Int(i128::from(i64::MIN)).json().to_string(), "-9223372036854775808");
-        assert_eq!(Shown::Float(f64::NAN).json(), json!("NaN"));
-        let bytes = Shown::Bytes(vec![0xff; 1000]).json();
+        assert_eq!(Datum::Int(i128::from(u64::MAX)).json().to_string(), "18446744073709551615");
+        assert_eq!(Datum::Int(i128::from(i64::MIN)).json().to_string(), "-9223372036854775808");
+        assert_eq!(Datum::Float(f64::NAN).json(), json!("NaN"));
+        let bytes = Datum::Bytes(vec![0xff; 1000]).json();
         assert_eq!((bytes["len"].clone(), bytes["text"].clone()), (json!(1000), Value::Null));
         assert_eq!(bytes["hex"].as_str().map(str::len), Some(2000));
-        assert_eq!(Shown::Absent.json(), Value::Null);
-        assert_eq!(Shown::Registered(7).json(), json!({ "registered": 7 }));
+        assert_eq!(Datum::Absent.json(), Value::Null);
+        assert_eq!(Datum::Registered(7).json(), json!({ "registered": 7 }));
     }
 }

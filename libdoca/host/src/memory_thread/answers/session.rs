@@ -6,20 +6,20 @@ use std::rc::Rc;
 use ucx::{CloseMode, Endpoint, Worker, WorkerAddress};
 use urom_abi::DocaError;
 
-use super::Served;
+use super::ServedMemory;
 
 /// Maximum remembered receivers per stream. More than this evicts idle receivers.
 pub(super) const MOST_RECEIVERS: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Asker {
+pub(super) struct WorkerSession {
     pub(super) endpoint: Option<Endpoint>,
     /// The worker's UCX address; empty while unknown.
     pub(super) address: Vec<u8>,
     /// Whether it asked since the last [`EVERY`](urom_wire::remote::EVERY).
     pub(super) has_asked: bool,
     /// By share number.
-    pub(super) memories: HashMap<u64, Rc<Served>>,
+    pub(super) memories: HashMap<u64, Rc<ServedMemory>>,
     /// By UCX address.
     pub(super) receivers: HashMap<Vec<u8>, Receiver>,
 }
@@ -38,7 +38,7 @@ impl Receiver {
     }
 }
 
-impl Asker {
+impl WorkerSession {
     pub(super) fn is_connected(&self) -> bool {
         self.endpoint.as_ref().is_some_and(|endpoint| !endpoint.is_failed())
     }

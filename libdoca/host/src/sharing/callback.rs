@@ -10,7 +10,7 @@ use urom_wire::control::Failure;
 use crate::failure::failure;
 
 /// A one-shot callback. A drop reports a lost worker, unless the share has ended.
-pub(crate) struct Told {
+pub(crate) struct ShareCallback {
     callback: Option<MemoryCallback>,
     data: *mut c_void,
     /// The worker has ended the share; a drop then reports that the memory is unused.
@@ -18,19 +18,19 @@ pub(crate) struct Told {
 }
 
 // SAFETY: the host allows calls on any thread.
-unsafe impl Send for Told {}
+unsafe impl Send for ShareCallback {}
 
-impl Told {
-    pub(crate) fn new(callback: MemoryCallback, data: *mut c_void) -> Told {
-        Told { callback: Some(callback), data, has_ended: false }
+impl ShareCallback {
+    pub(crate) fn new(callback: MemoryCallback, data: *mut c_void) -> ShareCallback {
+        ShareCallback { callback: Some(callback), data, has_ended: false }
     }
 
-    pub(super) fn ended(mut self) -> Told {
+    pub(super) fn ended(mut self) -> ShareCallback {
         self.has_ended = true;
         self
     }
 
-    pub(crate) fn tell(mut self, result: &Result<MemoryPath, Failure>) {
+    pub(crate) fn complete(mut self, result: &Result<MemoryPath, Failure>) {
         self.call(result);
     }
 
@@ -45,7 +45,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for ShareCallback {
     fn drop(&mut self) {
         self.call(&match self.has_ended {
             true => Ok(MemoryPath::MAPPED),
@@ -56,23 +56,23 @@ impl Drop for Told {
 
 /// End callbacks of a left or lost worker's shares, for when it no longer uses the memory.
 #[derive(Default)]
-pub(crate) struct Late(Mutex<LateTold>);
+pub(crate) struct LateCallbacks(Mutex<LateState>);
 
 #[derive(Default)]
-struct LateTold {
-    all: Vec<Told>,
+struct LateState {
+    all: Vec<ShareCallback>,
     is_over: bool,
 }
 
-impl Late {
-    pub(crate) fn keep(&self, told: Told) {
+impl LateCallbacks {
+    pub(crate) fn keep(&self, callback: ShareCallback) {
         let mut late = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !late.is_over {
-            return late.all.push(told);
+            return late.all.push(callback);
         }
         // Outside the lock: it calls the host.
         drop(late);
-        drop(told.ended());
+        drop(callback.ended());
     }
 
     pub(crate) fn end(&self) {
@@ -81,6 +81,6 @@ impl Late {
         let all = std::mem::take(&mut late.all);
         drop(late);
         // Outside the lock: each calls the host.
-        all.into_iter().map(Told::ended).for_each(drop);
+        all.into_iter().map(ShareCallback::ended).for_each(drop);
     }
 }
