@@ -8,7 +8,7 @@
 use std::io::stdin;
 
 use anyhow::{Result, bail};
-use rdma_host::{Rdma, RemoteMmap, RemotePlace};
+use rdma_host::{Rdma, RemoteAddress, RemoteMmap};
 use rdma_protocol::Protocol;
 use urom_host::memory::{Access, Mmap};
 use urom_host::{Service, block_on};
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let far = block_on(RemoteMmap::import(&rdma, &exported))?;
     if what != "unconnected" {
         block_on(rdma.connect(&details))?;
-        rdma.write((), RemotePlace::NOWHERE).wait()?;
+        rdma.write((), RemoteAddress::NOWHERE).wait()?;
     }
     let (long, short) = (|| memory.slice(..PART), || memory.slice(PART..PART + 8));
     let work = || -> urom_host::Result<()> {

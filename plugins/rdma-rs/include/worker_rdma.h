@@ -90,7 +90,7 @@ enum worker_rdma_command_type {
 	 *     their address word is `places_addr`.
 	 *     The destination of the message; empty for a message without bytes.
 	 *
-	 * Answered by WORKER_RDMA_NOTIFICATION_RECEIVED.
+	 * Answered by WORKER_RDMA_NOTIFICATION_RECEIVE_DONE.
 	 */
 	WORKER_RDMA_COMMAND_RECEIVE = 7,
 	/**
@@ -195,7 +195,7 @@ enum worker_rdma_notification_type {
 	 */
 	WORKER_RDMA_NOTIFICATION_STATE_IS = 6,
 	/** A message has arrived. */
-	WORKER_RDMA_NOTIFICATION_RECEIVED = 7,
+	WORKER_RDMA_NOTIFICATION_RECEIVE_DONE = 7,
 	/** The message is in the ranges of the other end's receive. */
 	WORKER_RDMA_NOTIFICATION_SENT = 8,
 	/** The bytes are in the other end's memory. */
@@ -583,8 +583,8 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_state_is, failure) =
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_state_is, why_addr) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_state_is, why_len) == 16);
 
-/** The fields of WORKER_RDMA_NOTIFICATION_RECEIVED. */
-struct worker_rdma_notification_received {
+/** The fields of WORKER_RDMA_NOTIFICATION_RECEIVE_DONE. */
+struct worker_rdma_notification_receive_done {
 	/**
 	 * The operation that sent it.
 	 *
@@ -596,10 +596,10 @@ struct worker_rdma_notification_received {
 	/** Number of bytes in the ranges of the receive. The bytes of a write are elsewhere. */
 	uint64_t len;
 };
-WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_received) == 16);
-WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_received, opcode) == 0);
-WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_received, immediate) == 4);
-WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_received, len) == 8);
+WORKER_RDMA_ASSERT(sizeof(struct worker_rdma_notification_receive_done) == 16);
+WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_receive_done, opcode) == 0);
+WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_receive_done, immediate) == 4);
+WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification_receive_done, len) == 8);
 
 /** The fields of WORKER_RDMA_NOTIFICATION_SWAPPED. */
 struct worker_rdma_notification_swapped {
@@ -630,7 +630,7 @@ struct worker_rdma_notification {
 		struct worker_rdma_notification_created created;
 		struct worker_rdma_notification_exported exported;
 		struct worker_rdma_notification_state_is state_is;
-		struct worker_rdma_notification_received received;
+		struct worker_rdma_notification_receive_done receive_done;
 		struct worker_rdma_notification_swapped swapped;
 		struct worker_rdma_notification_added added;
 	};
@@ -640,7 +640,7 @@ WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, type) == 0);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, created) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, exported) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, state_is) == 8);
-WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, received) == 8);
+WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, receive_done) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, swapped) == 8);
 WORKER_RDMA_ASSERT(offsetof(struct worker_rdma_notification, added) == 8);
 

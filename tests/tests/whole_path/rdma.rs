@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use anyhow::Result;
-use rdma_host::{Opcode, Rdma, RemoteMmap, RemotePlace, State};
+use rdma_host::{Opcode, Rdma, RemoteAddress, RemoteMmap, State};
 use urom_host::memory::{Access, Inventory, Mmap, View};
 use urom_host::{DocaError, Service, Worker, block_on};
 
@@ -183,13 +183,13 @@ pub(crate) fn a_failure_brings_both_ends_to_error_and_a_restart_helps(at: RdmaPa
         let (state, failed) = block_on(end.rdma.state())?;
         assert_eq!(state, State::Error);
         assert_eq!(failed.map(|failed| failed.code), Some(DocaError::NOT_PERMITTED));
-        let refused = end.rdma.write((), RemotePlace::NOWHERE).wait().unwrap_err();
+        let refused = end.rdma.write((), RemoteAddress::NOWHERE).wait().unwrap_err();
         assert_eq!(refused.code(), DocaError::BAD_STATE, "{refused}");
         block_on(end.rdma.stop())?;
         block_on(end.rdma.start())?;
     }
     at.connect()?;
-    at.one.rdma.write((), RemotePlace::NOWHERE).wait()?;
+    at.one.rdma.write((), RemoteAddress::NOWHERE).wait()?;
     Ok(())
 }
 
@@ -275,9 +275,9 @@ pub(crate) fn an_instance_waits_for_new_memory_of_its_own_alone(at: RdmaPair) ->
     })?;
     let new = || MAKES[0](vec![0; 8], LOCAL);
     let (first, second) = (new(), new());
-    let mut write = pin!(one.rdma.write(first.slice(..0), RemotePlace::NOWHERE));
+    let mut write = pin!(one.rdma.write(first.slice(..0), RemoteAddress::NOWHERE));
     // The share has begun; this write is not polled further.
     assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    other[0].within(LIMIT).write(second.slice(..0), RemotePlace::NOWHERE).wait()?;
+    other[0].within(LIMIT).write(second.slice(..0), RemoteAddress::NOWHERE).wait()?;
     Ok(block_on(write)?)
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use rdma_host::{Rdma, RemoteMmap, RemotePlace, State};
+use rdma_host::{Rdma, RemoteAddress, RemoteMmap, State};
 use rustix::process::{Signal, kill_process};
 use urom_host::memory::Mmap;
 use urom_host::{DocaError, block_on};
@@ -73,10 +73,10 @@ pub(crate) fn a_worker_that_is_killed_is_a_failure_of_the_other_end_at_each_poin
         let (receive, lost) = (two.receive(()), idle.receive(()));
         let begun = match point {
             Some((_, point)) => {
-                two.write((), RemotePlace::NOWHERE).wait()?;
+                two.write((), RemoteAddress::NOWHERE).wait()?;
                 point(&two, &own, &far)
             }
-            None => several(|_| two.write((), RemotePlace::NOWHERE)),
+            None => several(|_| two.write((), RemoteAddress::NOWHERE)),
         };
         kill_process(process, Signal::KILL)?;
         let failed: Vec<_> = begun.into_iter().filter_map(|wait| wait().err()).collect();
@@ -124,7 +124,7 @@ pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
         let killed = Instant::now();
         while block_on(two.state())?.0 != State::Error {
             ensure!(killed.elapsed() < LIMIT, "{what}: the other end does not notice");
-            pair.two.rdma.write((), RemotePlace::NOWHERE).wait()?;
+            pair.two.rdma.write((), RemoteAddress::NOWHERE).wait()?;
         }
         if let Some(send) = send {
             let code = send.wait().unwrap_err().code();
@@ -132,7 +132,7 @@ pub(crate) fn a_host_that_is_killed_is_a_failure_of_the_other_end_at_each_point(
         }
         let (_, failed) = block_on(two.state())?;
         assert_eq!(failed.map(|failed| failed.code), Some(DocaError::CONNECTION_RESET), "{what}");
-        pair.one.rdma.write((), RemotePlace::NOWHERE).wait()?;
+        pair.one.rdma.write((), RemoteAddress::NOWHERE).wait()?;
         block_on(async {
             two.stop().await?;
             two.start().await

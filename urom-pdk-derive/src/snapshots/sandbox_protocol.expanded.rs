@@ -168,9 +168,9 @@ pub trait Handler<
     fn progress(&self) -> ::core::primitive::bool {
         false
     }
-    /// Frees the data of a host that has left, by the `dest_id` of its commands, which
-    /// have all ended. Only this kit's worker calls it, and not at close.
-    fn host_left(&self, __connection: ::core::primitive::u64) {}
+    /// Frees the data of a host that has left. All commands of its connection have
+    /// ended. Only this kit's worker calls it, and not at close.
+    fn host_left(&self, __connection: ::urom_abi::ConnectionId) {}
     /// Arms the event that ends the worker's sleep, such as a UCX worker's. Only this
     /// kit's worker calls it, right before it sleeps; without it, the worker polls with
     /// backoff.
@@ -685,7 +685,7 @@ const _: () = {
         fn progress(__handler: &AnyHandler) -> __p::bool {
             AnyHandler::progress(__handler)
         }
-        fn host_left(__handler: &AnyHandler, __connection: __p::u64) {
+        fn host_left(__handler: &AnyHandler, __connection: __p::ConnectionId) {
             AnyHandler::host_left(__handler, __connection);
         }
         fn arm(__handler: &AnyHandler) -> __p::Armed<'_> {

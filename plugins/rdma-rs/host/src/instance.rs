@@ -14,7 +14,7 @@ use crate::gate::Gate;
 use crate::local::{Destination, Ranges, Sealed, Source};
 use crate::operation::Operation;
 use crate::registered::RegisteredMaps;
-use crate::remote::{RemotePlace, refused};
+use crate::remote::{RemoteAddress, refused};
 
 macro_rules! submit {
     ($this:ident, $task:expr) => {{
@@ -250,7 +250,7 @@ impl Rdma {
     }
 
     /// Writes to the other end's memory (`doca_rdma_task_write`).
-    pub fn write(&self, source: impl Source, target: RemotePlace) -> Operation<Written> {
+    pub fn write(&self, source: impl Source, target: RemoteAddress) -> Operation<Written> {
         let list = pieces(&source);
         let maps = self.new_maps(&source);
         self.run(maps, (), move |this| {
@@ -263,7 +263,7 @@ impl Rdma {
     pub fn write_imm(
         &self,
         source: impl Source,
-        target: RemotePlace,
+        target: RemoteAddress,
         immediate: u32,
     ) -> Operation<Written> {
         let list = pieces(&source);
@@ -277,7 +277,11 @@ impl Rdma {
     }
 
     /// Reads from the other end's memory (`doca_rdma_task_read`) to fill the destination.
-    pub fn read(&self, source: RemotePlace, destination: impl Destination) -> Operation<ReadDone> {
+    pub fn read(
+        &self,
+        source: RemoteAddress,
+        destination: impl Destination,
+    ) -> Operation<ReadDone> {
         let mut list = Ranges::new();
         destination.read_ranges(&mut |range| list.push(range));
         let maps = self.new_maps(&destination);
@@ -291,7 +295,7 @@ impl Rdma {
     /// (`doca_rdma_task_atomic_cmp_swp`). The value before goes to `result` and is returned.
     pub fn compare_swap(
         &self,
-        target: RemotePlace,
+        target: RemoteAddress,
         compare: u64,
         swap: u64,
         result: impl Destination,
@@ -310,7 +314,7 @@ impl Rdma {
     /// (`doca_rdma_task_atomic_fetch_add`). The value before goes to `result` and is returned.
     pub fn fetch_add(
         &self,
-        target: RemotePlace,
+        target: RemoteAddress,
         add: u64,
         result: impl Destination,
     ) -> Operation<Added> {

@@ -53,5 +53,13 @@ pub use local::{Destination, Source};
 pub use operation::{Message, Operation};
 #[doc(no_inline)]
 pub use rdma_protocol::{Added, ReadDone, ReceiveDone, Sent, Swapped, Written};
+
+/// The former name of [`ReceiveDone`].
+#[deprecated(note = "renamed to `ReceiveDone`; `urom_host::Received` is another type")]
+pub type Received = ReceiveDone;
 pub use rdma_protocol::{Limits, Opcode, Protocol, State};
-pub use remote::{RemoteMmap, RemotePlace};
+pub use remote::{RemoteAddress, RemoteMmap};
+
+/// The former name of [`RemoteAddress`].
+#[deprecated(note = "renamed to `RemoteAddress`")]
+pub type RemotePlace = RemoteAddress;

@@ -140,6 +140,12 @@ impl<R: ReplyOutput<L>, L: Unpin + 'static> Operation<R, L> {
         }
     }
 
+    /// The former name of [`on_complete`](Self::on_complete).
+    #[deprecated(note = "renamed to `on_complete`")]
+    pub fn then(self, callback: impl FnOnce(Result<R::Output>) + 'static) {
+        self.on_complete(callback);
+    }
+
     /// Waits for the end, progressing all engines of this thread.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct RemoteMmap {
 
 /// An address in the other end's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RemotePlace {
+pub struct RemoteAddress {
     pub(crate) address: Remote,
 }
 
@@ -44,14 +44,14 @@ impl RemoteMmap {
 
     /// Returns the address at `offset` bytes. An operation beyond the end of the map fails.
     #[must_use]
-    pub fn at(&self, offset: u64) -> RemotePlace {
-        RemotePlace { address: Remote { memory: self.exported.id(), offset } }
+    pub fn at(&self, offset: u64) -> RemoteAddress {
+        RemoteAddress { address: Remote { memory: self.exported.id(), offset } }
     }
 }
 
-impl RemotePlace {
+impl RemoteAddress {
     /// A null address, for operations on no bytes.
-    pub const NOWHERE: RemotePlace = RemotePlace { address: Remote { memory: 0, offset: 0 } };
+    pub const NOWHERE: RemoteAddress = RemoteAddress { address: Remote { memory: 0, offset: 0 } };
 }
 
 /// Makes the error of an operation that was not submitted.

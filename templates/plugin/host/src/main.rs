@@ -5,11 +5,11 @@ use protocol::Protocol;
 use urom_host::{Result, Service, block_on};
 
 fn main() -> Result<()> {
-    // The service of the environment, as on a host with a DPU. Otherwise a service in this process,
-    // with the plugin that cargo built beside this program.
-    let service = Service::connect_blocking()?;
-    let plugin = service.plugin::<Protocol>()?;
     block_on(async {
+        // The service of the environment, as on a host with a DPU. Otherwise a service in this
+        // process, with the plugin that cargo built beside this program.
+        let service = Service::connect().await?;
+        let plugin = service.plugin::<Protocol>()?;
         let worker = service.worker().plugin(&plugin).start().await?;
         // Both are submitted before the first answer arrives.
         let first = plugin.task_accumulate(&worker, &[1.0, 2.0]).submit()?;
