@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::time::Duration;
 
 use urom_abi::DocaError;
 use urom_os::fork::{Inherited, Maker};
@@ -61,10 +62,19 @@ impl Error {
         self
     }
 
-    /// Replaces `failed` in the text, for a better verb such as `was cancelled`.
-    pub(crate) fn verb(mut self, verb: impl Into<Cow<'static, str>>) -> Error {
-        self.0.verb = verb.into();
-        self
+    pub(crate) fn timed_out(what: String, limit: Duration, look_at: &str) -> Error {
+        let mut error = Error::new(DocaError::TIME_OUT, what);
+        error.0.verb = format!("timed out after {limit:?}").into();
+        error.hint(format!(
+            "allow more time, or check {look_at}; a late reply is discarded and counted in \
+             late_replies"
+        ))
+    }
+
+    pub(crate) fn cancelled(what: String) -> Error {
+        let mut error = Error::new(DocaError::SKIPPED, what).with_kind(ErrorKind::Cancelled);
+        error.0.verb = "was cancelled".into();
+        error
     }
 
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Error {

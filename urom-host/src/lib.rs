@@ -9,7 +9,7 @@
 //!
 //! fn main() -> urom_host::Result<()> {
 //!     block_on(async {
-//!         let service = Service::connect_blocking().await?;
+//!         let service = Service::connect().await?;
 //!         let graph = service.plugin::<graph_protocol::Protocol>()?;
 //!         let worker = service.worker().id(0).plugin(&graph).start().await?;
 //!         let done = graph.task_loopback(&worker, 42).await?;

@@ -6,9 +6,9 @@
 //! use urom_pdk::time;
 //!
 //! # async fn answer_of_the_peer() -> u64 { 7 }
-//! async fn ask(peer timeout: Duration) -> Result<u64> {
+//! async fn ask(limit: Duration) -> Result<u64> {
 //!     time::sleep(Duration::from_millis(2)).await;
-//!     Ok(time::timeout(peer timeout, answer_of_the_peer()).await?) // `TIME_OUT` for the host
+//!     Ok(time::timeout(limit, answer_of_the_peer()).await?) // `TIME_OUT` for the host
 //! }
 //! ```
 //!

@@ -129,7 +129,7 @@ fn a_message_that_does_not_fit_is_too_big_and_leaves_the_bytes_alone() {
     let need = LEN + 7;
     for capacity in [0, LEN - 1, LEN, need - 1] {
         let mut out = vec![7; capacity];
-        let too_big = EncodeError::TooBig { message: "Everything", need, capacity: capacity };
+        let too_big = EncodeError::TooBig { message: "Everything", need, capacity };
         assert_eq!(command.encode(&mut out), Err(too_big));
         assert_eq!(out, vec![7; capacity]);
     }

@@ -54,7 +54,7 @@ pub type Buffer = DomainBuffer;
 /// # let (rank, size) = (0, 2);
 /// let gather = Rendezvous::join("head-node:7357", rank, size, Duration::from_secs(60))?;
 /// block_on(async {
-///     let service = Service::connect_blocking().await?;
+///     let service = Service::connect().await?;
 ///     let graph = service.plugin::<graph_protocol::Protocol>()?;
 ///     let worker = service.worker().id(rank.into()).plugin(&graph).start().await?;
 ///     let domain = service.domain().worker(rank.into(), &worker).gather(gather).start().await?;

@@ -192,11 +192,11 @@ fn serve(
     let connection = connection::open(library, settings)?;
     let (plugins, cpus) = (connection.plugins()?, connection.cpus()?);
     let service = Pointer(connection.object);
-    let mut report = Some(|waker| report.send(Connected { service, plugins, cpus, waker }));
+    let mut report = Some(|waker| drop(report.send(Connected { service, plugins, cpus, waker })));
     let mut deadlines = Vec::new();
     wait::block_on(poll_fn(|cx| {
         if let Some(report) = report.take() {
-            let _ = report(cx.waker().clone());
+            report(cx.waker().clone());
         }
         connection.watch_state(cx.waker());
         if !connection.is_running() {

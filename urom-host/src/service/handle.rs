@@ -28,7 +28,7 @@ use crate::worker::WorkerBuilder;
 /// ```no_run
 /// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
+/// let service = Service::connect_blocking()?;
 /// let threads = (0..4).map(|id| {
 ///     let handle = service.handle();
 ///     std::thread::spawn(move || -> Result<u64> {

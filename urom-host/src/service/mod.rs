@@ -35,7 +35,7 @@ use crate::worker::WorkerBuilder;
 /// ```no_run
 /// # use urom_host::{Service, Result};
 /// # fn main() -> Result<()> {
-/// let service = Service::connect()?;
+/// let service = Service::connect_blocking()?;
 /// for plugin in service.plugins() {
 ///     println!("{} version {}", plugin.name(), plugin.version());
 /// }

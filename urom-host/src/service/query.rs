@@ -37,13 +37,7 @@ pub(super) fn expire(deadlines: &mut Vec<Deadline>) -> Option<Instant> {
     deadlines.retain(|Deadline { at, limit, query }| {
         let Some(query) = query.upgrade().filter(|query| query.is_asked()) else { return false };
         if *at <= now {
-            let error = query
-                .error(DocaError::TIME_OUT)
-                .why(format!("no answer came within the deadline of {limit:?}"))
-                .hint(
-                    "allow more time, or see whether the service still runs; a late reply is \
-                     thrown away and counted in late_replies",
-                );
+            let error = Error::timed_out(query.what(), *limit, "that the service runs");
             query.settle(Err(error), false);
         }
         *at > now
@@ -78,8 +72,12 @@ impl Query {
         )
     }
 
+    fn what(&self) -> String {
+        format!("the query for the workers of group {}", self.group)
+    }
+
     fn error(&self, code: DocaError) -> Error {
-        Error::new(code, format!("asking for the workers of group {}", self.group))
+        Error::new(code, self.what())
     }
 
     fn is_asked(&self) -> bool {
@@ -91,8 +89,7 @@ impl Query {
     }
 
     pub(super) fn cancel(&self) -> bool {
-        let error = self.error(DocaError::SKIPPED).why("it was cancelled before its answer came");
-        self.is_asked() && self.end(Err(error)).is_ok()
+        self.is_asked() && self.end(Err(Error::cancelled(self.what()))).is_ok()
     }
 
     /// Ends the query. If no future receives the answer, returns the counter for it.

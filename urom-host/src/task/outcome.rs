@@ -55,15 +55,10 @@ impl End {
 #[cold]
 fn ended(what: String, end: End) -> Error {
     match end {
-        End::TimedOut(limit) => Error::new(end.code(), what)
-            .verb(format!("timed out after {:?}", Duration::from_nanos(limit)))
-            .hint(
-                "allow more time, or ask the worker for its state; a late reply is thrown away \
-                and counted in late_replies",
-            ),
-        End::Cancelled => {
-            Error::new(end.code(), what).verb("was cancelled").with_kind(ErrorKind::Cancelled)
+        End::TimedOut(limit) => {
+            Error::timed_out(what, Duration::from_nanos(limit), "the worker's state")
         }
+        End::Cancelled => Error::cancelled(what),
         End::Inherited(why) => inherited(what, why),
     }
 }

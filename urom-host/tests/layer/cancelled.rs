@@ -62,7 +62,7 @@ fn a_task_that_hangs_is_cancelled_and_its_worker_stops_all_the_same() {
         fails(
             hangs.wait(),
             DocaError::TIME_OUT,
-            &["Loopback on worker 6, plugin `worker_graph`", "within the deadline of 2ms"],
+            &["Loopback on worker 6, plugin `worker_graph`", "timed out after 2ms"],
         );
         let called = Rc::new(RefCell::new(Vec::new()));
         let theirs = Rc::clone(&called);

@@ -148,7 +148,7 @@ impl CommandLine {
                 "max-hosts" => args.limits.hosts = value.read(count)?,
                 "max-workers" => args.limits.workers = value.read(count)?,
                 "max-workers-per-host" => args.limits.workers_per_host = value.read(count)?,
-                "peer_timeout" => args.peer_timeout = Some(value.read(str::parse)?),
+                "peer-timeout" => args.peer_timeout = Some(value.read(str::parse)?),
                 "plugin-timeout" => args.plugin_timeout = Some(value.read(seconds)?),
                 "plain-doca" => args.plain_doca = true,
                 "socket-dir" => args.socket_dir = Some(value.read(socket_dir)?),

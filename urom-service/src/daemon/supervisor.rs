@@ -117,14 +117,14 @@ pub(crate) async fn remove_socket(file: PathBuf) {
 }
 
 async fn see_off(id: WorkerId, mut handle: WorkerHandle) {
-    if timeout(GRACE, handle.ended()).await.is_ok() {
-        return;
+    if let Ok(end) = timeout(GRACE, handle.ended()).await {
+        return warn!("worker {id}: {end}");
     }
     handle.kill();
     match handle {
         WorkerHandle::Process(_) => {
-            warn!("worker {id} did not end within {} s and was killed", GRACE.as_secs());
-            handle.ended().await;
+            let end = handle.ended().await;
+            warn!("worker {id} did not end within {} s and was killed: {end}", GRACE.as_secs());
         }
         WorkerHandle::Thread(_) => {
             warn!(

@@ -91,7 +91,7 @@ impl WorkerConfig {
         option("max-message", &self.max_message);
         option("max-unread", &self.max_unread);
         option("max-hosts", &self.max_hosts);
-        option("peer_timeout", &self.peer_timeout);
+        option("peer-timeout", &self.peer_timeout);
         option("listen", &self.listen);
         option("log-level", &self.log_level);
         option("sdk-log-level", &self.sdk_log_level);
@@ -121,7 +121,7 @@ impl WorkerConfig {
             "max-message",
             "max-unread",
             "max-hosts",
-            "peer_timeout",
+            "peer-timeout",
             "listen",
             "log-level",
             "sdk-log-level",
@@ -136,7 +136,7 @@ impl WorkerConfig {
                 Arg::Long("max-message") => config.max_message = parser.value()?.parse()?,
                 Arg::Long("max-unread") => config.max_unread = parser.value()?.parse()?,
                 Arg::Long("max-hosts") => config.max_hosts = parser.value()?.parse()?,
-                Arg::Long("peer_timeout") => config.peer_timeout = parser.value()?.parse()?,
+                Arg::Long("peer-timeout") => config.peer_timeout = parser.value()?.parse()?,
                 Arg::Long("listen") => config.listen = parser.value()?.parse()?,
                 Arg::Long("log-level") => config.log_level = parser.value()?.parse()?,
                 Arg::Long("sdk-log-level") => config.sdk_log_level = parser.value()?.parse()?,
