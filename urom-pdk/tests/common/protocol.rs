@@ -186,8 +186,8 @@ impl Serve<Side, Obedient> for Words {
             let desc = reply(tag, value)?;
             let bytes = desc.payload();
             // SAFETY: `Now` is only used here: the buffer is written below and then dropped.
-            if let Some(AnswerBytes { bytes: buffer, written }) =
-                Side::answer_buffer(cx, unsafe { Now::new() })
+            let now = unsafe { Now::new() };
+            if let Some(AnswerBytes { bytes: buffer, written }) = Side::answer_buffer(cx, now)
                 && let Some(buffer) = buffer.get_mut(..bytes.len())
             {
                 buffer.copy_from_slice(bytes);
