@@ -108,7 +108,7 @@ pub struct CallEnd {
 /// Result of [packing](OpenPlugin::pack) a notification.
 #[derive(Debug)]
 pub struct Packed {
-    pub code: DocaStatus,
+    pub status: DocaStatus,
     /// Includes the header; unchecked.
     pub len: usize,
     pub notification: NotificationDesc,
@@ -139,14 +139,14 @@ impl OpenPlugin {
         &self.extension
     }
 
-    /// Returns the code and the length of the plugin's address. If `out` is too small, the code is
-    /// `INVALID_VALUE` and the length is the required size.
+    /// Returns the status and the length of the plugin's address. If `out` is too small, the status
+    /// is `INVALID_VALUE` and the length is the required size.
     pub fn address(&self, out: &mut [u8]) -> (DocaStatus, usize) {
         let mut len = out.len();
         let to = if out.is_empty() { null_mut() } else { out.as_mut_ptr().cast() };
         // SAFETY: the plugin is open, and `out` has `len` bytes.
-        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
-        (code, len)
+        let status = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
+        (status, len)
     }
 
     #[inline]
@@ -248,12 +248,12 @@ impl OpenPlugin {
         // SAFETY: `into_raw` returns a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
         // SAFETY: the notification came from this plugin's list, and `out` has `len` bytes.
-        let code = unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
+        let status = unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
         // SAFETY: `into_raw` returned it from a `NonNull`.
         let block = unsafe { NonNull::new_unchecked(block) };
         // SAFETY: it came from `into_raw` above, and `notif_pack` does not free the block.
         let notification = unsafe { NotificationDesc::from_raw(block) };
-        Packed { code, len, notification }
+        Packed { status, len, notification }
     }
 
     pub fn cancel(&self, dest_id: u64, urom_context: u64, reason: CancelReason) {
