@@ -38,7 +38,7 @@ impl ShareCallback {
         let Some(callback) = self.callback.take() else { return };
         let (code, path, why) = match result {
             Ok(path) => (DocaError::SUCCESS, *path, ""),
-            Err(failure) => (failure.code(), MemoryPath::NETWORK, &*failure.text),
+            Err(failure) => (failure.code, MemoryPath::NETWORK, &*failure.text),
         };
         // SAFETY: the host's function, called once with its data.
         unsafe { callback(self.data, code, path, why.as_ptr().cast(), why.len()) };
