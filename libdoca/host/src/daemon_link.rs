@@ -264,7 +264,7 @@ mod tests {
         let begin = Instant::now();
         let to = at(socket.local_addr().unwrap());
         let failure = connect(&to).await.map(|(_, welcome)| welcome).unwrap_err();
-        assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
+        assert_eq!(failure.code, DocaError::NOT_CONNECTED);
         assert!(
             begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING,
             "{:?}",

@@ -1,5 +1,6 @@
 //! Seed inputs of the targets, with real messages.
 
+use urom_abi::DocaError;
 use urom_wire::control::*;
 use urom_wire::fuzzing::corpus::{Seeds, encoded};
 use urom_wire::fuzzing::frames;
