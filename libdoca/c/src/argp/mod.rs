@@ -33,7 +33,7 @@ fn log_error(refusal: ArgpError) -> DocaError {
 }
 
 #[track_caller]
-fn guarded(call: impl FnOnce() -> Result<(), ArgpError>) -> DocaError {
+fn guarded(call: impl FnOnce() -> Result<(), ArgpError>) -> DocaStatus {
     guard(|| call().map_err(log_error))
 }
 
