@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::fork::{Inherited, Maker};
 
 /// An error of this crate.
@@ -84,7 +84,7 @@ impl Error {
         self
     }
 
-    /// The DOCA code (`doca_error_t`); never `SUCCESS`.
+    /// The DOCA code (`doca_error_t`).
     pub fn code(&self) -> DocaError {
         self.0.code
     }
@@ -216,10 +216,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Converts a DOCA result; `what` is only called after a failure.
 pub(crate) fn check<W: Into<Cow<'static, str>>>(
-    code: DocaError,
+    status: DocaStatus,
     what: impl FnOnce() -> W,
 ) -> Result<()> {
-    code.check().map_err(|code| Error::new(code, what()))
+    status.check().map_err(|code| Error::new(code, what()))
 }
 
 /// Fails with `BAD_STATE` for an object made before a fork.
