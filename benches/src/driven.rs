@@ -19,7 +19,11 @@ pub(crate) const CAPACITY: usize = 4096;
 /// Address of the domain's only member: this process.
 static ADDRESS: OnceLock<Box<[u8]>> = OnceLock::new();
 
-unsafe extern "C" fn find_address(_: *mut WorkerCtx, _: u64, found: *mut *mut c_void) -> DocaStatus {
+unsafe extern "C" fn find_address(
+    _: *mut WorkerCtx,
+    _: u64,
+    found: *mut *mut c_void,
+) -> DocaStatus {
     let Some(address) = ADDRESS.get() else { return DocaStatus::NOT_FOUND };
     // SAFETY: plugins pass a valid pointer for the address.
     unsafe { found.write(address.as_ptr().cast_mut().cast()) };

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 use faulty_protocol::Protocol as Faulty;
 use graph_protocol::Protocol as Graph;
 use urom_host::gather::InProcess;
-use urom_host::{ContextState, DocaError, DocaStatus, ProgressEngine, Service, block_on_for, devices};
+use urom_host::{
+    ContextState, DocaError, DocaStatus, ProgressEngine, Service, block_on_for, devices,
+};
 
 const LIMIT: Duration = Duration::from_secs(30);
 

@@ -248,7 +248,8 @@ impl OpenPlugin {
         // SAFETY: `into_raw` returns a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
         // SAFETY: the notification came from this plugin's list, and `out` has `len` bytes.
-        let status = unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
+        let status =
+            unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
         // SAFETY: `into_raw` returned it from a `NonNull`.
         let block = unsafe { NonNull::new_unchecked(block) };
         // SAFETY: it came from `into_raw` above, and `notif_pack` does not free the block.

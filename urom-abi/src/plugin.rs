@@ -114,8 +114,11 @@ pub type OpenFn = unsafe extern "C" fn(ctx: *mut WorkerCtx) -> DocaStatus;
 pub type CloseFn = unsafe extern "C" fn(ctx: *mut WorkerCtx);
 /// `addr`: copies the plugin's network address. `addr_len` is the capacity on entry and the length
 /// on return. If the capacity is too small, `addr` is unchanged and the code is `INVALID_VALUE`.
-pub type AddrFn =
-    unsafe extern "C" fn(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaStatus;
+pub type AddrFn = unsafe extern "C" fn(
+    ctx: *mut WorkerCtx,
+    addr: *mut c_void,
+    addr_len: *mut usize,
+) -> DocaStatus;
 /// `worker_cmd`: removes commands from the list and starts them. The worker keeps the others.
 pub type WorkerCmdFn =
     unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaStatus;

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Api, Ctx, CtxState, Extensions};
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::fork::Maker;
 
 use crate::callback;

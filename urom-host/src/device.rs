@@ -2,8 +2,8 @@
 
 use std::ptr::{self, NonNull};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Api, Dev, DevInfo as RawInfo, IBDEV_NAME_SIZE, PCI_ADDR_SIZE};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::error::{Error, Result, check};
 use crate::library::{Library, c_text, get, non_null};

@@ -30,9 +30,9 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use urom_abi::{DocaError, DocaStatus};
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::OfferedMemory;
+use urom_abi::{DocaError, DocaStatus};
 #[doc(hidden)]
 pub use urom_memory::ShareGuard;
 pub use urom_memory::{

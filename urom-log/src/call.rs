@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::log::Level;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::backend::{BACKENDS, BackendKind};
 use crate::guard::{guard, guard_or};

@@ -4,7 +4,6 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::BorrowedList;
 use urom_abi::extension::{self, Called, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::list::{self, ListLink};
@@ -12,6 +11,7 @@ use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::version::API_VERSION;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain::OpenDomains;
 use crate::executor::Executor;

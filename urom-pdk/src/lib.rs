@@ -166,7 +166,9 @@ pub use region::Region;
 pub use side::{Context, OpenContext, Side};
 pub use tasks::{Task, Tasks};
 pub use urom_abi::protocol::Armed;
-pub use urom_abi::{ConnectionId, Data, DocaError, DocaStatus, Elements, Payload, Received, Registered};
+pub use urom_abi::{
+    ConnectionId, Data, DocaError, DocaStatus, Elements, Payload, Received, Registered,
+};
 pub use urom_pdk_derive::{urom_message, urom_plugin};
 pub use window::{Take, Window};
 

@@ -11,12 +11,12 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::driver::{Methods, Missing, VERSION_WORD};
 use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
 use urom_abi::plugin::{
     GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
 };
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::fork::PerProcess;
 
 use crate::identity::FileIdentity;

@@ -34,7 +34,9 @@ fn a_status_that_fits_takes_no_byte_of_the_body() {
         let (status, payload) = (DocaStatus(status), Some(&b"xyz"[..]));
         assert_eq!(found, Notification { slot: 65535, status, payload, why: &[] });
     }
-    assert!([255, 256, u32::MAX].iter().all(|&s| short_notification(1, DocaStatus(s), 0).is_none()));
+    assert!(
+        [255, 256, u32::MAX].iter().all(|&s| short_notification(1, DocaStatus(s), 0).is_none())
+    );
 }
 
 #[test]

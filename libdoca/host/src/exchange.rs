@@ -9,8 +9,8 @@ use std::ffi::c_void;
 use std::mem;
 
 use tokio::task::yield_now;
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Table, Verdict};
 use urom_wire::plain::Plain;

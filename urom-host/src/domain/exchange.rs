@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::OobColl;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::callback;
 use crate::gather::{self, AllGather, BoxError};

@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use rustix::io::Errno;
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Api, CtxState};
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::{machine, named_file};
 
 use super::version::judge;

@@ -10,8 +10,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Api, Extensions};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::error::{Error, Result, check};
 

@@ -20,8 +20,8 @@ use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Api, Buf, CmdTask, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::callback::guard;
 use crate::error::Result;

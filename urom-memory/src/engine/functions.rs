@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::extension::WorkerServices;
 use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::memory::MemoryRange;
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::Shares;
 use crate::error::Result;

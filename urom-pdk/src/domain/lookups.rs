@@ -112,7 +112,8 @@ impl OpenLookups<'_> {
         let mut index: c_int = -1;
         // SAFETY: the plugin is open, so the context is valid; `index` is writable.
         let status = unsafe { lookup(ctx, member, va, &mut index) };
-        status.check()
+        status
+            .check()
             .map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
         let index =
             u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;

@@ -2,11 +2,11 @@
 
 use std::future::Future;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::shared::SharedCommand;
 use urom_abi::wire::EncodeError;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::Executor;
 use crate::failures::Failure;

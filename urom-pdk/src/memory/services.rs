@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 #[cfg(feature = "ucx")]
 use std::rc::Rc;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::extension::WorkerServices;
 use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::Watch;
 
 pub(crate) struct MemoryServices {

@@ -9,7 +9,6 @@ use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::CommandDesc;
 use urom_abi::driver::{self, Methods, Missing, OpenPlugin};
@@ -17,6 +16,7 @@ use urom_abi::extension::PluginExtension;
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx};
 use urom_abi::test_util::watch;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;

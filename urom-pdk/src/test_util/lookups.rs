@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::members::SharedDomain;
 use super::services::{ServedCtx, Services};

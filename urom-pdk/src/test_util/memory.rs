@@ -9,9 +9,9 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::{Access, MemoryRange};
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::engine::{Offered, Path, Region, Shares, run_in_place};
 use urom_memory::{Condition, View};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::extension::{PluginExtension, Words};
 use urom_abi::plugin::PluginIface;
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::domain::Domain;
 use super::instance::TestInstance;

@@ -1,9 +1,9 @@
 //! Packs a notification like a worker, and once into a buffer that is too small.
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::driver::OpenPlugin;
 use urom_abi::plugin::WorkerNotify;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::ledger::Notification;
 

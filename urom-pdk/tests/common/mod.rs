@@ -6,11 +6,11 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::extension::{Called, CancelReason, CommandCall, DESCRIPTORS, PluginExtension, READY};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::{DocaError, DocaStatus};
 use urom_pdk::Side;
 pub(crate) use urom_pdk::test_util::iface;
 

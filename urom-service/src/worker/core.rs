@@ -4,11 +4,11 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 
 use tracing::debug;
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::extension::CancelReason;
 use urom_abi::plugin::WorkerNotify;
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::clock;
 use urom_wire::envelope::{Envelope, frames};
 use urom_wire::frame::{COMMAND_HEADER, Command, MAX_STATUS, NOTIFICATION_HEADER, Unusual};

@@ -6,11 +6,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tracing::{debug, info, warn};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::{self, OpenPlugin, Packed};
 use urom_abi::extension::{Called, CancelReason, PluginExtension, Words};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use urom_wire::frame::NOTIFICATION_HEADER;
 

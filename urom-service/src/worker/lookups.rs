@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::extension::WorkerServices;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::guard;
 
 use super::domains::WorkerDomains;

@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 use std::thread;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 use urom_memory::engine::{Shares, Site, functions};
 

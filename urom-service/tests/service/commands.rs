@@ -136,7 +136,11 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
     notes.sort_by_key(|note| note.slot);
     assert_eq!(
         notes,
-        [ok(0, &words(op::ECHO, 1)), bare(1, DocaStatus::NO_MEMORY), bare(2, DocaStatus::NO_MEMORY)]
+        [
+            ok(0, &words(op::ECHO, 1)),
+            bare(1, DocaStatus::NO_MEMORY),
+            bare(2, DocaStatus::NO_MEMORY)
+        ]
     );
     assert_alive(&host);
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::describe::section;
+use urom_abi::{DocaError, DocaStatus};
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_wire::control::StartWorker;
 

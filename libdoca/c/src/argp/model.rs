@@ -3,8 +3,8 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::log::{DISABLE, Level};
+use urom_abi::{DocaError, DocaStatus};
 
 /// `doca_argp_param_cb_t`: takes the value and the pointer from `doca_argp_init`.
 pub(crate) type Callback =

@@ -25,9 +25,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use ucx::{AmData, AmFlags, Message, Outside, Request, Worker};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
 use urom_abi::sync_event::Condition;
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::View;
 use urom_memory::engine::run_in_place;
 use urom_wire::plain::Plain;

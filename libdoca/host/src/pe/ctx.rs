@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::event::EngineEvent;

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{
     self, MmapAdviseTaskInvalidateCache, SyncEventTaskGet, SyncEventTaskNotifyAdd,
     SyncEventTaskNotifySet, SyncEventTaskWaitEq, SyncEventTaskWaitNeq, TaskCallback,
 };
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::failure::failure;

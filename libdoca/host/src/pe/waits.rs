@@ -37,11 +37,7 @@ impl Pe {
         self.answer_where(|task| std::ptr::eq(&*task.ctx, ctx), Err(code));
     }
 
-    fn answer_where(
-        &self,
-        is_meant: impl Fn(&LocalTask) -> bool,
-        result: Result<(), DocaError>,
-    ) {
+    fn answer_where(&self, is_meant: impl Fn(&LocalTask) -> bool, result: Result<(), DocaError>) {
         if self.waiting.borrow().is_empty() {
             return;
         }

@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 
 use crate::failure::refuse_if;

@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::Arc;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 

@@ -1,7 +1,7 @@
 //! Context lifecycle: failing starts, stops at any time, ids, limits, wrong orders.
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CmdTask, CtxState};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, daemon_of, op, with_service, with_worker};
 use crate::support::{

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Ctx, CtxState, Domain, Service};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, Uromd};
 use crate::rally::{Party, Rally};

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{Ctx, CtxState, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers, with_workers};
 use crate::rally::{Fault, ROUNDS, Rally};

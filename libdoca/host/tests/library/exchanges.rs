@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{
     TestDomain, Two, ask, handle, meet, op, seeker, segment, with_one, with_seekers, with_two,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskEnd, CtxState};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{op, with_service, with_worker};
 use crate::support::{

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::null;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, Uromd};
 use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{
     TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers, with_workers,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CtxState, GidTask};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, Uromd, daemon, daemon_of, op};
 use crate::support::{

@@ -1,8 +1,8 @@
 //! Failures at one participant of a starting domain: the others fail instead of waiting forever.
 
 use rustix::process::{Signal, kill_process};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CtxState, OobColl};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{TestDomain, together, with_one, with_two};
 use crate::loss::pid_of;

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{
     Plugins, Uromd, daemon_of, op, with_both, with_both_workers, with_service, with_worker,

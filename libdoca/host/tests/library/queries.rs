@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CtxState, Data, GidTask};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::with_service;
 use crate::support::{Engine, OK, TestService, state};

@@ -2,9 +2,9 @@
 
 use std::ptr::null_mut;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::logged::logged;
 use crate::processes::{Plugins, embedded};

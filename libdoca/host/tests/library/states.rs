@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::ptr::null_mut;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;

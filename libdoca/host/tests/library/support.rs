@@ -7,9 +7,9 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 pub use libdoca_host::api;
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, GidTask, Pe, Service, Task, Worker};
 use urom_abi::plugin::PluginInfo;
+use urom_abi::{DocaError, DocaStatus};
 
 /// Timeout of all waits.
 pub const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);

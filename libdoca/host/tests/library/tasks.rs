@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CmdTask, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{op, with_worker};
 use crate::support::{

@@ -8,8 +8,8 @@ mod handlers;
 mod script;
 mod worker;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::NotificationDesc;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::check;
 use crate::exact;

@@ -4,12 +4,12 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{
     DomainLookups, PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify,
 };
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::{DocaError, DocaStatus};
 use urom_pdk::Side;
 
 pub(super) const PLUGIN_ID: u64 = 4;

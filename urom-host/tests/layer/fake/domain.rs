@@ -5,8 +5,8 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{CtxState, Domain, OobColl, Worker};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::core::change;
 use super::objects::Context;

@@ -5,12 +5,12 @@ use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
     Cancelled, Ctx, CtxState, Data, Service, StateChangedCallback, Worker, WorkerHealth,
 };
 use urom_abi::plugin::PluginInfo;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::core::Engine;
 use super::domain::Shared;

@@ -5,11 +5,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{
     Buf, CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data,
     GidTask, GidTaskCallback, Service, Task, Worker,
 };
+use urom_abi::{DocaError, DocaStatus};
 
 use super::core::{change, ring, wake};
 use super::objects::{Context, created, destroyed};

@@ -17,8 +17,8 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 use ucx::{AmData, CloseMode, Message, Request, Status, Worker};
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::Error;
 use urom_memory::engine::{Path, Region};
 use urom_wire::plain::Plain;

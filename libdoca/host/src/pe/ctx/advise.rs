@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::device::Device;

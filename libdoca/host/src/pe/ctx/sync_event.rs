@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::CtxState;
 use urom_abi::memory::Access;
 use urom_abi::sync_event::Condition;
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::{Mmap, SyncEvent as Counter};
 use urom_wire::control::Failure;
 

@@ -7,8 +7,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::{Rc, Weak};
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{self, Data, Task};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::{Graph, Node, NodeWork};
 use crate::failure::refuse_if;

@@ -8,8 +8,8 @@ use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::{self, CMD_TASK_AREA as AREA, CmdTaskCallback, CmdTaskEnd, Data};
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::envelope::Envelope;
 use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Header};
 
@@ -86,8 +86,12 @@ impl TaskStage {
 }
 
 /// The end of an unfinished task or a task without a response.
-const NO_END: CmdTaskEnd =
-    CmdTaskEnd { status: DocaStatus::BAD_STATE, cancelled: 0, response: ptr::null_mut(), length: 0 };
+const NO_END: CmdTaskEnd = CmdTaskEnd {
+    status: DocaStatus::BAD_STATE,
+    cancelled: 0,
+    response: ptr::null_mut(),
+    length: 0,
+};
 
 /// A command: one slot of a connection, which allocates and frees it. The fields in use from
 /// submission to end are in the first cache lines.

@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpStream;
 use ucx::AmFlags;
-use urom_abi::{DocaError, DocaStatus};
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{DaemonToHost, Failure, HandoverAddress, HostToWorker, WorkerToHost};
 use urom_wire::envelope::{AM_HANDSHAKE, AM_NOTIFICATIONS, Envelope, VerificationTag};
 use urom_wire::fuzzing::frames as bytes_of;
@@ -63,8 +63,7 @@ fn garbage_from_a_worker_is_dropped_and_valid_messages_arrive() {
         fake.send(&mut host.stream, &again);
         host.wait_for(5);
         assert_eq!(host.slots.borrow()[4], a);
-        let enough =
-            Failure { code: DocaError::AUTHENTICATION, text: "enough of you".to_owned() };
+        let enough = Failure { code: DocaError::AUTHENTICATION, text: "enough of you".to_owned() };
         fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
         // Until the host has seen the end.
         while fake
