@@ -7,7 +7,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::{Methods, OpenPlugin};
 use urom_abi::extension::Called;
@@ -19,11 +19,15 @@ pub(crate) const CAPACITY: usize = 4096;
 /// Address of the domain's only member: this process.
 static ADDRESS: OnceLock<Box<[u8]>> = OnceLock::new();
 
-unsafe extern "C" fn find_address(_: *mut WorkerCtx, _: u64, found: *mut *mut c_void) -> DocaError {
-    let Some(address) = ADDRESS.get() else { return DocaError::NOT_FOUND };
+unsafe extern "C" fn find_address(
+    _: *mut WorkerCtx,
+    _: u64,
+    found: *mut *mut c_void,
+) -> DocaStatus {
+    let Some(address) = ADDRESS.get() else { return DocaStatus::NOT_FOUND };
     // SAFETY: plugins pass a valid pointer for the address.
     unsafe { found.write(address.as_ptr().cast_mut().cast()) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 #[derive(Debug)]
@@ -57,8 +61,8 @@ impl Plugin {
     /// Makes the plugin's own address the address of every member.
     pub(crate) fn join_itself(&mut self) -> Result<()> {
         let mut bytes = vec![0u8; CAPACITY];
-        let (code, length) = self.open.address(&mut bytes);
-        code.check()?;
+        let (status, length) = self.open.address(&mut bytes);
+        status.check()?;
         bytes.truncate(length);
         ensure!(ADDRESS.set(bytes.into()).is_ok(), "a plugin was asked before");
         Ok(())
@@ -111,7 +115,7 @@ impl Plugin {
     #[inline]
     pub(crate) fn pack(&self, notification: NotificationDesc, buffer: &mut [u8]) -> Result<usize> {
         let packed = self.open.pack(notification, buffer);
-        packed.code.check()?;
+        packed.status.check()?;
         Ok(packed.len)
     }
 }

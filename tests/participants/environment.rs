@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 use faulty_protocol::Protocol as Faulty;
 use graph_protocol::Protocol as Graph;
 use urom_host::gather::InProcess;
-use urom_host::{ContextState, DocaError, ProgressEngine, Service, block_on_for, devices};
+use urom_host::{
+    ContextState, DocaError, DocaStatus, ProgressEngine, Service, block_on_for, devices,
+};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -71,7 +73,7 @@ fn refusals(service: &Service) -> Result<()> {
     for start in starts.collect::<Vec<_>>() {
         let error =
             block_on_for(LIMIT, start)?.map(drop).err().context("two members with one id")?;
-        ensure!(error.code() != DocaError::SUCCESS, "{error}");
+        ensure!(error.code() != DocaStatus::SUCCESS, "{error}");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::error::DocaError;
+use crate::error::{DocaError, DocaStatus};
 use crate::list::{self, ListLink};
 use crate::plugin::{WorkerCmd, WorkerCmdDesc, WorkerNotifDesc, WorkerNotify};
 use crate::test_util::watch;
@@ -130,7 +130,7 @@ impl NotificationDesc {
 
     /// Makes this the answer to `command`, with its plugin id, token, connection, and a status.
     #[inline]
-    pub fn address_to(&mut self, command: &CommandDesc, status: DocaError) {
+    pub fn address_to(&mut self, command: &CommandDesc, status: DocaStatus) {
         let asked = command.header();
         let header = self.header_mut();
         header.plugin_id = asked.plugin_id;
@@ -329,9 +329,9 @@ mod tests {
     fn an_answer_carries_the_commands_address() {
         let command = CommandDesc::new(7, 2, 0x1234, &[]).unwrap();
         let mut answer = NotificationDesc::zeroed(16).unwrap();
-        answer.address_to(&command, DocaError::NOT_FOUND);
+        answer.address_to(&command, DocaStatus::NOT_FOUND);
         assert_eq!(answer.dest_id(), 7);
-        let status = DocaError::NOT_FOUND;
+        let status = DocaStatus::NOT_FOUND;
         let header =
             WorkerNotify { plugin_id: 2, urom_context: 0x1234, len: 16, status, reserved: 0 };
         assert_eq!(*answer.header(), header);

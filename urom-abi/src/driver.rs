@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use std::ptr::{NonNull, null_mut};
 
 use crate::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use crate::error::DocaError;
+use crate::error::{DocaError, DocaStatus};
 use crate::extension::{self, Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use crate::list::ListLink;
 use crate::plugin::{
@@ -100,7 +100,7 @@ pub struct OpenPlugin {
 #[derive(Debug, Clone, Copy)]
 pub struct CallEnd {
     pub called: Called,
-    pub status: DocaError,
+    pub status: DocaStatus,
     /// Unchecked.
     pub len: usize,
 }
@@ -108,7 +108,7 @@ pub struct CallEnd {
 /// Result of [packing](OpenPlugin::pack) a notification.
 #[derive(Debug)]
 pub struct Packed {
-    pub code: DocaError,
+    pub status: DocaStatus,
     /// Includes the header; unchecked.
     pub len: usize,
     pub notification: NotificationDesc,
@@ -139,14 +139,14 @@ impl OpenPlugin {
         &self.extension
     }
 
-    /// Returns the code and the length of the plugin's address. If `out` is too small, the code is
-    /// `INVALID_VALUE` and the length is the required size.
-    pub fn address(&self, out: &mut [u8]) -> (DocaError, usize) {
+    /// Returns the status and the length of the plugin's address. If `out` is too small, the status
+    /// is `INVALID_VALUE` and the length is the required size.
+    pub fn address(&self, out: &mut [u8]) -> (DocaStatus, usize) {
         let mut len = out.len();
         let to = if out.is_empty() { null_mut() } else { out.as_mut_ptr().cast() };
         // SAFETY: the plugin is open, and `out` has `len` bytes.
-        let code = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
-        (code, len)
+        let status = unsafe { (self.methods.addr)(self.ctx.as_ptr(), to, &mut len) };
+        (status, len)
     }
 
     #[inline]
@@ -173,11 +173,9 @@ impl OpenPlugin {
         loop {
             let first = self.first_command();
             // SAFETY: the plugin is open, and the list holds descriptors of the C heap.
-            let code =
+            let status =
                 unsafe { (self.methods.worker_cmd)(self.ctx.as_ptr(), self.commands.as_raw()) };
-            if code == DocaError::SUCCESS {
-                return Ok(());
-            }
+            let Err(code) = status.check() else { return Ok(()) };
             failed(code);
             if self.commands.is_empty() {
                 return Ok(());
@@ -214,7 +212,7 @@ impl OpenPlugin {
             answer: buffer.as_mut_ptr(),
             answer_capacity: buffer.len(),
             answer_len: 0,
-            status: DocaError::SUCCESS,
+            status: DocaStatus::SUCCESS,
             reserved: 0,
         };
         // SAFETY: the plugin is open; the borrows of command and buffer outlive the call.
@@ -227,8 +225,8 @@ impl OpenPlugin {
     pub fn progress(&mut self) -> Result<(), DocaError> {
         // SAFETY: the plugin is open, and the list contains notifications.
         match unsafe { (self.methods.progress)(self.ctx.as_ptr(), self.notifications.as_raw()) } {
-            DocaError::SUCCESS | DocaError::EMPTY => Ok(()),
-            code => Err(code),
+            DocaStatus::EMPTY => Ok(()),
+            status => status.check(),
         }
     }
 
@@ -250,12 +248,13 @@ impl OpenPlugin {
         // SAFETY: `into_raw` returns a whole descriptor.
         let header = unsafe { &raw mut (*block).worker_notif };
         // SAFETY: the notification came from this plugin's list, and `out` has `len` bytes.
-        let code = unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
+        let status =
+            unsafe { (self.methods.notif_pack)(header, &mut len, out.as_mut_ptr().cast()) };
         // SAFETY: `into_raw` returned it from a `NonNull`.
         let block = unsafe { NonNull::new_unchecked(block) };
         // SAFETY: it came from `into_raw` above, and `notif_pack` does not free the block.
         let notification = unsafe { NotificationDesc::from_raw(block) };
-        Packed { code, len, notification }
+        Packed { status, len, notification }
     }
 
     pub fn cancel(&self, dest_id: u64, urom_context: u64, reason: CancelReason) {

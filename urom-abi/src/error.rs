@@ -2,39 +2,58 @@
 
 use std::ffi::CStr;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use urom_os::fork::Inherited;
 
 use crate::c_text::c_text;
 
-/// A DOCA result code (`doca_error_t`, 32 bits).
+/// A DOCA result code (`doca_error_t`, 32 bits): success or an error.
 ///
 /// A number instead of an enum, because C and the network may send unknown codes.
-/// [`DocaError::SUCCESS`] is also a code; [`DocaError::check`] separates it from errors.
+/// [`check`](Self::check) separates success from errors.
 #[derive(
     Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, bytemuck::Zeroable, bytemuck::Pod,
 )]
 #[repr(transparent)]
-pub struct DocaError(pub u32);
+pub struct DocaStatus(pub u32);
+
+/// A DOCA error code: every [`DocaStatus`] except success.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DocaError(NonZeroU32);
 
 macro_rules! codes {
-    ($($value:literal $name:ident $c:literal $text:literal;)*) => {
-        impl DocaError {
-            $(#[doc = concat!("`", $c, "`: ", $text, ".")] pub const $name: DocaError = DocaError($value);)*
+    (
+        $ok:literal $success:ident $c_ok:literal $text_ok:literal;
+        $($value:literal $name:ident $c:literal $text:literal;)*
+    ) => {
+        impl DocaStatus {
+            #[doc = concat!("`", $c_ok, "`: ", $text_ok, ".")]
+            pub const $success: DocaStatus = DocaStatus($ok);
+            $(#[doc = concat!("`", $c, "`: ", $text, ".")] pub const $name: DocaStatus = DocaStatus($value);)*
 
             /// Returns the C name (`doca_error_get_name`), or `DOCA_ERROR_UNRECOGNIZED`.
             pub const fn name(self) -> &'static str {
-                match self.0 { $($value => $c,)* _ => "DOCA_ERROR_UNRECOGNIZED" }
+                match self.0 {
+                    $ok => $c_ok,
+                    $($value => $c,)*
+                    _ => "DOCA_ERROR_UNRECOGNIZED",
+                }
             }
 
             /// Returns a lower-case description without a full stop (`doca_error_get_descr`).
             pub const fn description(self) -> &'static str {
-                match self.0 { $($value => $text,)* _ => "unrecognized error code" }
+                match self.0 {
+                    $ok => $text_ok,
+                    $($value => $text,)*
+                    _ => "unrecognized error code",
+                }
             }
 
             #[doc(hidden)]
             pub const fn c_name(self) -> &'static CStr {
                 match self.0 {
+                    $ok => c_text(concat!($c_ok, "\0")),
                     $($value => c_text(concat!($c, "\0")),)*
                     _ => c"DOCA_ERROR_UNRECOGNIZED",
                 }
@@ -43,10 +62,18 @@ macro_rules! codes {
             #[doc(hidden)]
             pub const fn c_description(self) -> &'static CStr {
                 match self.0 {
+                    $ok => c_text(concat!($text_ok, "\0")),
                     $($value => c_text(concat!($text, "\0")),)*
                     _ => c"unrecognized error code",
                 }
             }
+        }
+
+        impl DocaError {
+            $(
+                #[doc = concat!("`", $c, "`: ", $text, ".")]
+                pub const $name: DocaError = DocaError(NonZeroU32::new($value).unwrap());
+            )*
         }
     };
 }
@@ -85,33 +112,101 @@ codes! {
     30 SKIPPED "DOCA_ERROR_SKIPPED" "result is valid but data was skipped";
 }
 
-impl DocaError {
-    /// Returns `Ok` for [`SUCCESS`](Self::SUCCESS), else the code (`DOCA_IS_ERROR`).
+impl DocaStatus {
+    /// Returns `Ok` for [`SUCCESS`](Self::SUCCESS), else the error (`DOCA_IS_ERROR`).
     ///
     /// # Errors
     /// The code, unless it is `SUCCESS`.
+    #[inline]
     pub const fn check(self) -> Result<(), DocaError> {
-        if self.0 == 0 { Ok(()) } else { Err(self) }
-    }
-
-    #[doc(hidden)]
-    pub const fn of(result: Result<(), DocaError>) -> DocaError {
-        match result {
-            Ok(()) => DocaError::SUCCESS,
-            Err(code) => code,
+        match NonZeroU32::new(self.0) {
+            None => Ok(()),
+            Some(code) => Err(DocaError(code)),
         }
     }
 }
 
-impl fmt::Debug for DocaError {
+impl DocaError {
+    /// Success is not an error; kept for code that compares statuses with it.
+    #[deprecated(note = "use `DocaStatus::SUCCESS`")]
+    pub const SUCCESS: DocaStatus = DocaStatus::SUCCESS;
+
+    /// Returns the error with a code. 0 becomes [`UNEXPECTED`](Self::UNEXPECTED): a failure must
+    /// not look like a success.
+    #[inline]
+    pub const fn from_code(code: u32) -> DocaError {
+        match NonZeroU32::new(code) {
+            Some(code) => DocaError(code),
+            None => DocaError::UNEXPECTED,
+        }
+    }
+
+    /// Returns the code, which is never 0.
+    #[inline]
+    pub const fn code(self) -> u32 {
+        self.0.get()
+    }
+
+    /// Returns the C name (`doca_error_get_name`), or `DOCA_ERROR_UNRECOGNIZED`.
+    pub const fn name(self) -> &'static str {
+        DocaStatus(self.code()).name()
+    }
+
+    /// Returns a lower-case description without a full stop (`doca_error_get_descr`).
+    pub const fn description(self) -> &'static str {
+        DocaStatus(self.code()).description()
+    }
+}
+
+impl From<DocaError> for DocaStatus {
+    #[inline]
+    fn from(error: DocaError) -> DocaStatus {
+        DocaStatus(error.code())
+    }
+}
+
+impl From<Result<(), DocaError>> for DocaStatus {
+    #[inline]
+    fn from(result: Result<(), DocaError>) -> DocaStatus {
+        result.map_or_else(DocaStatus::from, |()| DocaStatus::SUCCESS)
+    }
+}
+
+impl PartialEq<DocaError> for DocaStatus {
+    #[inline]
+    fn eq(&self, error: &DocaError) -> bool {
+        self.0 == error.code()
+    }
+}
+
+impl PartialEq<DocaStatus> for DocaError {
+    #[inline]
+    fn eq(&self, status: &DocaStatus) -> bool {
+        status == self
+    }
+}
+
+impl fmt::Debug for DocaStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}({})", self.name(), self.0)
     }
 }
 
-impl fmt::Display for DocaError {
+impl fmt::Display for DocaStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.description(), self.name())
+    }
+}
+
+impl fmt::Debug for DocaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&DocaStatus::from(*self), f)
+    }
+}
+
+impl fmt::Display for DocaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&DocaStatus::from(*self), f)
     }
 }
 
@@ -129,15 +224,26 @@ mod tests {
 
     #[test]
     fn an_unlisted_code_stays_a_value() {
-        let odd = DocaError(0xdead_beef);
+        let odd = DocaStatus(0xdead_beef);
         assert_eq!(odd.name(), "DOCA_ERROR_UNRECOGNIZED");
         assert_eq!(odd.description(), "unrecognized error code");
-        assert_eq!(odd.check(), Err(odd));
+        assert_eq!(odd.check(), Err(DocaError::from_code(0xdead_beef)));
+    }
+
+    #[test]
+    fn an_error_is_never_a_success() {
+        assert_eq!(DocaStatus::default().check(), Ok(()));
+        assert_eq!(DocaError::from_code(0), DocaError::UNEXPECTED);
+        for result in [Ok(()), Err(DocaError::AGAIN), Err(DocaError::from_code(u32::MAX))] {
+            assert_eq!(DocaStatus::from(result).check(), result);
+        }
+        assert_eq!(DocaStatus::EMPTY, DocaError::EMPTY);
+        assert_ne!(DocaError::EMPTY, DocaStatus::SUCCESS);
     }
 
     #[test]
     fn c_has_the_same_texts() {
-        for code in (0..40).chain([u32::MAX]).map(DocaError) {
+        for code in (0..40).chain([u32::MAX]).map(DocaStatus) {
             assert_eq!(code.c_name().to_str().unwrap(), code.name());
             assert_eq!(code.c_description().to_str().unwrap(), code.description());
         }
@@ -150,5 +256,6 @@ mod tests {
             "no entry is available in resource (DOCA_ERROR_EMPTY)"
         );
         assert_eq!(format!("{:?}", DocaError::EMPTY), "DOCA_ERROR_EMPTY(25)");
+        assert_eq!(format!("{:?}", DocaStatus::SUCCESS), "DOCA_SUCCESS(0)");
     }
 }

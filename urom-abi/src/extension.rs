@@ -7,7 +7,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use crate::error::DocaError;
+use crate::error::DocaStatus;
 use crate::host_memory::{HostMemory, MemoryOperation};
 use crate::plugin::WorkerCtx;
 use crate::worker_log::WorkerLog;
@@ -114,7 +114,7 @@ pub struct CommandCall {
     /// Number of bytes written. Read when the call returns [`Called::ANSWERED`].
     pub answer_len: usize,
     /// The notification's status; read like `answer_len`.
-    pub status: DocaError,
+    pub status: DocaStatus,
     pub reserved: u32,
 }
 
@@ -191,7 +191,7 @@ pub type OpenMemoryFn = unsafe extern "C" fn(
     offset: u64,
     len: u64,
     opened: *mut HostMemory,
-) -> DocaError;
+) -> DocaStatus;
 
 /// Runs an operation on open memory. After `IN_PROGRESS` its `done` will be called; any other code
 /// is the operation's result, also in its `status`. `INVALID_VALUE` for bytes outside the memory or
@@ -202,7 +202,7 @@ pub type RunMemoryFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     handle: *mut c_void,
     operation: *mut MemoryOperation,
-) -> DocaError;
+) -> DocaStatus;
 
 pub type KeepMemoryFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, handle: *mut c_void);
 

@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::DocaError;
+use crate::error::{DocaError, DocaStatus};
 use crate::memory::Access;
 
 /// The path between a worker and a host's memory (`enum urom_memory_path`).
@@ -164,7 +164,7 @@ impl MemoryAction {
 pub struct MemoryOperation {
     pub size: usize,
     pub action: MemoryAction,
-    pub status: DocaError,
+    pub status: DocaStatus,
     /// Offset in the open memory, in bytes.
     pub offset: u64,
     pub len: u64,
@@ -184,7 +184,7 @@ impl MemoryOperation {
         MemoryOperation {
             size: size_of::<MemoryOperation>(),
             action,
-            status: DocaError::SUCCESS,
+            status: DocaStatus::SUCCESS,
             offset,
             len,
             local: std::ptr::null_mut(),
@@ -228,7 +228,7 @@ pub struct OfferedMemory {
 /// and the failure's text in UTF-8, valid during the call (`urom_memory_cb_t`).
 pub type MemoryCallback = unsafe extern "C" fn(
     data: *mut c_void,
-    code: DocaError,
+    code: DocaStatus,
     path: MemoryPath,
     why: *const c_char,
     why_len: usize,

@@ -7,7 +7,7 @@
 //!
 //! | module | contents | DOCA's counterpart |
 //! | --- | --- | --- |
-//! | [`error`] | [`DocaError`] | `doca_error_t` |
+//! | [`error`] | [`DocaStatus`], [`DocaError`] | `doca_error_t` |
 //! | [`plugin`] | the structures a worker and a plugin exchange | `doca_urom_plugin.h` |
 //! | [`list`] | intrusive list links | `ucs_list_link_t` |
 //! | [`log`] | log levels | `enum doca_log_level` |
@@ -88,7 +88,7 @@ pub use copy::copy;
 #[doc(hidden)]
 pub use count::Quantity;
 pub use describe::Described;
-pub use error::DocaError;
+pub use error::{DocaError, DocaStatus};
 pub use payload::{Data, Elements, Payload, Received, Registered};
 pub use urom_pdk_derive::{Described, urom_command, urom_notification};
 pub use worker_id::WorkerId;

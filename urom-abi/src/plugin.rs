@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 
-use crate::error::DocaError;
+use crate::error::DocaStatus;
 use crate::list::ListLink;
 
 /// Capacity for a plugin's name, including its NUL (`DOCA_UROM_PLUGIN_NAME_MAX_LEN`).
@@ -90,7 +90,7 @@ pub struct WorkerNotify {
     /// Length of the notification after this header in bytes.
     pub len: u64,
     /// The task's status on the host.
-    pub status: DocaError,
+    pub status: DocaStatus,
     /// This kit writes 0.
     pub reserved: u32,
 }
@@ -109,26 +109,29 @@ pub struct WorkerNotifDesc {
 }
 
 /// `open`: allocates the plugin's state and stores it in [`WorkerCtx::plugin_ctx`].
-pub type OpenFn = unsafe extern "C" fn(ctx: *mut WorkerCtx) -> DocaError;
+pub type OpenFn = unsafe extern "C" fn(ctx: *mut WorkerCtx) -> DocaStatus;
 /// `close`: releases all resources of `plugin_ctx`.
 pub type CloseFn = unsafe extern "C" fn(ctx: *mut WorkerCtx);
 /// `addr`: copies the plugin's network address. `addr_len` is the capacity on entry and the length
 /// on return. If the capacity is too small, `addr` is unchanged and the code is `INVALID_VALUE`.
-pub type AddrFn =
-    unsafe extern "C" fn(ctx: *mut WorkerCtx, addr: *mut c_void, addr_len: *mut usize) -> DocaError;
+pub type AddrFn = unsafe extern "C" fn(
+    ctx: *mut WorkerCtx,
+    addr: *mut c_void,
+    addr_len: *mut usize,
+) -> DocaStatus;
 /// `worker_cmd`: removes commands from the list and starts them. The worker keeps the others.
 pub type WorkerCmdFn =
-    unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError;
+    unsafe extern "C" fn(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaStatus;
 /// `progress`: progresses commands and appends notifications. `EMPTY` without notifications.
 pub type ProgressFn =
-    unsafe extern "C" fn(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError;
+    unsafe extern "C" fn(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaStatus;
 /// `notif_pack`: writes the 32-byte header and the notification to `packed`. The length is the
 /// capacity on entry, the bytes written on return.
 pub type NotifPackFn = unsafe extern "C" fn(
     notif: *mut WorkerNotify,
     packed_len: *mut usize,
     packed: *mut c_void,
-) -> DocaError;
+) -> DocaStatus;
 
 /// A plugin's methods (`struct urom_plugin_iface`), optional because C may omit them.
 #[derive(Clone, Copy, Debug)]
@@ -165,14 +168,14 @@ impl PluginIface {
 
 /// Looks up a domain member's plugin address: a self-contained UCX address in the worker's memory.
 pub type AddrLookupFn =
-    unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaError;
+    unsafe extern "C" fn(ctx: *mut WorkerCtx, domain_id: u64, addr: *mut *mut c_void) -> DocaStatus;
 /// Looks up the domain member's segment (index of a registered buffer) with the address `va`.
 pub type SegLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
     domain_id: u64,
     va: u64,
     seg: *mut c_int,
-) -> DocaError;
+) -> DocaStatus;
 /// Looks up a segment's packed, exported memory handle.
 pub type MemhLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
@@ -180,7 +183,7 @@ pub type MemhLookupFn = unsafe extern "C" fn(
     seg: c_int,
     len: *mut usize,
     memh: *mut *mut c_void,
-) -> DocaError;
+) -> DocaStatus;
 /// Looks up a segment's packed remote key.
 pub type MkeyLookupFn = unsafe extern "C" fn(
     ctx: *mut WorkerCtx,
@@ -188,7 +191,7 @@ pub type MkeyLookupFn = unsafe extern "C" fn(
     seg: c_int,
     len: *mut usize,
     rkey: *mut *mut c_void,
-) -> DocaError;
+) -> DocaStatus;
 
 /// Look-ups in a worker's domains (`struct urom_domain_lookups_iface`). C calls these without a
 /// NULL check and from any thread: a worker sets all four before `open`.
@@ -218,9 +221,9 @@ pub struct WorkerCtx {
 }
 
 /// `urom_plugin_get_iface`: fills `iface`; NULL returns `INVALID_VALUE`.
-pub type GetIfaceFn = unsafe extern "C" fn(iface: *mut PluginIface) -> DocaError;
+pub type GetIfaceFn = unsafe extern "C" fn(iface: *mut PluginIface) -> DocaStatus;
 /// `urom_plugin_get_version`: stores the plugin's version; NULL returns `INVALID_VALUE`.
-pub type GetVersionFn = unsafe extern "C" fn(version: *mut u64) -> DocaError;
+pub type GetVersionFn = unsafe extern "C" fn(version: *mut u64) -> DocaStatus;
 
 /// Symbol name of a plugin's [`GetIfaceFn`].
 pub const GET_IFACE_SYMBOL: &str = "urom_plugin_get_iface";

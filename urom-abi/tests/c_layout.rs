@@ -23,7 +23,7 @@ use urom_abi::plugin::{
     WorkerCmd, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify,
 };
 use urom_abi::version::{RELEASE, exact};
-use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_abi::{DocaStatus, WORKER_ID_ANY};
 
 macro_rules! prototypes {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
@@ -118,7 +118,7 @@ fn structures() -> String {
 }
 
 fn values() -> String {
-    let codes = (0..).map(DocaError).take_while(|code| code.name() != "DOCA_ERROR_UNRECOGNIZED");
+    let codes = (0..).map(DocaStatus).take_while(|code| code.name() != "DOCA_ERROR_UNRECOGNIZED");
     let mut values: Vec<(String, u64)> =
         codes.map(|code| (code.name().to_owned(), code.0.into())).collect();
     let names = ["CRIT", "ERROR", "WARNING", "INFO", "DEBUG", "TRACE"];
@@ -166,7 +166,7 @@ fn values() -> String {
         ("DOCA_VERSION_CALC(3, 0, 58)", 0x0300_E290),
         ("sizeof(DOCA_VERSION_EXACT)", size_of::<usize>() as u64),
         ("sizeof(DOCA_UROM_WORKER_ID_ANY)", 8),
-        ("sizeof(doca_error_t)", size_of::<DocaError>() as u64),
+        ("sizeof(doca_error_t)", size_of::<DocaStatus>() as u64),
         ("sizeof(enum doca_ctx_states)", size_of::<CtxState>() as u64),
         ("((enum doca_ctx_states)-1 > 0)", 1),
         ("sizeof(ucs_cpu_set_t)", size_of::<CpuSet>() as u64),

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 
 struct Thread {
     busy: Cell<bool>,
@@ -77,21 +77,22 @@ pub(crate) fn drop_later(owner: impl Any) {
 pub(crate) fn guard(body: impl FnOnce()) {
     guarded(|| {
         body();
-        DocaError::SUCCESS
+        Ok(())
     });
 }
 
 /// As [`guard`], with a result: `UNEXPECTED` after a panic.
-pub(crate) fn guarded(body: impl FnOnce() -> DocaError) -> DocaError {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+pub(crate) fn guarded(body: impl FnOnce() -> Result<(), DocaError>) -> DocaStatus {
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         THREAD.with(|thread| {
             // Later panics are ignored.
             if thread.panic.borrow().is_none() {
                 thread.panic.replace(Some(payload));
             }
         });
-        DocaError::UNEXPECTED
-    })
+        Err(DocaError::UNEXPECTED)
+    });
+    result.into()
 }
 
 #[inline]

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use urom_abi::DocaError;
 use urom_abi::host::{Api, Ctx, CtxState, Extensions};
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::fork::Maker;
 
 use crate::callback;
@@ -65,9 +65,9 @@ pub(crate) trait ObjectKind: Sized + 'static {
 }
 
 pub(crate) type Functions<T> = (
-    unsafe extern "C" fn(*mut *mut T) -> DocaError,
+    unsafe extern "C" fn(*mut *mut T) -> DocaStatus,
     unsafe extern "C" fn(*mut T) -> *mut Ctx,
-    unsafe extern "C" fn(*mut T) -> DocaError,
+    unsafe extern "C" fn(*mut T) -> DocaStatus,
 );
 
 pub(crate) struct Context<K: ObjectKind> {
@@ -174,12 +174,12 @@ impl<K: ObjectKind> Context<K> {
         K::before_stop(self);
         let stop = self.api()?.doca_ctx_stop;
         // SAFETY: `Owner` destroys the context in its drop only, and this borrows it.
-        let code = callback::calling(|| unsafe { stop(self.ctx.as_ptr()) });
-        begun(code).map_err(|code| self.error(code, "stopping"))
+        let status = callback::calling(|| unsafe { stop(self.ctx.as_ptr()) });
+        begun(status).map_err(|code| self.error(code, "stopping"))
     }
 
-    pub(crate) fn set(&self, code: DocaError, what: &str) -> Result<()> {
-        code.check().map_err(|code| self.error(code, &format!("setting {what} of")))
+    pub(crate) fn set(&self, status: DocaStatus, what: &str) -> Result<()> {
+        status.check().map_err(|code| self.error(code, &format!("setting {what} of")))
     }
 
     fn error(&self, code: DocaError, verb: &str) -> Error {
@@ -230,6 +230,6 @@ impl<K: ObjectKind> Context<K> {
     }
 }
 
-fn begun(code: DocaError) -> Result<(), DocaError> {
-    if code == DocaError::IN_PROGRESS { Ok(()) } else { code.check() }
+fn begun(status: DocaStatus) -> Result<(), DocaError> {
+    if status == DocaStatus::IN_PROGRESS { Ok(()) } else { status.check() }
 }

@@ -2,8 +2,8 @@
 
 use std::ptr::{self, NonNull};
 
-use urom_abi::DocaError;
 use urom_abi::host::{Api, Dev, DevInfo as RawInfo, IBDEV_NAME_SIZE, PCI_ADDR_SIZE};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::error::{Error, Result, check};
 use crate::library::{Library, c_text, get, non_null};
@@ -68,8 +68,8 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         // SAFETY: the device is open, and the service that used it is destroyed.
-        let code = unsafe { (self.library.api().doca_dev_close)(self.device.as_ptr()) };
-        if let Err(code) = code.check() {
+        let status = unsafe { (self.library.api().doca_dev_close)(self.device.as_ptr()) };
+        if let Err(code) = status.check() {
             tracing::warn!("a device could not be closed: {code}");
         }
     }
@@ -82,11 +82,11 @@ fn with_devices<T>(
     let api = library.api();
     let (mut list, mut count) = (ptr::null_mut(), 0);
     // SAFETY: the pointers are to local variables.
-    let code = unsafe { (api.doca_devinfo_create_list)(&mut list, &mut count) };
-    if code == DocaError::NOT_FOUND {
+    let status = unsafe { (api.doca_devinfo_create_list)(&mut list, &mut count) };
+    if status == DocaError::NOT_FOUND {
         return look(&[]);
     }
-    check(code, || "listing devices")?;
+    check(status, || "listing devices")?;
     let entries = match list.is_null() {
         true => &[],
         // SAFETY: the library's array has `count` entries, and lives until the list is destroyed.
@@ -104,14 +104,14 @@ fn with_devices<T>(
 fn describe(api: &Api, device: *mut RawInfo) -> DeviceInfo {
     let mut name = [0; IBDEV_NAME_SIZE];
     // SAFETY: the entry belongs to a live list, and the array has the size passed to the call.
-    let code = unsafe {
+    let status = unsafe {
         (api.doca_devinfo_get_ibdev_name)(device, name.as_mut_ptr(), IBDEV_NAME_SIZE as u32)
     };
-    let name = if code == DocaError::SUCCESS { c_text(&name) } else { String::new() };
+    let name = if status == DocaStatus::SUCCESS { c_text(&name) } else { String::new() };
     let mut address = [0; PCI_ADDR_SIZE];
     // SAFETY: the entry belongs to a live list, and the array has the size that the call requires.
-    let code = unsafe { (api.doca_devinfo_get_pci_addr_str)(device, address.as_mut_ptr()) };
-    let pci_address = if code == DocaError::SUCCESS { c_text(&address) } else { String::new() };
+    let status = unsafe { (api.doca_devinfo_get_pci_addr_str)(device, address.as_mut_ptr()) };
+    let pci_address = if status == DocaStatus::SUCCESS { c_text(&address) } else { String::new() };
     DeviceInfo { name, pci_address }
 }
 

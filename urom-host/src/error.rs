@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::fork::{Inherited, Maker};
 
 /// An error of this crate.
@@ -94,7 +94,7 @@ impl Error {
         self
     }
 
-    /// The DOCA code (`doca_error_t`); never `SUCCESS`.
+    /// The DOCA code (`doca_error_t`).
     pub fn code(&self) -> DocaError {
         self.0.code
     }
@@ -226,10 +226,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Converts a DOCA result; `what` is only called after a failure.
 pub(crate) fn check<W: Into<Cow<'static, str>>>(
-    code: DocaError,
+    status: DocaStatus,
     what: impl FnOnce() -> W,
 ) -> Result<()> {
-    code.check().map_err(|code| Error::new(code, what()))
+    status.check().map_err(|code| Error::new(code, what()))
 }
 
 /// Fails with `BAD_STATE` for an object made before a fork.

@@ -28,7 +28,7 @@
 //! | [`Domain`], [`DomainBuilder`], [`DomainBuffer`], [`gather::AllGather`] | `doca_urom_domain` |
 //! | [`GroupQuery`] | `doca_urom_service_get_workers_by_gid_task` |
 //! | [`ProgressEngine`] | `doca_pe` |
-//! | [`Error`], [`DocaError`] | `doca_error_t` |
+//! | [`Error`], [`DocaError`], [`DocaStatus`] | `doca_error_t` |
 //!
 //! # Waiting
 //!
@@ -151,9 +151,9 @@ pub use pending::Pending;
 pub use plugin::Plugin;
 pub use service::{GroupQuery, GroupQueryHandle, Service, ServiceBuilder, ServiceHandle};
 pub use task::{Completion, RawCompletion, RawTask, TaskHandle};
-pub use urom_abi::DocaError;
 pub use urom_abi::WORKER_ID_ANY;
 pub use urom_abi::cpu::CpuSet;
 pub use urom_abi::{Data, Elements, Payload, Received, Registered};
+pub use urom_abi::{DocaError, DocaStatus};
 pub use wait::{block_on, block_on_for};
 pub use worker::{Health, RawReply, Worker, WorkerBuilder};

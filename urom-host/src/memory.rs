@@ -30,9 +30,9 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use urom_abi::DocaError;
 pub use urom_abi::host_memory::MemoryPath;
 use urom_abi::host_memory::OfferedMemory;
+use urom_abi::{DocaError, DocaStatus};
 #[doc(hidden)]
 pub use urom_memory::ShareGuard;
 pub use urom_memory::{
@@ -109,13 +109,13 @@ fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<Memory
         {
             let what = || format!("sharing {} bytes of memory", shared.range.len);
             match told.await {
-                Ok((DocaError::SUCCESS, path, _)) => {
+                Ok(Ok(path)) => {
                     shared.path = path;
                     Ok(shared)
                 }
-                Ok((code, _, why)) => {
+                Ok(Err((code, why))) => {
                     if code != DocaError::CONNECTION_RESET {
-                        shared.used.end(DocaError::NOT_FOUND, String::new());
+                        shared.used.end(DocaStatus::NOT_FOUND, String::new());
                     }
                     Err(Error::new(code, what()).why(why))
                 }
@@ -179,8 +179,10 @@ impl MemoryShare {
         Pending::new(async move {
             match ended? {
                 Some(ended) => match ended.await {
-                    Ok((DocaError::SUCCESS | DocaError::NOT_FOUND, _)) => Ok(()),
-                    Ok((code, why)) => Err(Error::new(code, "ending a share").why(why)),
+                    Ok((DocaStatus::NOT_FOUND, _)) => Ok(()),
+                    Ok((status, why)) => {
+                        status.check().map_err(|code| Error::new(code, "ending a share").why(why))
+                    }
                     Err(oneshot::Canceled) => {
                         Err(Error::new(DocaError::UNEXPECTED, "ending a share"))
                     }
@@ -200,7 +202,7 @@ impl Drop for MemoryShare {
     }
 }
 
-type Answer = (DocaError, String);
+type Answer = (DocaStatus, String);
 
 /// Memory kept for a worker until the library reports that the worker no longer uses it.
 #[derive(Debug)]
@@ -236,18 +238,18 @@ impl Use {
         Some(ended)
     }
 
-    fn end(&self, code: DocaError, why: String) {
+    fn end(&self, status: DocaStatus, why: String) {
         let mut state = self.state();
         let (guard, waiting) = (state.guard.take(), std::mem::take(&mut state.waiting));
         drop(state);
-        match code {
+        match status {
             // First, so that the owner has the memory when it receives the answer.
-            DocaError::SUCCESS | DocaError::NOT_FOUND => drop(guard),
+            DocaStatus::SUCCESS | DocaStatus::NOT_FOUND => drop(guard),
             _ => std::mem::forget(guard),
         }
         for waiting in waiting {
             // Fails if the future was dropped.
-            let _ = waiting.send((code, why.clone()));
+            let _ = waiting.send((status, why.clone()));
         }
     }
 }
@@ -273,22 +275,22 @@ impl MemoryUse for Use {
         let Some(unshare) = worker.library.extensions().urom_worker_unshare_memory else { return };
         let this = Arc::into_raw(Arc::clone(&self));
         // SAFETY: the worker is live, on its thread; the library returns `this` to `ended`.
-        let code =
+        let status =
             unsafe { unshare(worker.object(), self.memory, Some(ended), this.cast_mut().cast()) };
-        if code != DocaError::SUCCESS {
+        if status != DocaStatus::SUCCESS {
             // SAFETY: from `into_raw`; the library did not take it.
             drop(unsafe { Arc::from_raw(this) });
-            self.end(code, String::new());
+            self.end(status, String::new());
         }
     }
 }
 
-type Told = (DocaError, MemoryPath, String);
+type Told = Result<MemoryPath, (DocaError, String)>;
 
 /// Called by the library once, on any thread, when memory is shared.
 unsafe extern "C" fn shared(
     data: *mut c_void,
-    code: DocaError,
+    status: DocaStatus,
     path: MemoryPath,
     why: *const c_char,
     why_len: usize,
@@ -298,13 +300,13 @@ unsafe extern "C" fn shared(
     // SAFETY: the library's text.
     let why = unsafe { text(why, why_len) };
     // Fails if the future was dropped.
-    guard(|| drop(answer.send((code, path, why))));
+    guard(|| drop(answer.send(status.check().map(|()| path).map_err(|code| (code, why)))));
 }
 
 /// Called by the library once, on any thread, when memory is no longer shared.
 unsafe extern "C" fn ended(
     data: *mut c_void,
-    code: DocaError,
+    status: DocaStatus,
     _: MemoryPath,
     why: *const c_char,
     why_len: usize,
@@ -313,7 +315,7 @@ unsafe extern "C" fn ended(
     let used = unsafe { Arc::from_raw(data.cast::<Use>()) };
     // SAFETY: the library's text.
     let why = unsafe { text(why, why_len) };
-    guard(|| used.end(code, why));
+    guard(|| used.end(status, why));
 }
 
 /// Keeps the panic of a waker, which was already reported, from the library.
@@ -373,8 +375,8 @@ fn begin(
     let answer = Box::into_raw(Box::new(answer));
     // SAFETY: the worker is live and belongs to this thread. The use guards the memory until the
     // library reports its end.
-    let code = unsafe { share(worker.object(), &offered, Some(shared), answer.cast()) };
-    if let Err(code) = code.check() {
+    let status = unsafe { share(worker.object(), &offered, Some(shared), answer.cast()) };
+    if let Err(code) = status.check() {
         // SAFETY: from `into_raw`; the library did not take it.
         drop(unsafe { Box::from_raw(answer) });
         return Err(Error::new(code, what()).why(worker.failure()));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use embedded_support::{Graph, LIMIT, connect, fails, plugins, soon, start, until};
 use graph_protocol::LoopbackDone;
-use urom_host::{DocaError, Error, ProgressEngine, Service, block_on_for};
+use urom_host::{DocaError, DocaStatus, Error, ProgressEngine, Service, block_on_for};
 
 #[test]
 fn a_plugin_found_by_name_takes_commands_as_bytes() {
@@ -19,7 +19,7 @@ fn a_plugin_found_by_name_takes_commands_as_bytes() {
     let mut command = [0; 16];
     command[8] = 42;
     let answer = soon(worker.task(plugin, &command).submit().unwrap());
-    assert_eq!((answer.status, answer.bytes), (DocaError::SUCCESS, Some(command.to_vec())));
+    assert_eq!((answer.status, answer.bytes), (DocaStatus::SUCCESS, Some(command.to_vec())));
     assert_eq!(service.handle().plugin_named("worker_graph").unwrap().id(), plugin.id());
     for absent in ["worker_absent", "worker_grap", "", "worker_graph.so"] {
         fails(
@@ -156,7 +156,7 @@ fn the_message_size_of_an_embedded_service_is_what_its_host_says() {
         let answer =
             block_on_for(LIMIT, worker.task(&graph, &vec![0xff; size - 24]).submit().unwrap())
                 .unwrap();
-        assert_eq!((answer.status, answer.bytes.is_some()), (DocaError::INVALID_VALUE, true));
+        assert_eq!((answer.status, answer.bytes.is_some()), (DocaStatus::INVALID_VALUE, true));
     }
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
-use urom_abi::DocaError;
 use urom_abi::log::Level;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::backend::{BACKENDS, BackendKind};
 use crate::guard::{guard, guard_or};
@@ -41,7 +41,7 @@ unsafe extern "C" {
         func: *const c_char,
         format: *const c_char,
         ...
-    ) -> DocaError;
+    ) -> DocaStatus;
 }
 
 // An attribute would also export these names from every C library that contains this crate.
@@ -66,17 +66,17 @@ unsafe extern "C" fn wanted(
     file: *const c_char,
     func: *const c_char,
     format: *const c_char,
-    why_not: *mut DocaError,
+    why_not: *mut DocaStatus,
 ) -> c_int {
-    let mut answer = DocaError::UNEXPECTED;
+    let mut answer = DocaStatus::UNEXPECTED;
     let wanted = guard_or(false, || {
         let level = Level::from_number(level);
         let (Some(level), false) = (level, file.is_null() || func.is_null() || format.is_null())
         else {
-            answer = DocaError::INVALID_VALUE;
+            answer = DocaStatus::INVALID_VALUE;
             return false;
         };
-        answer = DocaError::SUCCESS;
+        answer = DocaStatus::SUCCESS;
         match PROCESS.get() {
             Some(log) => log.wants(level),
             None => BACKENDS.takers(BackendKind::Program, level).next().is_some(),
@@ -94,7 +94,7 @@ unsafe extern "C" fn line(
     func: *const c_char,
     text: *const u8,
     len: usize,
-) -> DocaError {
+) -> DocaStatus {
     guard(|| {
         let level = Level::from_number(level).ok_or(DocaError::INVALID_VALUE)?;
         // SAFETY: `wanted` has checked for null, and the caller promises a C string.

@@ -3,14 +3,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::panics;
 
-/// Runs a call that returns an error code; a panic is logged and becomes `UNEXPECTED`.
+/// Runs a call that returns a status; a panic is logged and becomes `UNEXPECTED`.
 #[track_caller]
 #[inline]
-pub fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaError {
-    guard_or(DocaError::UNEXPECTED, || DocaError::of(call()))
+pub fn guard(call: impl FnOnce() -> Result<(), DocaError>) -> DocaStatus {
+    guard_or(DocaStatus::UNEXPECTED, || call().into())
 }
 
 /// Runs a call with another result; a panic is logged and becomes `otherwise`.
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn results_pass() {
-        assert_eq!(guard(|| Ok(())), DocaError::SUCCESS);
+        assert_eq!(guard(|| Ok(())), DocaStatus::SUCCESS);
         assert_eq!(guard(|| Err(DocaError::FULL)), DocaError::FULL);
     }
 }

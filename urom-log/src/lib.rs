@@ -49,7 +49,7 @@ macro_rules! export_doca_log {
         pub(crate) unsafe extern "C" fn doca_log_register_source(
             name: *const ::core::ffi::c_char,
             source: *mut ::core::ffi::c_int,
-        ) -> ::urom_abi::DocaError {
+        ) -> ::urom_abi::DocaStatus {
             // SAFETY: the caller's promises are the same.
             unsafe { $crate::register(name, source) }
         }
@@ -57,7 +57,7 @@ macro_rules! export_doca_log {
         /// `doca_log_unregister_source`: releases an id.
         // SAFETY: this is the only symbol with DOCA's name.
         #[unsafe(no_mangle)]
-        pub(crate) extern "C" fn doca_log_unregister_source(source: ::core::ffi::c_int) -> ::urom_abi::DocaError {
+        pub(crate) extern "C" fn doca_log_unregister_source(source: ::core::ffi::c_int) -> ::urom_abi::DocaStatus {
             $crate::unregister(source)
         }
     };

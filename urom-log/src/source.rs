@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::guard::guard;
 
@@ -25,7 +25,7 @@ fn sources() -> MutexGuard<'static, Sources> {
 ///
 /// # Safety
 /// `source` is null or points to a writable `int`.
-pub unsafe fn register(name: *const c_char, source: *mut c_int) -> DocaError {
+pub unsafe fn register(name: *const c_char, source: *mut c_int) -> DocaStatus {
     guard(|| {
         if name.is_null() || source.is_null() {
             return Err(DocaError::INVALID_VALUE);
@@ -41,7 +41,7 @@ pub unsafe fn register(name: *const c_char, source: *mut c_int) -> DocaError {
 }
 
 /// `doca_log_unregister_source`: releases an id, which is not reused; `INVALID_VALUE` if unknown.
-pub fn unregister(source: c_int) -> DocaError {
+pub fn unregister(source: c_int) -> DocaStatus {
     guard(|| if sources().taken.remove(&source) { Ok(()) } else { Err(DocaError::INVALID_VALUE) })
 }
 
@@ -53,7 +53,7 @@ mod tests {
     fn id() -> c_int {
         let mut id = 0;
         // SAFETY: a pointer to an int.
-        assert_eq!(unsafe { register(c"A::SOURCE".as_ptr(), &mut id) }, DocaError::SUCCESS);
+        assert_eq!(unsafe { register(c"A::SOURCE".as_ptr(), &mut id) }, DocaStatus::SUCCESS);
         id
     }
 
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn an_id_is_taken_back_once() {
         let id = id();
-        assert_eq!(unregister(id), DocaError::SUCCESS);
+        assert_eq!(unregister(id), DocaStatus::SUCCESS);
         for gone in [id, 0, -1, c_int::MAX] {
             assert_eq!(unregister(gone), DocaError::INVALID_VALUE, "{gone}");
         }

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd as _;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::log::Level;
 use urom_log::Sink;
 use urom_log::backend::{BACKENDS, BackendKind};
@@ -23,7 +23,7 @@ mod c {
             func: *const c_char,
             format: *const c_char,
             ...
-        ) -> DocaError;
+        ) -> DocaStatus;
     }
 }
 
@@ -50,23 +50,23 @@ fn arguments_of_all_kinds_arrive() {
         assert!(line.ends_with(&format!("[DOCA][INF][file.c:12][func] {text}")), "{line}");
     };
 
-    assert_eq!(info!(c"plain"), DocaError::SUCCESS);
+    assert_eq!(info!(c"plain"), DocaStatus::SUCCESS);
     expect("plain");
     // More arguments of each kind than fit in registers.
     assert_eq!(
         info!(c"%d %d %d %d %ld %s", 1, 2, 3, 4, i64::MIN, c"six".as_ptr()),
-        DocaError::SUCCESS
+        DocaStatus::SUCCESS
     );
     expect(&format!("1 2 3 4 {} six", i64::MIN));
     let sent = info!(
         c"%.1f %d %.1f %d %.1f %d %.1f %d %.1f %d %.1f %.1f %.1f %.1f",
         0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6.5, 7.5, 8.5
     );
-    assert_eq!(sent, DocaError::SUCCESS);
+    assert_eq!(sent, DocaStatus::SUCCESS);
     expect("0.5 1 1.5 2 2.5 3 3.5 4 4.5 5 5.5 6.5 7.5 8.5");
     // Around the longest text on the stack, and far beyond; less than a pipe holds.
     for len in [1022, 1023, 1024, 1025, 60_000] {
-        assert_eq!(info!(c"%0*d", len, 7), DocaError::SUCCESS);
+        assert_eq!(info!(c"%0*d", len, 7), DocaStatus::SUCCESS);
         expect(&format!("{:0width$}", 7, width = len as usize));
     }
 
@@ -79,9 +79,9 @@ fn arguments_of_all_kinds_arrive() {
         raw!(0, file, func, text),
         raw!(55, file, func, text),
     ] {
-        assert_eq!(refused, DocaError::INVALID_VALUE);
+        assert_eq!(refused, DocaStatus::INVALID_VALUE);
     }
-    assert_eq!(raw!(Level::Debug.number(), file, func, text), DocaError::SUCCESS);
-    assert_eq!(info!(c"nothing came before"), DocaError::SUCCESS);
+    assert_eq!(raw!(Level::Debug.number(), file, func, text), DocaStatus::SUCCESS);
+    assert_eq!(info!(c"nothing came before"), DocaStatus::SUCCESS);
     expect("nothing came before");
 }

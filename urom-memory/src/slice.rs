@@ -10,7 +10,7 @@ use crate::mmap::{Mmap, ShareGuard};
 use crate::view::View;
 
 /// A part of a map that keeps the memory allocated, for operations that outlive the call. While it
-/// exists, [`Mmap::bytes`] fails with `IN_USE`. Any thread may use it.
+/// exists, [`Mmap::try_exclusive_bytes`] fails with `IN_USE`. Any thread may use it.
 #[derive(Clone, Debug)]
 pub struct Slice {
     map: Arc<MapInner>,

@@ -65,7 +65,7 @@ impl SyncEvent {
 
     /// Makes a counter `offset` bytes from the start of a map (`doca_sync_event_set_addr`,
     /// `doca_sync_event_set_doca_buf`). The counter keeps the present number. While a handle
-    /// exists, [`Mmap::bytes`] fails with `IN_USE`.
+    /// exists, [`Mmap::try_exclusive_bytes`] fails with `IN_USE`.
     ///
     /// # Errors
     /// `INVALID_VALUE` when the map does not contain these 8 bytes, or they are not aligned.

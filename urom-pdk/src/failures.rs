@@ -18,9 +18,9 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn status(&self) -> DocaError {
+    pub(crate) fn code(&self) -> DocaError {
         match self {
-            Failure::Error(error) => error.status(),
+            Failure::Error(error) => error.code(),
             Failure::Panic(_) => DocaError::UNEXPECTED,
         }
     }

@@ -4,7 +4,6 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use urom_abi::DocaError;
 use urom_abi::descriptor::BorrowedList;
 use urom_abi::extension::{self, Called, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::list::{self, ListLink};
@@ -12,6 +11,7 @@ use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::version::API_VERSION;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain::OpenDomains;
 use crate::executor::Executor;
@@ -27,11 +27,11 @@ use crate::{CancelReason, Context, Error, OpenContext, Result, Side, log};
 pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
     _: fn() -> P,
     iface: *mut PluginIface,
-) -> DocaError {
-    let Some(iface) = NonNull::new(iface) else { return DocaError::INVALID_VALUE };
+) -> DocaStatus {
+    let Some(iface) = NonNull::new(iface) else { return DocaStatus::INVALID_VALUE };
     // SAFETY: the caller guarantees that `iface` is valid for writes.
     unsafe { iface.write(functions::<T, P>().0) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 /// Returns the value of `urom_plugin_extension`: the functions beyond DOCA's interface.
@@ -50,11 +50,11 @@ const fn functions<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, 
 ///
 /// # Safety
 /// `version` is NULL or valid for writes of a `uint64_t`.
-pub unsafe fn get_version<P: Protocol>(_: fn() -> P, version: *mut u64) -> DocaError {
-    let Some(version) = NonNull::new(version) else { return DocaError::INVALID_VALUE };
+pub unsafe fn get_version<P: Protocol>(_: fn() -> P, version: *mut u64) -> DocaStatus {
+    let Some(version) = NonNull::new(version) else { return DocaStatus::INVALID_VALUE };
     // SAFETY: the caller guarantees that `version` is valid for writes.
     unsafe { version.write(P::VERSION) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 /// One open plugin: `plugin_ctx` points to it between `open` and `close`.
@@ -119,10 +119,10 @@ where
         unsafe { std::mem::zeroed() }
     }
 
-    unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
+    unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaStatus {
         install_hook();
-        guard("open", DocaError::UNEXPECTED, || {
-            let Some(ctx) = NonNull::new(ctx) else { return DocaError::INVALID_VALUE };
+        guard("open", DocaStatus::UNEXPECTED, || {
+            let Some(ctx) = NonNull::new(ctx) else { return DocaStatus::INVALID_VALUE };
             // SAFETY: a worker passes a context it allocated, without an instance before `open`.
             unsafe { (*ctx.as_ptr()).plugin_ctx = std::ptr::null_mut() };
             log::begin(P::NAME);
@@ -145,7 +145,7 @@ where
                     let instance = Box::into_raw(Box::new(instance)).cast::<c_void>();
                     // SAFETY: no other call uses the context during `open`.
                     unsafe { (*ctx.as_ptr()).plugin_ctx = instance };
-                    DocaError::SUCCESS
+                    DocaStatus::SUCCESS
                 }
                 Err(error) => failed("open", error),
             }
@@ -174,52 +174,52 @@ where
         ctx: *mut WorkerCtx,
         addr: *mut c_void,
         addr_len: *mut usize,
-    ) -> DocaError {
-        guard("addr", DocaError::UNEXPECTED, || {
+    ) -> DocaStatus {
+        guard("addr", DocaStatus::UNEXPECTED, || {
             // SAFETY: the ABI guarantees the contract of `of`, and calls never overlap.
             let instance = match unsafe { Self::of(ctx) } {
                 Ok(instance) => instance,
-                Err(code) => return code,
+                Err(code) => return code.into(),
             };
             match instance.address() {
                 // SAFETY: the ABI guarantees the contract of `copy_out`.
-                Ok(address) => DocaError::of(unsafe { copy_out(address, addr.cast(), addr_len) }),
+                Ok(address) => unsafe { copy_out(address, addr.cast(), addr_len) }.into(),
                 Err(error) => failed("addr", error),
             }
         })
     }
 
     /// Takes every command off the list. The notification of a bad command carries its error.
-    unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaError {
+    unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, cmd_list: *mut ListLink) -> DocaStatus {
         // SAFETY: the ABI guarantees the contract of `of`, and calls never overlap.
         let instance = unsafe { Self::of(ctx) };
         let (Ok(Self { calls, executor, .. }), Some(list)) = (instance, NonNull::new(cmd_list))
         else {
-            return DocaError::INVALID_VALUE;
+            return DocaStatus::INVALID_VALUE;
         };
-        calls.guard("worker_cmd", DocaError::UNEXPECTED, || {
+        calls.guard("worker_cmd", DocaStatus::UNEXPECTED, || {
             // SAFETY: a worker passes the head of a well-formed list, lent for the call.
             let mut commands = unsafe { BorrowedList::new(list) };
             executor.accept(&mut commands);
-            DocaError::SUCCESS
+            DocaStatus::SUCCESS
         })
     }
 
-    unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaError {
+    unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notif_list: *mut ListLink) -> DocaStatus {
         // SAFETY: the ABI guarantees the contract of `of`, and calls never overlap.
         let Self { calls, executor, .. } = match unsafe { Self::of(ctx) } {
             Ok(instance) if !notif_list.is_null() => instance,
-            _ => return DocaError::INVALID_VALUE,
+            _ => return DocaStatus::INVALID_VALUE,
         };
-        calls.guard("progress", DocaError::UNEXPECTED, || {
+        calls.guard("progress", DocaStatus::UNEXPECTED, || {
             let finished = executor.progress();
             if finished.is_empty() {
-                return DocaError::EMPTY;
+                return DocaStatus::EMPTY;
             }
             // SAFETY: a worker passes the head of a well-formed list, which belongs to the plugin
             // during the call; `finished` is a different list.
             unsafe { list::append(notif_list, finished.as_raw()) };
-            DocaError::SUCCESS
+            DocaStatus::SUCCESS
         })
     }
 
@@ -300,17 +300,17 @@ unsafe extern "C" fn notif_pack(
     notif: *mut WorkerNotify,
     packed_len: *mut usize,
     packed: *mut c_void,
-) -> DocaError {
-    let Some(notif) = NonNull::new(notif) else { return DocaError::INVALID_VALUE };
+) -> DocaStatus {
+    let Some(notif) = NonNull::new(notif) else { return DocaStatus::INVALID_VALUE };
     // SAFETY: a worker passes the header of a notification from this plugin.
     let len = unsafe { (*notif.as_ptr()).len } as usize;
     let Some(whole) = size_of::<WorkerNotify>().checked_add(len) else {
-        return DocaError::INVALID_VALUE;
+        return DocaStatus::INVALID_VALUE;
     };
     // SAFETY: this plugin allocated the header and `len` bytes as one zeroed block.
     let whole = unsafe { std::slice::from_raw_parts(notif.as_ptr().cast::<u8>(), whole) };
     // SAFETY: the ABI guarantees the contract of `copy_out`.
-    DocaError::of(unsafe { copy_out(whole, packed.cast(), packed_len) })
+    unsafe { copy_out(whole, packed.cast(), packed_len) }.into()
 }
 
 /// Copies `bytes` to `to`. `len` is the capacity on entry and the needed size on return.
@@ -336,12 +336,12 @@ unsafe fn copy_out(bytes: &[u8], to: *mut u8, len: *mut usize) -> Result<(), Doc
     Ok(())
 }
 
-fn failed(method: &str, error: Error) -> DocaError {
-    let (status, at) = (error.status(), error.at().map(CodeLocation::of));
+fn failed(method: &str, error: Error) -> DocaStatus {
+    let (code, at) = (error.code(), error.at().map(CodeLocation::of));
     // Formatting and dropping an error runs the handler's code.
     catch("a handler's error", || {
         log::failure(Level::Error, at, format_args!("{method} failed: {}", log::shown(&error)));
         drop(error);
     });
-    status
+    code.into()
 }

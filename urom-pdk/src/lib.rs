@@ -166,7 +166,9 @@ pub use region::Region;
 pub use side::{Context, OpenContext, Side};
 pub use tasks::{Task, Tasks};
 pub use urom_abi::protocol::Armed;
-pub use urom_abi::{ConnectionId, Data, DocaError, Elements, Payload, Received, Registered};
+pub use urom_abi::{
+    ConnectionId, Data, DocaError, DocaStatus, Elements, Payload, Received, Registered,
+};
 pub use urom_pdk_derive::{urom_message, urom_plugin};
 pub use window::{Take, Window};
 
@@ -180,7 +182,7 @@ pub mod prelude {
 /// Used by generated code only: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use urom_abi::DocaError;
+    pub use urom_abi::DocaStatus;
     pub use urom_abi::describe::{self, section};
     pub use urom_abi::extension::PluginExtension;
     pub use urom_abi::plugin::{GetIfaceFn, GetVersionFn, PluginIface};

@@ -18,7 +18,7 @@ use zerocopy::FromZeros;
 
 pub(crate) use self::services::MemoryServices;
 pub use self::sync_event::SyncEvent;
-use crate::{DocaError, Error, Result};
+use crate::{DocaError, DocaStatus, Error, Result};
 
 /// The memory that a connection's host shares with this worker, for use outside of its commands. It
 /// stays on the worker's thread. After the host has left, `open` fails with `NOT_FOUND`.
@@ -310,12 +310,12 @@ impl HostMemory {
 
     fn at_once(&self, mut operation: MemoryOperation) -> Result<()> {
         // SAFETY: `local` is long enough, and `MAPPED` and `PROCESS` end in the call.
-        let code = unsafe { self.services.run(self.opened.handle, &raw mut operation) };
-        self.check(&operation, code)
+        let status = unsafe { self.services.run(self.opened.handle, &raw mut operation) };
+        self.check(&operation, status)
     }
 
-    fn check(&self, operation: &MemoryOperation, code: DocaError) -> Result<()> {
-        code.check().map_err(|code| self.failed(operation, code))
+    fn check(&self, operation: &MemoryOperation, status: DocaStatus) -> Result<()> {
+        status.check().map_err(|code| self.failed(operation, code))
     }
 
     #[cold]

@@ -9,7 +9,7 @@ mod common;
 use common::protocol::*;
 use common::{Worker, open};
 use counting_allocator::{CountingAllocator, allocations_of};
-use urom_pdk::DocaError;
+use urom_pdk::DocaStatus;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -23,7 +23,7 @@ fn exchange(worker: &mut Worker, rounds: u64, bytes: &[u8]) {
         let mut collected = 0;
         while collected < 100 {
             worker.progress_with(|notification| {
-                assert_eq!(notification.header().status, DocaError::SUCCESS);
+                assert_eq!(notification.header().status, DocaStatus::SUCCESS);
                 collected += 1;
             });
         }

@@ -13,15 +13,15 @@ use std::task::{self, Wake, Waker};
 use common::protocol::*;
 use common::{Worker, open};
 use urom_abi::extension::{Called, CancelReason, CommandCall};
-use urom_pdk::{DocaError, Held};
+use urom_pdk::{DocaError, DocaStatus, Held};
 
 const CAPACITY: usize = 64;
 
-fn answered(tag: u64, value: u64) -> (Called, DocaError, Vec<u8>) {
-    (Called::ANSWERED, DocaError::SUCCESS, command(tag, value).to_vec())
+fn answered(tag: u64, value: u64) -> (Called, DocaStatus, Vec<u8>) {
+    (Called::ANSWERED, DocaStatus::SUCCESS, command(tag, value).to_vec())
 }
 
-fn progress(worker: &mut Worker) -> Vec<(u64, DocaError, (u64, u64))> {
+fn progress(worker: &mut Worker) -> Vec<(u64, DocaStatus, (u64, u64))> {
     let all = worker.progress();
     all.iter().map(|n| (n.header().urom_context, n.header().status, fields(n))).collect()
 }
@@ -41,22 +41,22 @@ fn an_answer_larger_than_the_buffer_comes_by_progress() {
     let mut worker = open();
     for capacity in [0, 1, 15] {
         assert_eq!(worker.call(9, 5, &command(ECHO, 7), capacity).0, Called::PENDING);
-        assert_eq!(progress(&mut worker), [(5, DocaError::SUCCESS, (ECHO, 7))]);
+        assert_eq!(progress(&mut worker), [(5, DocaStatus::SUCCESS, (ECHO, 7))]);
     }
 }
 
 #[test]
 fn a_command_that_fails_is_refused_once_and_the_next_is_answered() {
     let mut worker = open();
-    let not_found = u64::from(DocaError::NOT_FOUND.0);
+    let not_found = u64::from(DocaError::NOT_FOUND.code());
     let cut = &command(ECHO, 2)[..15];
     for (bytes, status, tag) in [
-        (&command(FAIL, not_found)[..], DocaError::NOT_FOUND, FAIL),
-        (&command(PANIC, 0), DocaError::UNEXPECTED, PANIC),
-        (&command(PANIC_AT_ONCE, 0), DocaError::UNEXPECTED, PANIC_AT_ONCE),
-        (&command(77, 1), DocaError::INVALID_VALUE, 77),
-        (cut, DocaError::INVALID_VALUE, ECHO),
-        (&[], DocaError::INVALID_VALUE, 0),
+        (&command(FAIL, not_found)[..], DocaStatus::NOT_FOUND, FAIL),
+        (&command(PANIC, 0), DocaStatus::UNEXPECTED, PANIC),
+        (&command(PANIC_AT_ONCE, 0), DocaStatus::UNEXPECTED, PANIC_AT_ONCE),
+        (&command(77, 1), DocaStatus::INVALID_VALUE, 77),
+        (cut, DocaStatus::INVALID_VALUE, ECHO),
+        (&[], DocaStatus::INVALID_VALUE, 0),
     ] {
         assert_eq!(worker.call(9, 3, bytes, CAPACITY).0, Called::PENDING);
         assert_eq!(progress(&mut worker), [(3, status, (tag, 0))]);
@@ -88,7 +88,7 @@ fn a_pending_command_is_answered_by_progress_and_blocks_no_other() {
     }
     all.sort_by_key(|(token, ..)| *token);
     let statuses = all.iter().map(|(token, status, _)| (*token, *status));
-    let (good, bad) = (DocaError::SUCCESS, DocaError::UNEXPECTED);
+    let (good, bad) = (DocaStatus::SUCCESS, DocaStatus::UNEXPECTED);
     assert_eq!(statuses.collect::<Vec<_>>(), [(1, good), (3, good), (4, bad)]);
 }
 
@@ -97,7 +97,7 @@ fn an_answer_waits_behind_those_that_progress_has_yet_to_give() {
     let mut worker = open();
     worker.send(9, 1, &command(ECHO, 1));
     assert_eq!(worker.call(9, 2, &command(ECHO, 2), CAPACITY).0, Called::PENDING);
-    let success = DocaError::SUCCESS;
+    let success = DocaStatus::SUCCESS;
     assert_eq!(progress(&mut worker), [(1, success, (ECHO, 1)), (2, success, (ECHO, 2))]);
     assert_eq!(worker.call(9, 3, &command(ECHO, 3), CAPACITY), answered(ECHO, 3));
 }
@@ -148,7 +148,7 @@ fn a_cancel_wakes_the_command_it_is_for_and_no_other() {
         worker.cancel(9, token, CancelReason::CANCELLED);
         reasons.borrow_mut().extend(progress(&mut worker));
     }
-    let success = DocaError::SUCCESS;
+    let success = DocaStatus::SUCCESS;
     assert_eq!(*reasons.borrow(), [(2, success, (CANCELLED, 1)), (1, success, (CANCELLED, 2))]);
 }
 

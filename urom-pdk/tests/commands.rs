@@ -5,9 +5,9 @@ mod common;
 use common::protocol::*;
 use common::{PLUGIN_ID, open};
 use urom_abi::descriptor::NotificationDesc;
-use urom_pdk::DocaError;
+use urom_pdk::{DocaError, DocaStatus};
 
-fn only(mut all: Vec<NotificationDesc>, dest_id: u64, token: u64) -> (DocaError, (u64, u64)) {
+fn only(mut all: Vec<NotificationDesc>, dest_id: u64, token: u64) -> (DocaStatus, (u64, u64)) {
     assert_eq!(all.len(), 1);
     let notification = all.remove(0);
     let header = *notification.header();
@@ -20,10 +20,10 @@ fn only(mut all: Vec<NotificationDesc>, dest_id: u64, token: u64) -> (DocaError,
 fn a_value_comes_back_to_where_its_command_came_from() {
     let mut worker = open();
     worker.send(9, 0xabc, &command(ECHO, 42));
-    assert_eq!(only(worker.progress(), 9, 0xabc), (DocaError::SUCCESS, (ECHO, 42)));
+    assert_eq!(only(worker.progress(), 9, 0xabc), (DocaStatus::SUCCESS, (ECHO, 42)));
     assert!(worker.progress().is_empty());
     worker.send(5, 1, &command(DEST, 0));
-    assert_eq!(only(worker.progress(), 5, 1), (DocaError::SUCCESS, (DEST, 5 << 8 | PLUGIN_ID)));
+    assert_eq!(only(worker.progress(), 5, 1), (DocaStatus::SUCCESS, (DEST, 5 << 8 | PLUGIN_ID)));
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn one_list_gives_one_notification_for_each_command_in_the_order_they_ended() {
     worker.queue(3, 13, &unknown);
     worker.queue(2, 14, &command(ECHO, 2)[..15]);
     worker.queue(2, 15, &[]);
-    worker.queue(1, 16, &command(FAIL, u64::from(DocaError::NOT_FOUND.0)));
+    worker.queue(1, 16, &command(FAIL, u64::from(DocaError::NOT_FOUND.code())));
     worker.queue(1, 17, &command(PANIC, 0));
     worker.queue(1, 18, &command(PANIC_AT_ONCE, 0));
     worker.queue(1, 19, &command(ECHO, 3));
@@ -47,32 +47,31 @@ fn one_list_gives_one_notification_for_each_command_in_the_order_they_ended() {
         .iter()
         .map(|n| (n.dest_id(), n.header().urom_context, n.header().status, fields(n)))
         .collect();
-    let invalid = DocaError::INVALID_VALUE;
+    let invalid = DocaStatus::INVALID_VALUE;
     let want = [
-        (1, 10, DocaError::SUCCESS, (ECHO, 1)),
+        (1, 10, DocaStatus::SUCCESS, (ECHO, 1)),
         (1, 12, invalid, (77, 0)),
         (3, 13, invalid, (77, 0)),
         (2, 14, invalid, (ECHO, 0)),
         (2, 15, invalid, (0, 0)),
-        (1, 16, DocaError::NOT_FOUND, (FAIL, 0)),
-        (1, 17, DocaError::UNEXPECTED, (PANIC, 0)),
-        (1, 18, DocaError::UNEXPECTED, (PANIC_AT_ONCE, 0)),
-        (1, 19, DocaError::SUCCESS, (ECHO, 3)),
-        (2, 11, DocaError::SUCCESS, (YIELD, 1)),
+        (1, 16, DocaStatus::NOT_FOUND, (FAIL, 0)),
+        (1, 17, DocaStatus::UNEXPECTED, (PANIC, 0)),
+        (1, 18, DocaStatus::UNEXPECTED, (PANIC_AT_ONCE, 0)),
+        (1, 19, DocaStatus::SUCCESS, (ECHO, 3)),
+        (2, 11, DocaStatus::SUCCESS, (YIELD, 1)),
     ];
     assert_eq!(got, want);
     assert!(worker.progress().is_empty());
 }
 
 #[test]
-fn an_error_is_answered_with_its_code_and_never_with_success() {
+fn an_error_is_answered_with_its_code() {
     let mut worker = open();
-    let unknown = DocaError(4711);
+    let unknown = DocaStatus(4711);
     for (tag, value, status) in [
-        (FAIL, 0, DocaError::UNEXPECTED),
         (FAIL, unknown.0.into(), unknown),
         // It panics when it is formatted and when it is dropped.
-        (FAIL_NASTILY, 0, DocaError::DRIVER),
+        (FAIL_NASTILY, 0, DocaStatus::DRIVER),
     ] {
         worker.send(1, 1, &command(tag, value));
         assert_eq!(only(worker.progress(), 1, 1), (status, (tag, 0)));
@@ -83,9 +82,9 @@ fn an_error_is_answered_with_its_code_and_never_with_success() {
 fn a_panic_after_the_first_poll_is_an_answer_too() {
     let mut worker = open();
     worker.send(1, 1, &command(PANIC_LATER, 0));
-    assert_eq!(only(worker.wait(), 1, 1), (DocaError::UNEXPECTED, (PANIC_LATER, 0)));
+    assert_eq!(only(worker.wait(), 1, 1), (DocaStatus::UNEXPECTED, (PANIC_LATER, 0)));
     worker.send(1, 2, &command(ECHO, 6));
-    assert_eq!(only(worker.progress(), 1, 2), (DocaError::SUCCESS, (ECHO, 6)));
+    assert_eq!(only(worker.progress(), 1, 2), (DocaStatus::SUCCESS, (ECHO, 6)));
 }
 
 #[test]
@@ -103,7 +102,7 @@ fn a_future_that_panics_when_dropped_after_it_was_ready_is_answered_with_what_it
         got.sort_by_key(|notification| notification.header().urom_context);
         let answers = got.iter().map(|one| (one.header().status, fields(one)));
         let want =
-            [(PANIC_WHEN_READY, turns), (ECHO, turns)].map(|fields| (DocaError::SUCCESS, fields));
+            [(PANIC_WHEN_READY, turns), (ECHO, turns)].map(|fields| (DocaStatus::SUCCESS, fields));
         assert!(answers.eq(want), "{turns}");
     }
 }
@@ -126,7 +125,7 @@ fn a_pending_future_is_polled_only_after_it_was_woken() {
     // From another thread.
     let waker = script.wakers.borrow_mut().remove(0);
     std::thread::spawn(move || waker.wake()).join().expect("waking does not panic");
-    assert_eq!(only(worker.progress(), 1, 1), (DocaError::SUCCESS, (WAIT, 8)));
+    assert_eq!(only(worker.progress(), 1, 1), (DocaStatus::SUCCESS, (WAIT, 8)));
 }
 
 #[test]
@@ -170,7 +169,7 @@ fn a_waker_kept_from_an_earlier_command_harms_no_later_one() {
     assert!(worker.progress().is_empty(), "a needless poll, and no more");
     script.released.set(true);
     old.wake();
-    assert_eq!(only(worker.progress(), 1, 2), (DocaError::SUCCESS, (WAIT, 2)));
+    assert_eq!(only(worker.progress(), 1, 2), (DocaStatus::SUCCESS, (WAIT, 2)));
 }
 
 #[test]
@@ -182,12 +181,12 @@ fn without_memory_for_an_answer_the_command_is_answered_later() {
     worker.queue(2, 2, &command(FAIL, 16));
     worker.queue(3, 3, &command(ECHO, 9));
     worker.flush();
-    assert_eq!(only(worker.progress(), 3, 3), (DocaError::SUCCESS, (ECHO, 9)));
+    assert_eq!(only(worker.progress(), 3, 3), (DocaStatus::SUCCESS, (ECHO, 9)));
     assert!(worker.progress().is_empty(), "memory does not exist yet");
     let mut got: Vec<_> =
         worker.progress().iter().map(|n| (n.dest_id(), n.header().status, fields(n).0)).collect();
     got.sort_unstable();
-    assert_eq!(got, [(1, DocaError::NO_MEMORY, PANIC), (2, DocaError::NO_MEMORY, FAIL)]);
+    assert_eq!(got, [(1, DocaStatus::NO_MEMORY, PANIC), (2, DocaStatus::NO_MEMORY, FAIL)]);
     assert!(worker.progress().is_empty());
 }
 
@@ -196,7 +195,7 @@ fn a_protocol_that_panics_while_refusing_still_gets_an_answer() {
     let mut worker = open();
     script().refusal_panics.set(true);
     worker.send(1, 1, &command(FAIL, 16));
-    assert_eq!(only(worker.progress(), 1, 1), (DocaError::NOT_FOUND, (0, 0)));
+    assert_eq!(only(worker.progress(), 1, 1), (DocaStatus::NOT_FOUND, (0, 0)));
 }
 
 #[test]
@@ -218,14 +217,14 @@ fn answers_that_are_ready_leave_the_handlers_progress_out_but_never_twice_in_tur
     let mut worker = open();
     for turn in 1..=6 {
         worker.send(1, turn, &command(ECHO, 7));
-        assert_eq!(only(worker.progress(), 1, turn).0, DocaError::SUCCESS);
+        assert_eq!(only(worker.progress(), 1, turn).0, DocaStatus::SUCCESS);
         assert_eq!(script.progressed.get(), turn as usize / 2);
     }
     // With a pending command it is called each time, even if answers are ready.
     worker.send(1, 7, &command(WAIT, 0));
     for turn in 8..=10 {
         worker.send(1, turn, &command(ECHO, 7));
-        assert_eq!(only(worker.progress(), 1, turn).0, DocaError::SUCCESS);
+        assert_eq!(only(worker.progress(), 1, turn).0, DocaStatus::SUCCESS);
         assert_eq!(script.progressed.get(), turn as usize - 4);
     }
 }
@@ -236,9 +235,9 @@ fn a_panic_in_the_handlers_progress_ends_what_is_pending_and_what_comes_later() 
     let mut worker = open();
     worker.send(1, 1, &command(WAIT, 0));
     script.progress_panics.set(true);
-    assert_eq!(only(worker.progress(), 1, 1), (DocaError::UNEXPECTED, (WAIT, 0)));
+    assert_eq!(only(worker.progress(), 1, 1), (DocaStatus::UNEXPECTED, (WAIT, 0)));
     worker.send(1, 2, &command(ECHO, 0));
-    assert_eq!(only(worker.progress(), 1, 2), (DocaError::UNEXPECTED, (ECHO, 0)));
+    assert_eq!(only(worker.progress(), 1, 2), (DocaStatus::UNEXPECTED, (ECHO, 0)));
     assert_eq!(script.progressed.get(), 1, "it is not called again");
 }
 
@@ -252,6 +251,6 @@ fn two_answers_at_most_come_before_a_handlers_progress_that_panics() {
         worker.send(1, turn, &command(ECHO, 7));
         only(worker.progress(), 1, turn).0
     });
-    assert_eq!(ends, [DocaError::SUCCESS, DocaError::SUCCESS, DocaError::UNEXPECTED]);
+    assert_eq!(ends, [DocaStatus::SUCCESS, DocaStatus::SUCCESS, DocaStatus::UNEXPECTED]);
     assert_eq!(script.progressed.get(), 1);
 }

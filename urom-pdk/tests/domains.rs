@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::Worker;
 use common::protocol::*;
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
-use urom_pdk::{DocaError, DomainHandle, Error, Result, Segment};
+use urom_pdk::{DocaError, DocaStatus, DomainHandle, Error, Result, Segment};
 
 const PEER: u64 = 7;
 const FOREIGN: u64 = 8;
@@ -30,12 +30,12 @@ fn report() -> &'static [u8] {
         let mut worker = common::open();
         let (_, len) = worker.addr(&mut []);
         let mut address = vec![0; len];
-        assert_eq!(worker.addr(&mut address), (DocaError::SUCCESS, len));
+        assert_eq!(worker.addr(&mut address), (DocaStatus::SUCCESS, len));
         address
     })
 }
 
-unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaStatus {
     // SAFETY: the context is valid: an open plugin passes its own.
     assert!(unsafe { (*ctx).iface }.open.is_some());
     static RAW: [u8; 1] = [0x11];
@@ -43,24 +43,24 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_vo
         PEER => report().as_ptr(),
         FOREIGN => RAW.as_ptr(),
         SILENT => null_mut(),
-        BROKEN => return DocaError::DRIVER,
-        _ => return DocaError::NOT_FOUND,
+        BROKEN => return DocaStatus::DRIVER,
+        _ => return DocaStatus::NOT_FOUND,
     };
     // SAFETY: a plugin passes a writable pointer.
     unsafe { addr.write(found.cast_mut().cast()) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
-unsafe extern "C" fn seg(_: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaError {
+unsafe extern "C" fn seg(_: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaStatus {
     let index = match (member, va) {
         (PEER, 0x1000..0x2000) => 0,
         (PEER, 0x8000..0x9000) => 1,
         (WRONG, _) => -2,
-        _ => return DocaError::NOT_FOUND,
+        _ => return DocaStatus::NOT_FOUND,
     };
     // SAFETY: a plugin passes a writable pointer.
     unsafe { seg.write(index) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 unsafe extern "C" fn packed(
@@ -69,20 +69,20 @@ unsafe extern "C" fn packed(
     seg: c_int,
     len: *mut usize,
     out: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     let (start, count) = match (member, seg) {
         (PEER, 0) => (KEY.as_ptr(), KEY.len()),
         (PEER, 1) => (null_mut::<u8>().cast_const(), 0),
         (SILENT, 0) => (null_mut::<u8>().cast_const(), 5),
         (WRONG, 0) => (KEY.as_ptr(), usize::MAX),
-        (BROKEN, _) => return DocaError::DRIVER,
-        _ => return DocaError::NOT_FOUND,
+        (BROKEN, _) => return DocaStatus::DRIVER,
+        _ => return DocaStatus::NOT_FOUND,
     };
     // SAFETY: a plugin passes a writable pointer.
     unsafe { len.write(count) };
     // SAFETY: as above.
     unsafe { out.write(start.cast_mut().cast()) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 const LOOKUPS: DomainLookups = DomainLookups {
@@ -102,7 +102,7 @@ fn open(lookups: DomainLookups) -> (Worker, DomainHandle) {
 fn in_command(worker: &mut Worker, act: impl Fn(&urom_pdk::Context) -> Result<()> + 'static) {
     *script().act.borrow_mut() = Some(Box::new(move |cx, _| act(cx).map(|()| 0)));
     worker.send(1, 1, &command(ACT, 0));
-    assert_eq!(worker.progress().remove(0).header().status, DocaError::SUCCESS);
+    assert_eq!(worker.progress().remove(0).header().status, DocaStatus::SUCCESS);
 }
 
 fn fails<T: std::fmt::Debug>(result: Result<T>, code: DocaError, part: &str) {
@@ -242,14 +242,14 @@ fn a_handle_from_an_open_that_failed_only_fails() {
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 static LOOKED_UP: AtomicUsize = AtomicUsize::new(0);
 
-unsafe extern "C" fn slow_seg(_: *mut WorkerCtx, _: u64, _: u64, seg: *mut c_int) -> DocaError {
+unsafe extern "C" fn slow_seg(_: *mut WorkerCtx, _: u64, _: u64, seg: *mut c_int) -> DocaStatus {
     UNDER_WAY.fetch_add(1, Ordering::SeqCst);
     LOOKED_UP.fetch_add(1, Ordering::SeqCst);
     (0..10).for_each(|_| std::thread::yield_now());
     // SAFETY: a plugin passes a writable pointer.
     unsafe { seg.write(0) };
     UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 #[test]

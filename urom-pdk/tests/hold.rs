@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use common::protocol::*;
 use common::{Worker, open};
-use urom_pdk::{Context, DocaError, Held, Result};
+use urom_pdk::{Context, DocaError, DocaStatus, Held, Result};
 
 type Kept = Rc<RefCell<Vec<Held>>>;
 
@@ -21,7 +21,7 @@ fn holding(hold: impl Fn(&Context, &[u8]) -> Result<Held> + 'static) -> (Worker,
     (open(), kept)
 }
 
-fn status(worker: &mut Worker) -> DocaError {
+fn status(worker: &mut Worker) -> DocaStatus {
     worker.progress().remove(0).header().status
 }
 
@@ -30,7 +30,7 @@ fn held_bytes_outlive_the_answer_and_the_plugin() {
     let (mut worker, kept) = holding(|cx, bytes| cx.hold(&bytes[8..]));
     for value in 0..3 {
         worker.send(1, value, &command(ACT, value));
-        assert_eq!(status(&mut worker), DocaError::SUCCESS);
+        assert_eq!(status(&mut worker), DocaStatus::SUCCESS);
     }
     worker.close();
     drop(worker);
@@ -65,7 +65,7 @@ fn a_command_that_is_held_is_answered_later_when_there_is_no_memory() {
     let mut answers: Vec<_> =
         worker.progress().iter().map(|n| (n.dest_id(), n.header().status)).collect();
     answers.sort_unstable();
-    assert_eq!(answers, [(0, DocaError::NO_MEMORY), (1, DocaError::NO_MEMORY)]);
+    assert_eq!(answers, [(0, DocaStatus::NO_MEMORY), (1, DocaStatus::NO_MEMORY)]);
     drop(worker);
     assert_eq!(*kept.take().remove(0), command(ACT, 0));
 }

@@ -17,12 +17,12 @@ fn failing() {
     let _ = std::panic::catch_unwind(|| panic!("before the plugin"));
     let mut worker = open();
     worker.send(3, 1, &command(PANIC_AT_ONCE, 0));
-    worker.send(3, 2, &command(FAIL, DocaError::DRIVER.0.into()));
+    worker.send(3, 2, &command(FAIL, DocaError::DRIVER.code().into()));
     worker.send(3, 2, &command(FAIL_NASTILY, 0));
     worker.send(3, 2, b"short");
     assert_eq!(worker.progress().len(), 4);
     script().refusal_panics.set(true);
-    worker.send(3, 3, &command(FAIL, DocaError::NOT_FOUND.0.into()));
+    worker.send(3, 3, &command(FAIL, DocaError::NOT_FOUND.code().into()));
     assert_eq!(worker.progress().len(), 1);
     let _ = std::panic::catch_unwind(|| panic!("outside of the plugin"));
     script().progress_panics.set(true);
@@ -37,7 +37,7 @@ fn flooded() {
         worker.send(3, 2, b"short");
         assert_eq!(worker.progress().len(), 1);
     }
-    worker.send(3, 2, &command(FAIL, DocaError::DRIVER.0.into()));
+    worker.send(3, 2, &command(FAIL, DocaError::DRIVER.code().into()));
     assert_eq!(worker.progress().len(), 1);
 }
 

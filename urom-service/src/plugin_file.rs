@@ -11,12 +11,12 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
-use urom_abi::DocaError;
 use urom_abi::driver::{Methods, Missing, VERSION_WORD};
 use urom_abi::extension::{EXTENSION_SYMBOL, PluginExtension, Words};
 use urom_abi::plugin::{
     GET_IFACE_SYMBOL, GET_VERSION_SYMBOL, GetIfaceFn, GetVersionFn, PluginIface,
 };
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::fork::PerProcess;
 
 use crate::identity::FileIdentity;
@@ -32,7 +32,7 @@ pub enum PluginFileError {
     #[error("is not a plugin: it does not export `{0}`")]
     Symbol(Cow<'static, str>),
     /// A plugin function was called and failed.
-    #[error("`{symbol}` failed: {}", DocaError(*code))]
+    #[error("`{symbol}` failed: {}", DocaStatus(*code))]
     Failed {
         /// The function's name.
         symbol: Cow<'static, str>,
@@ -208,7 +208,7 @@ impl PluginFile {
 }
 
 fn failed(symbol: &'static str) -> impl Fn(DocaError) -> PluginFileError {
-    move |DocaError(code)| PluginFileError::Failed { symbol: symbol.into(), code }
+    move |error| PluginFileError::Failed { symbol: symbol.into(), code: error.code() }
 }
 
 fn loader_text(error: &libloading::Error) -> String {

@@ -9,7 +9,7 @@ mod support;
 
 use std::fs;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_wire::control::StartWorker;
 use urom_wire::fuzzing::Counting;
@@ -42,10 +42,10 @@ fn commands_in_steady_state_allocate_nothing() {
         let frames: Vec<_> = (0..64).map(|slot| host.frame(slot, 0, &words(slot.into()))).collect();
         host.send_bytes(frames.concat());
         for _ in 0..64 {
-            assert_eq!(host.note().status, DocaError::SUCCESS);
+            assert_eq!(host.note().status, DocaStatus::SUCCESS);
         }
     };
-    let single = || assert_eq!(host.call(op::BIG, 4064).status, DocaError::SUCCESS);
+    let single = || assert_eq!(host.call(op::BIG, 4064).status, DocaStatus::SUCCESS);
     for _ in 0..50 {
         round();
         single();

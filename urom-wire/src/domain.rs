@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
-use urom_abi::{DocaError, WorkerId};
+use urom_abi::{DocaError, DocaStatus, WorkerId};
 
 use super::control::Failure;
 use super::{bounded, bytes};
@@ -86,7 +86,7 @@ impl Verdict {
             Ok(len) => verdict.blob_len = (len as u64).into(),
             Err(failure) => {
                 let text = &failure.text.as_bytes()[..failure.text.len().min(VERDICT_TEXT)];
-                verdict.code = failure.code.into();
+                verdict.code = failure.code.code().into();
                 verdict.text_len = (text.len() as u32).into();
                 verdict.text[..text.len()].copy_from_slice(text);
             }
@@ -101,7 +101,7 @@ impl Verdict {
             return None;
         }
         let failed = |code| Failure::new(code, String::from_utf8_lossy(text));
-        Some(DocaError(self.code.get()).check().map(|()| self.blob_len.get()).map_err(failed))
+        Some(DocaStatus(self.code.get()).check().map(|()| self.blob_len.get()).map_err(failed))
     }
 }
 

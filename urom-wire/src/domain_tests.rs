@@ -19,7 +19,7 @@ fn participant(ids: std::ops::Range<u64>) -> Participant<'static> {
 
 fn refusal(bytes: &[u8]) -> (DocaError, String) {
     let failure = Table::read(bytes).unwrap_err();
-    (failure.code(), failure.text)
+    (failure.code, failure.text)
 }
 
 #[test]

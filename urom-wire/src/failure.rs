@@ -1,8 +1,8 @@
 //! A failure in a control message.
 
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
-use urom_abi::DocaError;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use urom_abi::{DocaError, DocaStatus};
 
 pub const LONGEST_TEXT: usize = 2048;
 
@@ -12,17 +12,18 @@ const CUT: &str = " ...";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
-    /// A `doca_error_t` other than success.
-    #[serde(deserialize_with = "a_failures")]
-    pub code: u32,
+    #[serde(serialize_with = "write_code", deserialize_with = "read_code")]
+    pub code: DocaError,
     pub text: String,
 }
 
-fn a_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        0 => Err(D::Error::custom("a failure with the code of success")),
-        code => Ok(code),
-    }
+fn write_code<S: Serializer>(code: &DocaError, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u32(code.code())
+}
+
+fn read_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DocaError, D::Error> {
+    let code = DocaStatus(u32::deserialize(deserializer)?);
+    code.check().err().ok_or_else(|| D::Error::custom("a failure with the code of success"))
 }
 
 impl Failure {
@@ -34,11 +35,7 @@ impl Failure {
             text.push_str(CUT);
             text.shrink_to_fit();
         }
-        Failure { code: code.0, text }
-    }
-
-    pub fn code(&self) -> DocaError {
-        DocaError(self.code)
+        Failure { code, text }
     }
 }
 

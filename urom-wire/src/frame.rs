@@ -4,7 +4,7 @@
 //! UCX message carries several after an [`Envelope`](crate::envelope::Envelope). DOCA's 24 and 32
 //! byte headers exist only at the two ends.
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 
 pub const HEADER_LEN: usize = size_of::<Header>();
 /// DOCA's header before a command, counted in the message limit but not sent.
@@ -147,7 +147,7 @@ const LONG_STATUS: u8 = u8::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification<'a> {
     pub slot: u16,
-    pub status: DocaError,
+    pub status: DocaStatus,
     /// `None` for a notification by the worker itself: its task lacks a response.
     pub payload: Option<&'a [u8]>,
     /// The reason of a failure, in UTF-8; may be empty.
@@ -173,21 +173,21 @@ impl<'a> Notification<'a> {
         let payload = rest.len().checked_sub(u16::from_le_bytes(*why).into())?;
         let (payload, why) = rest.split_at(payload);
         let payload = (status & NO_PAYLOAD == 0).then_some(payload);
-        Some(Notification { slot, status: DocaError(status & !NO_PAYLOAD), payload, why })
+        Some(Notification { slot, status: DocaStatus(status & !NO_PAYLOAD), payload, why })
     }
 }
 
 /// The status of a notification whose body is only its payload; `None` for other notifications.
 #[inline]
 #[must_use]
-pub fn short_status(header: Header) -> Option<DocaError> {
-    (header.kind() != LONG_STATUS).then_some(DocaError(header.kind() as u32))
+pub fn short_status(header: Header) -> Option<DocaStatus> {
+    (header.kind() != LONG_STATUS).then_some(DocaStatus(header.kind() as u32))
 }
 
 /// The header of a notification whose status fits in the header's byte; `None` for other statuses.
 #[inline]
 #[must_use]
-pub fn short_notification(slot: u16, status: DocaError, len: usize) -> Option<Header> {
+pub fn short_notification(slot: u16, status: DocaStatus, len: usize) -> Option<Header> {
     let kind = u8::try_from(status.0).ok().filter(|kind| *kind != LONG_STATUS)?;
     Some(Header::new(slot, kind, len))
 }
@@ -199,7 +199,7 @@ pub const LONG_STATUS_LEN: usize = 6;
 #[derive(Clone, Copy, Debug)]
 pub struct LongStatus {
     pub slot: u16,
-    pub status: DocaError,
+    pub status: DocaStatus,
     pub payload: Option<usize>,
     pub why: u16,
 }
@@ -209,7 +209,7 @@ impl LongStatus {
     pub fn to_bytes(self) -> (Header, [u8; LONG_STATUS_LEN]) {
         let mut bytes = [0; LONG_STATUS_LEN];
         // Without its top bits it would become another status, perhaps success.
-        let status = if self.status.0 > MAX_STATUS { DocaError::UNEXPECTED } else { self.status };
+        let status = if self.status.0 > MAX_STATUS { DocaStatus::UNEXPECTED } else { self.status };
         // Distinguishes no payload from an empty payload.
         let absent = if self.payload.is_none() { NO_PAYLOAD } else { 0 };
         bytes[..4].copy_from_slice(&(status.0 | absent).to_le_bytes());

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn long(status: DocaError, payload: Option<&[u8]>, why: &[u8]) -> (Header, Vec<u8>) {
+fn long(status: DocaStatus, payload: Option<&[u8]>, why: &[u8]) -> (Header, Vec<u8>) {
     let (len, why_len) = (payload.map(<[u8]>::len), why.len() as u16);
     let (header, before) =
         LongStatus { slot: 65535, status, payload: len, why: why_len }.to_bytes();
@@ -29,12 +29,14 @@ fn the_highest_bits_of_a_word_do_not_count() {
 #[test]
 fn a_status_that_fits_takes_no_byte_of_the_body() {
     for status in [0, 1, 253, 254] {
-        let header = short_notification(65535, DocaError(status), 3).unwrap();
+        let header = short_notification(65535, DocaStatus(status), 3).unwrap();
         let found = Notification::read(header, b"xyz").unwrap();
-        let (status, payload) = (DocaError(status), Some(&b"xyz"[..]));
+        let (status, payload) = (DocaStatus(status), Some(&b"xyz"[..]));
         assert_eq!(found, Notification { slot: 65535, status, payload, why: &[] });
     }
-    assert!([255, 256, u32::MAX].iter().all(|&s| short_notification(1, DocaError(s), 0).is_none()));
+    assert!(
+        [255, 256, u32::MAX].iter().all(|&s| short_notification(1, DocaStatus(s), 0).is_none())
+    );
 }
 
 #[test]
@@ -42,7 +44,7 @@ fn a_status_of_any_size_a_missing_payload_and_a_reason_survive() {
     for status in [0, 1, 254, 255, 256, MAX_STATUS] {
         for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
             for why in [&b"because"[..], &[]] {
-                let status = DocaError(status);
+                let status = DocaStatus(status);
                 let (header, body) = long(status, payload, why);
                 assert_eq!(header.len(), body.len());
                 let found = Notification::read(header, &body).unwrap();
@@ -56,16 +58,16 @@ fn a_status_of_any_size_a_missing_payload_and_a_reason_survive() {
 fn a_status_with_the_top_bit_is_not_taken_for_another() {
     for status in [1 << 31, 1 << 31 | 1, 3 << 30 | 300, u32::MAX] {
         for payload in [Some(&b"xyz"[..]), Some(&[]), None] {
-            let (header, body) = long(DocaError(status), payload, &[]);
+            let (header, body) = long(DocaStatus(status), payload, &[]);
             let found = Notification::read(header, &body).unwrap();
-            assert_eq!((found.status, found.payload), (DocaError::UNEXPECTED, payload));
+            assert_eq!((found.status, found.payload), (DocaStatus::UNEXPECTED, payload));
         }
     }
 }
 
 #[test]
 fn a_body_that_is_too_short_is_no_notification() {
-    let (header, body) = long(DocaError::NOT_FOUND, Some(b"ab"), b"abc");
+    let (header, body) = long(DocaStatus::NOT_FOUND, Some(b"ab"), b"abc");
     for end in 0..LONG_STATUS_LEN + 3 {
         assert_eq!(Notification::read(header, &body[..end]), None, "{end}");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 use urom_abi::Quantity;
-use urom_host::{DocaError, RawReply};
+use urom_host::{DocaError, DocaStatus, RawReply};
 use urom_service::MAX_MAX_MESSAGE;
 
 use super::CallSession;
@@ -19,7 +19,7 @@ use crate::output::{self, plain};
 /// Prints a notification as text, in the notation of arguments. The notification of a failed
 /// command is not printed, because it has only a status.
 pub(super) fn answer(answer: &RawReply, reading: &CheckedAnswer, took: Duration) -> Result<()> {
-    if answer.status != DocaError::SUCCESS {
+    if answer.status != DocaStatus::SUCCESS {
         return Ok(());
     }
     if let Some(decoded) = &reading.decoded {

@@ -46,7 +46,7 @@ pub(super) fn probe(report: &mut CheckReport, file: &Path, limit: Duration) -> R
             report.no_symbol(&name, declaration(&name))
         }
         Some(Trouble::Refused(PluginFileError::Failed { symbol, code })) => {
-            report.failed(&symbol, DocaError(code))
+            report.failed(&symbol, DocaError::from_code(code))
         }
         Some(Trouble::Refused(PluginFileError::Load(text))) => {
             report.load(&text, load_remedy(&text))

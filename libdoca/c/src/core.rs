@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::Task;
 use urom_abi::version::C_RELEASE;
 use urom_log::guard_or;
@@ -20,13 +20,13 @@ pub(crate) unsafe extern "C" fn doca_task_free(task: *mut Task) {
 
 /// Returns the name of a code, such as `DOCA_ERROR_NOT_FOUND`. Static memory.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_error_get_name(error: DocaError) -> *const c_char {
+pub(crate) extern "C" fn doca_error_get_name(error: DocaStatus) -> *const c_char {
     error.c_name().as_ptr()
 }
 
 /// Returns the meaning of a code. Static memory.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn doca_error_get_descr(error: DocaError) -> *const c_char {
+pub(crate) extern "C" fn doca_error_get_descr(error: DocaStatus) -> *const c_char {
     error.c_description().as_ptr()
 }
 

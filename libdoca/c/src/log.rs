@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::backend::{BACKENDS, Backend, BackendKind, End};
 use urom_log::sdk::{self, SdkBackends};
 use urom_log::{Sink, guard, guard_or};
@@ -39,7 +39,7 @@ unsafe fn create(
 macro_rules! export {
     ($(fn $name:ident($($argument:ident: $type:ty),*) { $call:expr })*) => {$(
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> DocaError {
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> DocaStatus {
             guard(|| $call)
         }
     )*};

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::memory::MemoryApi;
 use urom_abi::host::*;

@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::{
     Ctx, Data, Dev, DevInfo, Dpa, Gpu, Pe, SyncEvent, SyncEventRemoteNet, TaskBatch,
 };
@@ -52,94 +52,94 @@ impl<T> Argument for Option<T> {
     }
 }
 
-/// Calls a macro with each function, as `fn name(argument: Type, ..) -> DocaError;`.
+/// Calls a macro with each function, as `fn name(argument: Type, ..) -> DocaStatus;`.
 macro_rules! unsupported_functions {
     ($callback:ident) => {
         $callback! {
             fn doca_devinfo_get_pci_func_type(
                 info: *const DevInfo, kind: *mut PciFuncType
-            ) -> DocaError;
-            fn doca_devinfo_get_sf_index(info: *const DevInfo, index: *mut u32) -> DocaError;
-            fn doca_devinfo_get_lid(info: *const DevInfo, lid: *mut u16) -> DocaError;
-            fn doca_devinfo_get_active_rate(info: *const DevInfo, rate: *mut u64) -> DocaError;
-            fn doca_devinfo_get_vhca_id(info: *const DevInfo, id: *mut u16) -> DocaError;
-            fn doca_dev_accelerate_resource_reclaim(dev: *mut Dev) -> DocaError;
+            ) -> DocaStatus;
+            fn doca_devinfo_get_sf_index(info: *const DevInfo, index: *mut u32) -> DocaStatus;
+            fn doca_devinfo_get_lid(info: *const DevInfo, lid: *mut u16) -> DocaStatus;
+            fn doca_devinfo_get_active_rate(info: *const DevInfo, rate: *mut u64) -> DocaStatus;
+            fn doca_devinfo_get_vhca_id(info: *const DevInfo, id: *mut u16) -> DocaStatus;
+            fn doca_dev_accelerate_resource_reclaim(dev: *mut Dev) -> DocaStatus;
             fn doca_devinfo_rep_create_list(
                 dev: *mut Dev, filter: c_int, list: *mut *mut *mut DevInfoRep, count: *mut u32
-            ) -> DocaError;
-            fn doca_devinfo_rep_destroy_list(list: *mut *mut DevInfoRep) -> DocaError;
+            ) -> DocaStatus;
+            fn doca_devinfo_rep_destroy_list(list: *mut *mut DevInfoRep) -> DocaStatus;
             fn doca_devinfo_rep_get_vuid(
                 info: *const DevInfoRep, vuid: *mut c_char, size: u32
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_devinfo_rep_get_pci_addr_str(
                 info: *const DevInfoRep, address: *mut c_char
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_devinfo_rep_get_pci_func_type(
                 info: *const DevInfoRep, kind: *mut PciFuncType
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_devinfo_rep_get_is_hotplug(
                 info: *const DevInfoRep, is_hotplug: *mut u8
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_devinfo_rep_get_iface_name(
                 info: *const DevInfoRep, name: *mut c_char, size: u32
-            ) -> DocaError;
-            fn doca_devinfo_rep_get_vhca_id(info: *const DevInfoRep, id: *mut u16) -> DocaError;
+            ) -> DocaStatus;
+            fn doca_devinfo_rep_get_vhca_id(info: *const DevInfoRep, id: *mut u16) -> DocaStatus;
             fn doca_devinfo_rep_is_equal_pci_addr(
                 info: *const DevInfoRep, address: *const c_char, is_equal: *mut u8
-            ) -> DocaError;
-            fn doca_dev_rep_open(info: *mut DevInfoRep, rep: *mut *mut DevRep) -> DocaError;
-            fn doca_dev_rep_close(rep: *mut DevRep) -> DocaError;
-            fn doca_ctx_set_datapath_on_gpu(ctx: *mut Ctx, gpu: *mut Gpu) -> DocaError;
-            fn doca_ctx_set_datapath_on_dpa(ctx: *mut Ctx, dpa: *mut Dpa) -> DocaError;
-            fn doca_ctx_set_completion_vector(ctx: *mut Ctx, vector: u32) -> DocaError;
-            fn doca_pe_set_notification_handle(pe: *mut Pe, handle: c_int, key: Data) -> DocaError;
+            ) -> DocaStatus;
+            fn doca_dev_rep_open(info: *mut DevInfoRep, rep: *mut *mut DevRep) -> DocaStatus;
+            fn doca_dev_rep_close(rep: *mut DevRep) -> DocaStatus;
+            fn doca_ctx_set_datapath_on_gpu(ctx: *mut Ctx, gpu: *mut Gpu) -> DocaStatus;
+            fn doca_ctx_set_datapath_on_dpa(ctx: *mut Ctx, dpa: *mut Dpa) -> DocaStatus;
+            fn doca_ctx_set_completion_vector(ctx: *mut Ctx, vector: u32) -> DocaStatus;
+            fn doca_pe_set_notification_handle(pe: *mut Pe, handle: c_int, key: Data) -> DocaStatus;
             fn doca_log_backend_create_with_buf(
                 buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_log_backend_create_with_buf_sdk(
                 buf: *mut c_char, capacity: u32, flush: Flush, backend: *mut *mut Backend
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_log_backend_create_with_syslog(
                 name: *const c_char, backend: *mut *mut Backend
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_log_backend_create_with_syslog_sdk(
                 name: *const c_char, backend: *mut *mut Backend
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_add_publisher_location_dpa(
                 event: *mut SyncEvent, dpa: *mut Dpa
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_add_publisher_location_gpu(
                 event: *mut SyncEvent, gpu: *mut Gpu
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_add_subscriber_location_dpa(
                 event: *mut SyncEvent, dpa: *mut Dpa
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_add_subscriber_location_gpu(
                 event: *mut SyncEvent, gpu: *mut Gpu
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_get_dpa_handle(
                 event: *mut SyncEvent, dpa: *mut Dpa, handle: *mut u64
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_get_gpu_handle(
                 event: *mut SyncEvent, gpu: *mut Gpu, handle: *mut *mut GpuSyncEvent
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_remote_net_get_dpa_handle(
                 event: *mut SyncEventRemoteNet, dpa: *mut Dpa, handle: *mut u64
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_remote_net_get_gpu_handle(
                 event: *mut SyncEventRemoteNet, gpu: *mut Gpu, handle: *mut u64
-            ) -> DocaError;
-            fn doca_sync_event_cap_is_export_to_dpa_supported(info: *const DevInfo) -> DocaError;
-            fn doca_sync_event_cap_is_export_to_gpu_supported(info: *const DevInfo) -> DocaError;
+            ) -> DocaStatus;
+            fn doca_sync_event_cap_is_export_to_dpa_supported(info: *const DevInfo) -> DocaStatus;
+            fn doca_sync_event_cap_is_export_to_gpu_supported(info: *const DevInfo) -> DocaStatus;
             fn doca_sync_event_cap_remote_net_is_export_to_dpa_supported(
                 info: *const DevInfo
-            ) -> DocaError;
+            ) -> DocaStatus;
             fn doca_sync_event_cap_remote_net_is_export_to_gpu_supported(
                 info: *const DevInfo
-            ) -> DocaError;
-            fn doca_task_batch_submit(batch: *mut TaskBatch) -> DocaError;
-            fn doca_task_batch_try_submit(batch: *mut TaskBatch) -> DocaError;
-            fn doca_task_batch_get_status(batch: *const TaskBatch) -> DocaError;
+            ) -> DocaStatus;
+            fn doca_task_batch_submit(batch: *mut TaskBatch) -> DocaStatus;
+            fn doca_task_batch_try_submit(batch: *mut TaskBatch) -> DocaStatus;
+            fn doca_task_batch_get_status(batch: *const TaskBatch) -> DocaStatus;
         }
     };
 }
@@ -153,7 +153,7 @@ macro_rules! unsupported {
             #[unsafe(no_mangle)]
             pub(crate) extern "C" fn $name($($argument: $ty),*) -> $code {
                 let is_missing = false $(|| $argument.is_missing())*;
-                if is_missing { DocaError::INVALID_VALUE } else { DocaError::NOT_SUPPORTED }
+                if is_missing { DocaStatus::INVALID_VALUE } else { DocaStatus::NOT_SUPPORTED }
             }
         )*
     };

@@ -139,7 +139,7 @@ mod tests {
             "[host]:5",
         ] {
             let failure = address(text).unwrap_err();
-            assert_eq!(failure.code, DocaError::INVALID_VALUE.0, "{text:?}");
+            assert_eq!(failure.code, DocaError::INVALID_VALUE, "{text:?}");
             assert!(failure.text.contains(&format!("`{text}`")), "{failure}");
         }
     }

@@ -18,8 +18,8 @@ pub(super) struct TaskBuffer {
     tag: ObjectTag,
     data: Cell<*mut u8>,
     len: Cell<usize>,
-    /// The error of the last `set_data`. Submit returns it: hosts may ignore `set_data`'s result.
-    refused: Cell<DocaError>,
+    /// The result of the last `set_data`. Submit returns it: hosts may ignore `set_data`'s result.
+    refused: Cell<Result<(), DocaError>>,
     head: Cell<*mut u8>,
     capacity: Cell<usize>,
     /// Bytes from the head to the end of the memory.
@@ -59,7 +59,7 @@ impl TaskBuffer {
             tag: ObjectTag::of::<TaskBuffer>(),
             data: Cell::new(ptr::null_mut()),
             len: Cell::new(0),
-            refused: Cell::new(DocaError::SUCCESS),
+            refused: Cell::new(Ok(())),
             head: Cell::new(ptr::null_mut()),
             capacity: Cell::new(0),
             space: Cell::new(0),
@@ -89,7 +89,7 @@ impl TaskBuffer {
     pub(super) fn reset(&self) {
         self.data.set(self.head.get());
         self.len.set(self.capacity.get());
-        self.refused.set(DocaError::SUCCESS);
+        self.refused.set(Ok(()));
     }
 
     #[inline]
@@ -122,7 +122,7 @@ impl TaskBuffer {
         }
         self.data.set(data);
         self.len.set(len);
-        self.refused.set(DocaError::SUCCESS);
+        self.refused.set(Ok(()));
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl TaskBuffer {
     fn set_unusual_data(&self, data: *mut u8, len: usize) -> Result<(), DocaError> {
         let offset = data.addr().wrapping_sub(self.head.get().addr());
         let Some(available) = self.capacity.get().checked_sub(offset) else {
-            self.refused.set(DocaError::INVALID_VALUE);
+            self.refused.set(Err(DocaError::INVALID_VALUE));
             log!(
                 warn,
                 "doca_buf_set_data: the data begins outside of its buffer of {} bytes: begin at the result of doca_buf_get_data",
@@ -144,22 +144,19 @@ impl TaskBuffer {
                 "doca_buf_set_data: {len} bytes where the buffer has {available} left: \
                  doca_urom_service_set_max_comm_msg_size and uromd's --max-msg-size set how long a message may be"
             );
-            self.refused.set(DocaError::TOO_BIG);
+            self.refused.set(Err(DocaError::TOO_BIG));
             return Err(DocaError::INVALID_VALUE);
         }
         // Derived from the head: the caller's pointer may have another provenance.
         self.data.set(self.head.get().wrapping_add(offset));
         self.len.set(len);
-        self.refused.set(DocaError::SUCCESS);
+        self.refused.set(Ok(()));
         Ok(())
     }
 
     #[inline]
     pub(super) fn check(&self) -> Result<(), DocaError> {
-        match self.refused.get() {
-            DocaError::SUCCESS => Ok(()),
-            code => Err(refuse(code)),
-        }
+        self.refused.get().map_err(refuse)
     }
 
     #[inline]

@@ -113,7 +113,7 @@ async fn connect(
                 Ok(stream) => match welcome(address, stream).await {
                     // Without a key, the daemon may close the stream before it reads this host's
                     // handshake.
-                    Err(failure) if failure.code() == DocaError::CONNECTION_RESET => {
+                    Err(failure) if failure.code == DocaError::CONNECTION_RESET => {
                         again = true;
                         cut_off = Some(failure);
                     }
@@ -264,7 +264,7 @@ mod tests {
         let begin = Instant::now();
         let to = at(socket.local_addr().unwrap());
         let failure = connect(&to).await.map(|(_, welcome)| welcome).unwrap_err();
-        assert_eq!(failure.code, DocaError::NOT_CONNECTED.0);
+        assert_eq!(failure.code, DocaError::NOT_CONNECTED);
         assert!(
             begin.elapsed() > FIRST_PAUSE && begin.elapsed() <= STARTING,
             "{:?}",
@@ -291,7 +291,7 @@ mod tests {
             let Err(failure) = welcome(&DaemonAddress::embedded(somewhere), stream).await else {
                 panic!("{name}")
             };
-            assert_eq!(failure.code(), DocaError::IO_FAILED);
+            assert_eq!(failure.code, DocaError::IO_FAILED);
             assert!(failure.text.contains(name) && failure.text.len() < 200, "{failure}");
             assert!(
                 !failure.text.contains("123456789") && !failure.text.contains("hidden"),

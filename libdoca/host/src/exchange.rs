@@ -9,8 +9,8 @@ use std::ffi::c_void;
 use std::mem;
 
 use tokio::task::yield_now;
-use urom_abi::DocaError;
 use urom_abi::host::{OobAllgatherFn, OobColl, OobReqFreeFn, OobReqTestFn};
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 use urom_wire::domain::{MAX_MEMBERS, MAX_TABLE, Table, Verdict};
 use urom_wire::plain::Plain;
@@ -83,15 +83,15 @@ async fn gather(
     let code = unsafe { (oob.allgather)(from, to, block, oob.info, &mut request) };
     code.check().map_err(|code| refused("allgather", round, code))?;
     let mut gather = Gather { oob, request, round, send, receive, block, done: false };
-    loop {
+    let ended = loop {
         yield_now().await;
         // SAFETY: the host's function, with its request, which is not freed.
         match unsafe { (oob.test)(request) } {
-            DocaError::IN_PROGRESS => {}
-            DocaError::SUCCESS => break,
-            code => return Err(refused("req_test", round, code)),
+            DocaStatus::IN_PROGRESS => {}
+            status => break status.check(),
         }
-    }
+    };
+    ended.map_err(|code| refused("req_test", round, code))?;
     gather.done = true;
     // SAFETY: the host's function, with its request; `done` ensures that it is freed once.
     let code = unsafe { (oob.free)(request) };
@@ -173,7 +173,7 @@ async fn verdicts(
     let read = |(number, block)| {
         let verdict = Verdict::read(block).and_then(|verdict| verdict.result());
         verdict.ok_or_else(|| not_sent(number))?.map_err(|Failure { code, text }| {
-            failure!(code = DocaError(code), "participant {number} of the domain failed: {text}")
+            failure!(code = code, "participant {number} of the domain failed: {text}")
         })
     };
     gather.blocks().enumerate().map(read).collect()

@@ -179,7 +179,7 @@ pub(super) fn program() -> String {
 /// Adds this side's UCX variables to a failed connection: the worker's error lists only its own.
 fn with_own_variables(mut failure: Failure) -> Failure {
     let own = ucx::variables();
-    if failure.code() == DocaError::NOT_CONNECTED && !failure.text.contains(&own) {
+    if failure.code == DocaError::NOT_CONNECTED && !failure.text.contains(&own) {
         failure.text += &format!("; {own}");
     }
     failure

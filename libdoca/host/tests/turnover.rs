@@ -68,7 +68,7 @@ fn device() -> *mut Dev {
 
 unsafe extern "C" fn instance_ended(_: *mut GraphInstance, _: Data, _: Data) {}
 
-unsafe extern "C" fn node_runs(_: *mut std::ffi::c_void) -> urom_abi::DocaError {
+unsafe extern "C" fn node_runs(_: *mut std::ffi::c_void) -> urom_abi::DocaStatus {
     OK
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::cpu::CpuSet;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::host::{
@@ -42,7 +42,7 @@ macro_rules! c_types {
 c_types! {
     () = "void", c_void = "void", libc::FILE = "FILE", bool = "_Bool",
     i8 = "char", u8 = "uint8_t", u16 = "uint16_t", i32 = "int32_t", u32 = "uint32_t", u64 = "uint64_t", usize = "size_t",
-    DocaError = "doca_error_t", CtxState = "enum doca_ctx_states", Data = "union doca_data",
+    DocaStatus = "doca_error_t", CtxState = "enum doca_ctx_states", Data = "union doca_data",
     Pe = "struct doca_pe", Ctx = "struct doca_ctx", Task = "struct doca_task", Buf = "struct doca_buf",
     Mmap = "struct doca_mmap", BufInventory = "struct doca_buf_inventory",
     BufPool = "struct doca_buf_pool", Dpa = "struct doca_dpa",

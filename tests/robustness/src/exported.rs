@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use urom_memory::SyncEvent;
-use urom_pdk::DocaError;
+use urom_pdk::DocaStatus;
 use urom_pdk::memory::Exported;
 
 /// Reads an exported map, whose checksum is first corrected if `with_sum`. A readable map has a
@@ -22,7 +22,7 @@ pub fn read(with_sum: bool, bytes: &[u8]) {
             assert_eq!((again.range(), again.access()), (map.range(), map.access()));
             assert_eq!((again.address(), again.to_bytes()), (map.address(), written));
         }
-        Err(error) => assert!(error.code() != DocaError::SUCCESS && !error.to_string().is_empty()),
+        Err(error) => assert!(error.code() != DocaStatus::SUCCESS && !error.to_string().is_empty()),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn read_event(is_cut: bool, with_sum: bool, changes: &[u8]) {
         Ok(same) => assert!(same.get() == event.get() || bytes[OFFSET] != exported[OFFSET]),
         Err(error) => {
             assert!(bytes[..] != exported[..], "what was exported is not read: {error}");
-            assert!(error.code() != DocaError::SUCCESS && !error.to_string().is_empty());
+            assert!(error.code() != DocaStatus::SUCCESS && !error.to_string().is_empty());
         }
     }
 }

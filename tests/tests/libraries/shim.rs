@@ -20,7 +20,7 @@ impl Shim {
             code += &format!("const char *doca_version_runtime(void) {{ return {version}; }}\n");
         }
         for name in Api::SYMBOLS.iter().filter(|name| !missing.contains(name)) {
-            code += &format!("unsigned {name}(void) {{ return {}; }}\n", DocaError::DRIVER.0);
+            code += &format!("unsigned {name}(void) {{ return {}; }}\n", DocaError::DRIVER.code());
         }
         Shim::compile(&code, &[])
     }

@@ -93,7 +93,7 @@ pub(crate) fn a_context_returns_the_data_of_its_worker(provider: &Provider) -> R
 
 pub(crate) fn a_failure_s_reason_reaches_the_host(provider: &Provider) -> Result<()> {
     let (_service, faulty, worker) = provider.faulty()?;
-    let fail = faulty.task_fail(&worker, DocaError::NOT_FOUND.0).submit()?.wait().unwrap_err();
+    let fail = faulty.task_fail(&worker, DocaError::NOT_FOUND.code()).submit()?.wait().unwrap_err();
     let panic = faulty.task_panic(&worker).submit()?.wait().unwrap_err();
     assert_eq!((fail.code(), panic.code()), (DocaError::NOT_FOUND, DocaError::UNEXPECTED));
     let (fail, panic) = (fail.to_string(), panic.to_string());
@@ -130,7 +130,7 @@ pub(crate) fn answers_of_pending_and_of_ready_commands_are_right_whatever_their_
             };
             echoes.push((value, task));
         }
-        let fails = faulty.task_fail(&worker, DocaError::AGAIN.0).submit()?;
+        let fails = faulty.task_fail(&worker, DocaError::AGAIN.code()).submit()?;
         faulty.task_tell(&worker, round).submit()?.wait()?;
         for (value, echo) in echoes {
             assert_eq!(echo.wait()?.data, value);

@@ -45,8 +45,8 @@ pub(crate) fn a_handler_keeps_its_own_code_and_a_panic_is_one_error(
     provider: &Provider,
 ) -> Result<()> {
     let (_service, faulty, worker) = provider.faulty()?;
-    for code in [DocaError::NOT_FOUND, DocaError::AUTHENTICATION, DocaError(4_000)] {
-        let failed = faulty.task_fail(&worker, code.0).submit()?.wait();
+    for code in [DocaError::NOT_FOUND, DocaError::AUTHENTICATION, DocaError::from_code(4_000)] {
+        let failed = faulty.task_fail(&worker, code.code()).submit()?.wait();
         assert_eq!(failed.map(drop).map_err(|error| error.code()), Err(code));
     }
     // A failure with the code "success" would make the host read undefined fields.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use faulty_protocol::{Await, Client, Echoed};
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::WorkerId;
-use urom_host::{Completion, DocaError, Error, Host, Service, Worker, block_on};
+use urom_host::{Completion, DocaError, DocaStatus, Error, Host, Service, Worker, block_on};
 
 use crate::provider::{Provider, faulty};
 
@@ -100,7 +100,7 @@ pub(crate) fn a_raw_task_has_a_deadline_too(provider: &Provider) -> Result<()> {
     let mut command = [0; 64];
     let length = urom_abi::protocol::Request::encode(&Await { key: 3, value: 4 }, &mut command)?;
     let answer = worker.task(&faulty, &command[..length]).timeout(SHORT).submit()?.wait()?;
-    assert_eq!((answer.status, answer.bytes), (DocaError::TIME_OUT, None));
+    assert_eq!((answer.status, answer.bytes), (DocaStatus::TIME_OUT, None));
     let cancelled = worker.task(&faulty, &command[..length]).submit()?;
     assert!(cancelled.cancel() && !cancelled.cancel());
     assert_eq!(block_on(cancelled).status, DocaError::SKIPPED);

@@ -227,14 +227,13 @@ pub(crate) fn operations_keep_their_order_while_new_memory_is_shared(at: RdmaPai
 pub(crate) fn callbacks_receive_results_and_may_begin_more(at: RdmaPair) -> Result<()> {
     let (here, there) = (MAKES[0](pattern(64, 7), LOCAL), MAKES[0](vec![0; 128], ALL));
     let remote = at.remote(&there)?;
-    let told: Rc<RefCell<Vec<DocaError>>> = Rc::default();
+    let told: Rc<RefCell<Vec<Result<(), DocaError>>>> = Rc::default();
     let note = Rc::clone(&told);
     let tell = move |result: urom_host::Result<()>| {
-        let code = result.err().map_or(DocaError::SUCCESS, |error| error.code());
-        note.borrow_mut().push(code);
+        note.borrow_mut().push(result.map_err(|error| error.code()));
     };
     at.one.rdma.write(here.slice(..), remote.at(0)).on_complete(tell.clone());
-    assert_eq!(told.take(), [DocaError::BAD_STATE]);
+    assert_eq!(told.take(), [Err(DocaError::BAD_STATE)]);
     block_on(at.one.rdma.register(&here))?;
     let (again, part) = (at.one.rdma.clone(), here.slice(..));
     at.one.rdma.write(here.slice(..), remote.at(0)).on_complete(move |first| {
@@ -244,7 +243,7 @@ pub(crate) fn callbacks_receive_results_and_may_begin_more(at: RdmaPair) -> Resu
     while told.borrow().len() < 2 {
         at.one.worker.engine().progress();
     }
-    assert_eq!(*told.borrow(), [DocaError::SUCCESS; 2]);
+    assert_eq!(*told.borrow(), [Ok(()); 2]);
     assert_eq!(bytes(there.view()), [pattern(64, 7), pattern(64, 7)].concat());
     Ok(())
 }

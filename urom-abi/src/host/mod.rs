@@ -10,7 +10,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use crate::error::DocaError;
+use crate::error::DocaStatus;
 use crate::plugin::PLUGIN_NAME_CAPACITY;
 
 mod functions;
@@ -126,7 +126,7 @@ impl CtxState {
 #[repr(C)]
 pub struct CmdTaskEnd {
     /// The value of `doca_task_get_status`.
-    pub status: DocaError,
+    pub status: DocaStatus,
     /// 1 for a cancelled command: by its deadline (`TIME_OUT`) or by the host (`SKIPPED`).
     pub cancelled: u32,
     /// Start of the response's data; NULL without a notification.
@@ -210,7 +210,7 @@ pub type TaskCallback<T> = unsafe extern "C" fn(task: *mut T, task_data: Data, c
 pub type GraphCallback =
     unsafe extern "C" fn(instance: *mut GraphInstance, instance_data: Data, graph_data: Data);
 /// Function of a user node (`doca_graph_user_node_cb_t`).
-pub type UserNodeCallback = unsafe extern "C" fn(cookie: *mut c_void) -> DocaError;
+pub type UserNodeCallback = unsafe extern "C" fn(cookie: *mut c_void) -> DocaStatus;
 /// Called after a context changed its state to `next`.
 pub type StateChangedCallback =
     unsafe extern "C" fn(user_data: Data, ctx: *mut Ctx, previous: CtxState, next: CtxState);
@@ -227,11 +227,11 @@ pub type OobAllgatherFn = unsafe extern "C" fn(
     msglen: usize,
     coll_info: *mut c_void,
     req: *mut *mut c_void,
-) -> DocaError;
+) -> DocaStatus;
 /// Tests an all-gather: `SUCCESS`, `IN_PROGRESS`, or an error. Not called again after `SUCCESS`.
-pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
+pub type OobReqTestFn = unsafe extern "C" fn(req: *mut c_void) -> DocaStatus;
 /// Frees a request, exactly once, whether finished or not.
-pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaError;
+pub type OobReqFreeFn = unsafe extern "C" fn(req: *mut c_void) -> DocaStatus;
 
 /// Capacity for a device name, including its NUL (`DOCA_DEVINFO_IBDEV_NAME_SIZE`).
 pub const IBDEV_NAME_SIZE: usize = 64;

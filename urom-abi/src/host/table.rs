@@ -10,7 +10,7 @@ use super::{
 };
 use crate::c_text::c_text;
 use crate::cpu::CpuSet;
-use crate::error::DocaError;
+use crate::error::DocaStatus;
 use crate::host_memory::{MemoryCallback, OfferedMemory};
 use crate::plugin::PluginInfo;
 

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use urom_abi::DocaError;
 use urom_abi::host::OobColl;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::callback;
 use crate::gather::{self, AllGather, BoxError};
@@ -127,40 +127,34 @@ unsafe extern "C" fn allgather(
     length: usize,
     info: *mut c_void,
     request: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     callback::guarded(|| {
-        let begin = || {
-            let request = NonNull::new(request).ok_or(DocaError::INVALID_VALUE)?;
-            // SAFETY: the library passes the `info` pointer that it received from `oob`.
-            let exchange = unsafe { exchange(info) }?;
-            // SAFETY: the library's promise about the buffers.
-            unsafe { exchange.begin(sbuf.cast(), rbuf.cast(), length) }?;
-            // SAFETY: the library passes a valid pointer for the request.
-            unsafe { request.write(info) };
-            Ok(())
-        };
-        DocaError::of(begin())
+        let request = NonNull::new(request).ok_or(DocaError::INVALID_VALUE)?;
+        // SAFETY: the library passes the `info` pointer that it received from `oob`.
+        let exchange = unsafe { exchange(info) }?;
+        // SAFETY: the library's promise about the buffers.
+        unsafe { exchange.begin(sbuf.cast(), rbuf.cast(), length) }?;
+        // SAFETY: the library passes a valid pointer for the request.
+        unsafe { request.write(info) };
+        Ok(())
     })
 }
 
 /// # Safety
 /// `request` comes from [`allgather`] and has not been freed.
-unsafe extern "C" fn req_test(request: *mut c_void) -> DocaError {
+unsafe extern "C" fn req_test(request: *mut c_void) -> DocaStatus {
     callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
-        match unsafe { exchange(request) }.and_then(Exchange::test) {
-            Ok(true) => DocaError::SUCCESS,
-            Ok(false) => DocaError::IN_PROGRESS,
-            Err(code) => code,
-        }
+        let is_over = unsafe { exchange(request) }.and_then(Exchange::test)?;
+        if is_over { Ok(()) } else { Err(DocaError::IN_PROGRESS) }
     })
 }
 
 /// # Safety
 /// As [`req_test`].
-unsafe extern "C" fn req_free(request: *mut c_void) -> DocaError {
+unsafe extern "C" fn req_free(request: *mut c_void) -> DocaStatus {
     callback::guarded(|| {
         // SAFETY: a request is the exchange itself.
-        DocaError::of(unsafe { exchange(request) }.map(Exchange::free))
+        unsafe { exchange(request) }.map(Exchange::free)
     })
 }

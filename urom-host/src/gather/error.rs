@@ -28,9 +28,9 @@ impl Error {
         self.source.is_some()
     }
 
-    /// The DOCA code; never `SUCCESS`.
+    /// The DOCA code.
     pub fn code(&self) -> DocaError {
-        self.code.check().err().unwrap_or(DocaError::IO_FAILED)
+        self.code
     }
 }
 

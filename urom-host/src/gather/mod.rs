@@ -110,7 +110,7 @@ impl<G: AllGather + ?Sized> AllGather for Rc<RefCell<G>> {
     }
 }
 
-/// The DOCA code for an all-gather's error: neither `SUCCESS` nor `IN_PROGRESS`.
+/// The DOCA code for an all-gather's error: never `IN_PROGRESS`.
 pub(crate) fn code_of(error: &(dyn std::error::Error + 'static)) -> DocaError {
     let mut next = Some(error);
     while let Some(error) = next {

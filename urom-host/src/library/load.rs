@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use rustix::io::Errno;
-use urom_abi::DocaError;
 use urom_abi::host::{Api, CtxState};
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::{machine, named_file};
 
 use super::version::judge;
@@ -200,18 +200,18 @@ fn version(handle: &Handle, what: &str) -> Result<String> {
 fn check_together(api: &Api, what: &str) -> Result<()> {
     let mut service = std::ptr::null_mut();
     // SAFETY: the library writes one pointer to the local variable.
-    let code = unsafe { (api.doca_urom_service_create)(&mut service) };
-    if code != DocaError::SUCCESS || service.is_null() {
+    let status = unsafe { (api.doca_urom_service_create)(&mut service) };
+    if status != DocaStatus::SUCCESS || service.is_null() {
         return Ok(());
     }
     let mut state = CtxState::IDLE;
     // SAFETY: the service is live.
     let ctx = unsafe { (api.doca_urom_service_as_ctx)(service) };
     // SAFETY: the service's context, or NULL; and a local variable.
-    let code = unsafe { (api.doca_ctx_get_state)(ctx, &mut state) };
+    let status = unsafe { (api.doca_ctx_get_state)(ctx, &mut state) };
     // SAFETY: the service is not used again. A failure to destroy it can only be ignored.
     let _ = unsafe { (api.doca_urom_service_destroy)(service) };
-    if code == DocaError::SUCCESS {
+    if status == DocaStatus::SUCCESS {
         return Ok(());
     }
     Err(Error::new(DocaError::INITIALIZATION, what.to_owned())

@@ -10,8 +10,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use urom_abi::DocaError;
 use urom_abi::host::{Api, Extensions};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::error::{Error, Result, check};
 
@@ -150,7 +150,7 @@ debug_fields!(Library, |it| {
 pub(crate) fn get<T, W: Into<Cow<'static, str>>>(
     mut value: T,
     what: impl FnOnce() -> W,
-    get: impl FnOnce(&mut T) -> DocaError,
+    get: impl FnOnce(&mut T) -> DocaStatus,
 ) -> Result<T> {
     check(get(&mut value), what)?;
     Ok(value)

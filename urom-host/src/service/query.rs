@@ -117,7 +117,7 @@ impl Query {
         let api = self.library.api();
         let mut task = ptr::null_mut();
         // SAFETY: the service is live, this is its thread, and the pointer is to a local variable.
-        let code = unsafe {
+        let status = unsafe {
             (api.doca_urom_service_get_workers_by_gid_task_allocate_init)(
                 connection.object(),
                 self.group,
@@ -128,7 +128,7 @@ impl Query {
         let refused = |query: &Query, code| {
             query.settle(Err(query.error(code).why(connection.failure())), false);
         };
-        if let Err(code) = code.check() {
+        if let Err(code) = status.check() {
             return refused(&self, code);
         }
         // SAFETY: the task was allocated above, and is released below at the earliest.
@@ -137,8 +137,8 @@ impl Query {
         // SAFETY: the task is live and not in flight.
         unsafe { (api.doca_task_set_user_data)(generic, Data { ptr: data.cast_mut().cast() }) };
         // SAFETY: the task is live, not in flight, and has its callback.
-        let code = unsafe { (api.doca_task_submit)(generic) };
-        if let Err(code) = code.check() {
+        let status = unsafe { (api.doca_task_submit)(generic) };
+        if let Err(code) = status.check() {
             // SAFETY: the pointer was given to the task above, and no callback takes it.
             let query = unsafe { Arc::from_raw(data) };
             // SAFETY: the task was not submitted, so it still belongs to this function.

@@ -20,8 +20,8 @@ use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-use urom_abi::DocaError;
 use urom_abi::host::{Api, Buf, CmdTask, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::callback::guard;
 use crate::error::Result;
@@ -93,14 +93,14 @@ impl<'a> Task<'a> {
         let api = context.library.api();
         let mut command = ptr::null_mut();
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe {
+        let status = unsafe {
             (api.doca_urom_worker_cmd_task_allocate_init)(
                 context.object(),
                 plugin.id(),
                 &mut command,
             )
         };
-        code.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
+        status.check().map_err(|code| outcome::refused(context, plugin.name(), code))?;
         let command = non_null(command, what)?;
         let found = || -> Result<(Slot, Option<NonNull<c_void>>)> {
             // SAFETY: the task was allocated above, and is released below at the earliest.
@@ -159,8 +159,8 @@ impl<'a> Task<'a> {
         let (payload, data) =
             (self.slot.payload.as_ptr(), self.slot.data.as_ptr().cast::<c_void>());
         // SAFETY: the buffer belongs to the task, and the range starts at its data.
-        let code = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
-        crate::error::check(code, || "setting the length of a command")?;
+        let status = unsafe { (self.api().doca_buf_set_data)(payload, data, length) };
+        crate::error::check(status, || "setting the length of a command")?;
         self.slot.length.set(u32::try_from(length).unwrap_or(u32::MAX));
         Ok(())
     }
@@ -180,8 +180,8 @@ impl<'a> Task<'a> {
         }
         slot.state.set(state);
         // SAFETY: the task is live, not in flight, and has its callback.
-        let code = unsafe { (self.api().doca_task_submit)(slot.task.as_ptr()) };
-        if code != DocaError::SUCCESS {
+        let status = unsafe { (self.api().doca_task_submit)(slot.task.as_ptr()) };
+        if let Err(code) = status.check() {
             slot.state.set(SlotState::Idle);
             return Err((code, self));
         }
@@ -197,7 +197,7 @@ impl<'a> Task<'a> {
     /// Status and notification of a complete task. The bytes are its writable memory until its
     /// release.
     #[inline]
-    fn end(&self) -> (DocaError, Option<NonNull<[u8]>>) {
+    fn end(&self) -> (DocaStatus, Option<NonNull<[u8]>>) {
         if let Some(end) = self.slot.end {
             // SAFETY: the library keeps this memory while the task is live.
             let end = unsafe { end.read() };
@@ -229,7 +229,7 @@ impl<'a> Task<'a> {
         let end =
             self.slot.end.map(|end| unsafe { end.read() }).filter(|end| end.cancelled != 0)?;
         Some(match end.status {
-            DocaError::TIME_OUT => End::TimedOut(self.slot.limit.get()),
+            DocaStatus::TIME_OUT => End::TimedOut(self.slot.limit.get()),
             _ => End::Cancelled,
         })
     }
@@ -239,7 +239,7 @@ impl<'a> Task<'a> {
         // SAFETY: the response is the task's memory until its release, not written meanwhile.
         let bytes = bytes.map(|bytes| unsafe { bytes.as_ref() }.to_vec());
         let why = match status {
-            DocaError::SUCCESS => String::new(),
+            DocaStatus::SUCCESS => String::new(),
             _ => self.context.why(self.slot),
         };
         RawReply { status, bytes, why }
@@ -262,14 +262,14 @@ impl Drop for Task<'_> {
 fn extent(context: &Context, buffer: NonNull<Buf>) -> (*mut u8, usize) {
     let (mut data, mut length) = (ptr::null_mut(), 0);
     // SAFETY: the buffer belongs to a live task, and the pointer is to a local variable.
-    let code = unsafe { (context.library.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
-    if code != DocaError::SUCCESS {
+    let status = unsafe { (context.library.api().doca_buf_get_data)(buffer.as_ptr(), &mut data) };
+    if status != DocaStatus::SUCCESS {
         return (ptr::null_mut(), 0);
     }
     // SAFETY: as above.
-    let code =
+    let status =
         unsafe { (context.library.api().doca_buf_get_data_len)(buffer.as_ptr(), &mut length) };
-    if code != DocaError::SUCCESS {
+    if status != DocaStatus::SUCCESS {
         return (ptr::null_mut(), 0);
     }
     (data.cast::<u8>(), length)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use urom_abi::host::CtxState;
 use urom_abi::protocol::{Incoming, Protocol, Reply, Request};
 use urom_abi::wire::{DecodeError, EncodeError};
-use urom_abi::{DocaError, Quantity};
+use urom_abi::{DocaError, DocaStatus, Quantity};
 
 use crate::context::ObjectKind;
 use crate::error::{Error, ErrorKind, Result, inherited};
@@ -167,11 +167,13 @@ fn finish_otherwise<R: Reply>(
         })
     };
     match context.take(slot) {
-        Response::Arrived(DocaError::SUCCESS, arrived) => read(context, sent, echo, &arrived),
-        Response::Arrived(code, arrived) => refused(code, (&arrived).bytes(), arrived.why(code)),
-        Response::Held(RawReply { status, bytes: Some(bytes), why }) => match status {
-            DocaError::SUCCESS => read(context, sent, echo, &bytes[..]),
-            code => refused(code, &bytes, why),
+        Response::Arrived(status, arrived) => match status.check() {
+            Ok(()) => read(context, sent, echo, &arrived),
+            Err(code) => refused(code, (&arrived).bytes(), arrived.why(status)),
+        },
+        Response::Held(RawReply { status, bytes: Some(bytes), why }) => match status.check() {
+            Ok(()) => read(context, sent, echo, &bytes[..]),
+            Err(code) => refused(code, &bytes, why),
         },
         Response::Held(RawReply { status, bytes: None, why }) => {
             Err(unanswered(context, sent.on(context), status, why))
@@ -202,11 +204,11 @@ const ASK_FOR_LESS: &str =
     "ask for less, or raise ServiceBuilder::max_message_size, and --max-msg-size of a uromd";
 
 #[cold]
-fn unanswered(context: &Context, what: String, code: DocaError, words: String) -> Error {
-    if code == DocaError::SUCCESS {
+fn unanswered(context: &Context, what: String, status: DocaStatus, words: String) -> Error {
+    let Err(code) = status.check() else {
         let error = Error::new(DocaError::UNEXPECTED, what);
         return error.why("the task succeeded without an answer");
-    }
+    };
     let error = Error::new(code, what);
     if !words.is_empty() {
         let error = error.why(words);

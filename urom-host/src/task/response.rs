@@ -5,13 +5,13 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use urom_abi::protocol::Incoming;
-use urom_abi::{DocaError, Payload};
+use urom_abi::{DocaStatus, Payload};
 
 use crate::task::Task;
 use crate::worker::{Context, End, Owner, RawReply, Slot, SlotState};
 
 pub(crate) enum Response<'a> {
-    Arrived(DocaError, Arrived<'a>),
+    Arrived(DocaStatus, Arrived<'a>),
     /// A copied notification, or none: the task was released before a future took it.
     Held(RawReply),
     /// The program cancelled the task or its deadline passed.
@@ -50,7 +50,7 @@ impl<'a> Response<'a> {
             Response::Cancelled(end) => {
                 let why =
                     if let End::Inherited(why) = end { why.to_string() } else { String::new() };
-                RawReply { status: end.code(), bytes: None, why }
+                RawReply { status: end.code().into(), bytes: None, why }
             }
         }
     }
@@ -73,7 +73,7 @@ impl<'a> Arrived<'a> {
         }
         // SAFETY: the task is not released, so the library keeps this memory.
         let end = unsafe { slot.end?.read() };
-        if end.status != DocaError::SUCCESS {
+        if end.status != DocaStatus::SUCCESS {
             return None;
         }
         let data = NonNull::new(end.response.cast::<u8>())?;
@@ -84,8 +84,8 @@ impl<'a> Arrived<'a> {
 }
 
 impl Arrived<'_> {
-    pub(crate) fn why(&self, status: DocaError) -> String {
-        if status == DocaError::SUCCESS { String::new() } else { self.context.why(self.slot) }
+    pub(crate) fn why(&self, status: DocaStatus) -> String {
+        if status == DocaStatus::SUCCESS { String::new() } else { self.context.why(self.slot) }
     }
 }
 

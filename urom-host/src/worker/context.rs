@@ -110,8 +110,8 @@ impl Context {
         }
         self.slots.remove(slot);
         // SAFETY: the task is live, not in flight, and without another user.
-        let code = unsafe { (api.doca_urom_worker_cmd_task_release)(slot.command.as_ptr()) };
-        if let Err(code) = code.check() {
+        let status = unsafe { (api.doca_urom_worker_cmd_task_release)(slot.command.as_ptr()) };
+        if let Err(code) = status.check() {
             tracing::warn!("a command task could not be released: {code}");
         }
     }

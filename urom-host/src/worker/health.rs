@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::WorkerHealth;
 
 use super::Context;
@@ -36,10 +36,10 @@ impl Context {
         let Some(get_health) = get_health else { return Health::Unknown };
         let mut health = WorkerHealth::well();
         // SAFETY: the worker is live, and the pointer is to a local variable.
-        let code = unsafe { get_health(self.object(), &mut health) };
-        match (code, c_text(&health.plugin)) {
-            (DocaError::SUCCESS, plugin) if plugin.is_empty() => Health::Well,
-            (DocaError::SUCCESS, plugin) => Health::Hung {
+        let status = unsafe { get_health(self.object(), &mut health) };
+        match (status, c_text(&health.plugin)) {
+            (DocaStatus::SUCCESS, plugin) if plugin.is_empty() => Health::Well,
+            (DocaStatus::SUCCESS, plugin) => Health::Hung {
                 plugin,
                 method: c_text(&health.method),
                 since: Duration::from_secs(health.seconds),

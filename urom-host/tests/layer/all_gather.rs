@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use urom_host::gather::{AllGather, BoxError, Error as GatherError, InProcess};
-use urom_host::{DocaError, Domain, Service, Worker, block_on_for};
+use urom_host::{DocaError, DocaStatus, Domain, Service, Worker, block_on_for};
 
 use crate::domains::{alone, domain, run};
 use crate::fake::{self, ANSWERS, HABIT, habit};
@@ -154,9 +154,9 @@ fn nonsense_from_the_library_is_answered_with_codes() {
     let (_clean, service, _, worker) = world(0);
     HABIT.store(habit::ASKS_NONSENSE, Ordering::SeqCst);
     let gather = Scripted { begin: || Ok(()), test: || Ok(true) };
-    let (good, bad) = (DocaError::SUCCESS, DocaError::INVALID_VALUE);
-    let before = [bad, bad, DocaError::TOO_BIG, bad, bad, bad, bad];
-    let answers = [&before[..], &[good, DocaError::BAD_STATE, good, good, good, bad]].concat();
+    let (good, bad) = (DocaStatus::SUCCESS, DocaStatus::INVALID_VALUE);
+    let before = [bad, bad, DocaStatus::TOO_BIG, bad, bad, bad, bad];
+    let answers = [&before[..], &[good, DocaStatus::BAD_STATE, good, good, good, bad]].concat();
     // A single participant may use any length up to the address space.
     for builder in [domain(&service, &worker), domain(&service, &worker).gather(gather)] {
         drop(builder.start());

@@ -196,8 +196,8 @@ fn late_replies_without_bytes_count_and_the_end_of_the_worker_does_not() {
     let _clean = fake::clean();
     for service in [connect(), plain()] {
         let (graph, worker) = start(&service, 0);
-        let refused = script::STATUS_ALONE | u64::from(DocaError::NOT_FOUND.0);
-        let too_long = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.0);
+        let refused = script::STATUS_ALONE | u64::from(DocaError::NOT_FOUND.code());
+        let too_long = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.code());
         let cancelled = send(&graph, &worker, refused);
         assert!(cancelled.cancel());
         let called = graph.task_loopback(&worker, too_long).submit_with(|_| ()).unwrap();
@@ -214,7 +214,7 @@ fn late_replies_without_bytes_count_and_the_end_of_the_worker_does_not() {
         let [cancelled, dropped] = [0, 1].map(hangs);
         assert!(cancelled.cancel());
         drop(dropped);
-        let dies = script::DIE | u64::from(DocaError::CONNECTION_RESET.0);
+        let dies = script::DIE | u64::from(DocaError::CONNECTION_RESET.code());
         fails(send(&graph, &worker, dies).wait(), DocaError::CONNECTION_RESET, &[]);
         while worker.in_flight().unwrap() != 0 {
             service.progress();

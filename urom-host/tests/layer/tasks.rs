@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use urom_host::DocaError;
+use urom_host::{DocaError, DocaStatus};
 
 use crate::fake::{self, script};
 use crate::{connect, fails, send, start, world};
@@ -83,7 +83,7 @@ fn a_status_of_the_plugin_comes_with_its_bytes_and_one_of_the_library_without() 
 #[test]
 fn an_answer_over_the_limit_names_the_limit_and_no_state_of_a_worker_that_runs() {
     let (_clean, _service, graph, worker) = world(0);
-    let data = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.0);
+    let data = script::STATUS_ALONE | u64::from(DocaError::TOO_BIG.code());
     let error = send(&graph, &worker, data).wait().unwrap_err();
     assert_eq!((error.code(), error.reply()), (DocaError::TOO_BIG, None));
     let text = error.to_string();
@@ -187,6 +187,6 @@ fn raw_commands_have_raw_answers() {
     command[8..].copy_from_slice(&(script::REFUSE | 5).to_ne_bytes());
     fails(raw(&command), DocaError::AGAIN, &["a raw command on worker 0"]);
     let answer = raw(&[9; fake::CAPACITY]).unwrap().wait().unwrap();
-    assert_eq!((answer.status, answer.bytes), (DocaError::SUCCESS, Some(vec![9; fake::CAPACITY])));
+    assert_eq!((answer.status, answer.bytes), (DocaStatus::SUCCESS, Some(vec![9; fake::CAPACITY])));
     assert_eq!(raw(&[]).unwrap().wait().unwrap().bytes, Some(vec![]));
 }

@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use urom_abi::DocaError;
 use urom_abi::extension::WorkerServices;
 use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::memory::MemoryRange;
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::Shares;
 use crate::error::Result;
@@ -21,7 +21,7 @@ pub trait Site {
         ctx: *mut WorkerCtx,
         name: &'static str,
         call: impl FnOnce(&Shares) -> Result<(), DocaError>,
-    ) -> DocaError;
+    ) -> DocaStatus;
 }
 
 #[must_use]
@@ -55,7 +55,7 @@ unsafe extern "C" fn open_memory<S: Site>(
     offset: u64,
     len: u64,
     opened: *mut HostMemory,
-) -> DocaError {
+) -> DocaStatus {
     let open = |shares: &Shares| {
         // SAFETY: the plugin's structure, whose first word is its size.
         let (structure, size) = unsafe { sized(opened) }?;
@@ -72,11 +72,11 @@ unsafe extern "C" fn run_memory<S: Site>(
     ctx: *mut WorkerCtx,
     handle: *mut c_void,
     operation: *mut MemoryOperation,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the plugin's operation, whose first word is its size.
     let structure = match unsafe { sized(operation) } {
         Ok((structure, _)) => structure,
-        Err(code) => return code,
+        Err(code) => return code.into(),
     };
     // SAFETY: the plugin keeps the operation and its bytes until the operation has ended.
     let run = |shares: &Shares| unsafe { shares.run(handle, structure) };

@@ -51,7 +51,7 @@ impl SyncEvent {
     /// Returns the event as [64 bytes](Self::EXPORTED_LEN) for [`import`](Self::import) in another
     /// process of the same machine and user (`doca_sync_event_export_to_remote_pci`,
     /// `doca_sync_event_export_to_remote_net`). They are valid as long as the map. After this,
-    /// [`Mmap::bytes`] fails.
+    /// [`Mmap::try_exclusive_bytes`] fails.
     ///
     /// Plugins do not need them: share the [map](Self::memory), and send the [range](Self::range).
     ///

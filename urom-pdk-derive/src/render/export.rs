@@ -46,14 +46,14 @@ pub(crate) fn export(export: &ExportKeys, handler: &Path, ty: &Type) -> TokenStr
             static __DESCRIPTION: [::core::primitive::u8; __LEN] = #private::section::array(__PROTOCOL, __BUILD);
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn urom_plugin_get_iface(#iface: *mut #private::PluginIface) -> #private::DocaError {
+            unsafe extern "C" fn urom_plugin_get_iface(#iface: *mut #private::PluginIface) -> #private::DocaStatus {
                 #private::keep(&__DESCRIPTION);
                 // SAFETY: this function has the same requirements for the table.
                 unsafe { #private::get_iface::<#ty, _>(<#ty as #handler>::__made_by_urom_command, #iface) }
             }
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn urom_plugin_get_version(#version: *mut ::core::primitive::u64) -> #private::DocaError {
+            unsafe extern "C" fn urom_plugin_get_version(#version: *mut ::core::primitive::u64) -> #private::DocaStatus {
                 // SAFETY: this function has the same requirements for the number.
                 unsafe { #private::get_version(<#ty as #handler>::__made_by_urom_command, #version) }
             }

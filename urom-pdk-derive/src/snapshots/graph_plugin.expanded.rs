@@ -40,7 +40,7 @@ const _: () = {
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_iface(
         __iface: *mut ::urom_pdk::__private::PluginIface,
-    ) -> ::urom_pdk::__private::DocaError {
+    ) -> ::urom_pdk::__private::DocaStatus {
         ::urom_pdk::__private::keep(&__DESCRIPTION);
         unsafe {
             ::urom_pdk::__private::get_iface::<
@@ -52,7 +52,7 @@ const _: () = {
     #[cfg_attr(not(test), unsafe(no_mangle))]
     unsafe extern "C" fn urom_plugin_get_version(
         __version: *mut ::core::primitive::u64,
-    ) -> ::urom_pdk::__private::DocaError {
+    ) -> ::urom_pdk::__private::DocaStatus {
         unsafe {
             ::urom_pdk::__private::get_version(
                 <Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command,

@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
-use urom_abi::{DocaError, address};
+use urom_abi::{DocaError, DocaStatus, address};
 
 use super::Segment;
 use crate::{Error, Result};
@@ -73,13 +73,13 @@ impl OpenLookups<'_> {
         self.shared.ctx.0.as_ptr()
     }
 
-    fn look(&self, member: u64) -> Result<(DocaError, *mut c_void)> {
+    fn look(&self, member: u64) -> Result<(DocaStatus, *mut c_void)> {
         let lookup = self.shared.lookups.addr_lookup.ok_or_else(|| missing("addresses"))?;
         let ctx = self.ctx();
         let mut start = null_mut();
         // SAFETY: the plugin is open, so the context is valid; `start` is writable.
-        let code = unsafe { lookup(ctx, member, &mut start) };
-        Ok((code, start))
+        let status = unsafe { lookup(ctx, member, &mut start) };
+        Ok((status, start))
     }
 
     pub(crate) fn contains(&self, member: u64) -> Result<bool> {
@@ -93,8 +93,8 @@ impl OpenLookups<'_> {
     /// # Safety
     /// `'a` ends before the worker may change the answer.
     pub(crate) unsafe fn address<'a>(&self, member: u64) -> Result<&'a [u8]> {
-        let (code, start) = self.look(member)?;
-        code.check().map_err(|code| failed(code, member, "address"))?;
+        let (status, start) = self.look(member)?;
+        status.check().map_err(|code| failed(code, member, "address"))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| senseless(member, "address"))?;
         // SAFETY: the worker returns the bytes of an address; the caller guarantees their lifetime.
         unsafe { address::open(start) }.ok_or_else(|| {
@@ -111,8 +111,9 @@ impl OpenLookups<'_> {
         let ctx = self.ctx();
         let mut index: c_int = -1;
         // SAFETY: the plugin is open, so the context is valid; `index` is writable.
-        let code = unsafe { lookup(ctx, member, va, &mut index) };
-        code.check()
+        let status = unsafe { lookup(ctx, member, va, &mut index) };
+        status
+            .check()
             .map_err(|code| failed(code, member, format_args!("buffer with address {va:#x}")))?;
         let index =
             u32::try_from(index).map_err(|_| senseless(member, format_args!("segment {index}")))?;
@@ -139,8 +140,8 @@ impl OpenLookups<'_> {
         let ctx = self.ctx();
         let (mut len, mut start) = (0, null_mut::<c_void>());
         // SAFETY: the plugin is open, so the context is valid; `len` and `start` are writable.
-        let code = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
-        code.check().map_err(not_found)?;
+        let status = unsafe { lookup(ctx, member, index, &mut len, &mut start) };
+        status.check().map_err(not_found)?;
         if len == 0 {
             return Ok(&[]);
         }

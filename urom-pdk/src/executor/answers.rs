@@ -2,11 +2,11 @@
 
 use std::future::Future;
 
-use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::protocol::{Answer, Protocol, Serve};
 use urom_abi::shared::SharedCommand;
 use urom_abi::wire::EncodeError;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::Executor;
 use crate::failures::Failure;
@@ -25,7 +25,7 @@ where
         match outcome {
             Ok(Answer::InPlace(_)) => self.in_place = Some(command),
             Ok(Answer::Descriptor(mut notification)) => {
-                notification.address_to(&command, DocaError::SUCCESS);
+                notification.address_to(&command, DocaStatus::SUCCESS);
                 self.finished.push_back(notification);
                 self.spent = Some(command);
             }
@@ -35,7 +35,7 @@ where
 
     #[cold]
     fn fail(&mut self, command: SharedCommand, failure: Failure) {
-        let status = failure.status();
+        let code = failure.code();
         // Formatting and dropping an error runs the handler's code.
         let worker = &self.state().worker;
         let (commands, failures) = (&P::DESCRIPTION.commands, &mut self.failures);
@@ -46,11 +46,11 @@ where
             }
             failures.report(handler, commands, &command, failure);
         });
-        self.refuse(command, status);
+        self.refuse(command, code);
     }
 
     /// Answers a failed command. Without memory the command stays owed, and this returns `false`.
-    fn refuse(&mut self, command: SharedCommand, status: DocaError) -> bool {
+    fn refuse(&mut self, command: SharedCommand, code: DocaError) -> bool {
         let refusal = catch("P::refusal", || P::refusal(command.payload()));
         let refusal = refusal.unwrap_or_else(|| {
             NotificationDesc::zeroed(P::NOTIFICATION_LEN)
@@ -58,7 +58,7 @@ where
         });
         match refusal {
             Ok(mut notification) => {
-                notification.address_to(&command, status);
+                notification.address_to(&command, code.into());
                 self.finished.push_back(notification);
                 true
             }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::ptr::NonNull;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::extension::{Called, CommandCall};
 use urom_abi::protocol::{Answer, Protocol, Serve};
@@ -55,7 +55,7 @@ where
         }
         drop(offer);
         let Some(command) = self.in_place.take() else { return Called::PENDING };
-        (call.status, call.answer_len) = (DocaError::SUCCESS, worker.written().get());
+        (call.status, call.answer_len) = (DocaStatus::SUCCESS, worker.written().get());
         // SAFETY: it was made from a `CommandBuffer` of this capacity.
         self.buffer = unsafe { CommandBuffer::reclaim(command, capacity) };
         Called::ANSWERED

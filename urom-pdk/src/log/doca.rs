@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 
 use super::out::LogLine;
 
@@ -15,8 +15,8 @@ type LogFn = unsafe extern "C" fn(
     function: *const c_char,
     format: *const c_char,
     ...
-) -> DocaError;
-type RegisterFn = unsafe extern "C" fn(name: *const c_char, source: *mut c_int) -> DocaError;
+) -> DocaStatus;
+type RegisterFn = unsafe extern "C" fn(name: *const c_char, source: *mut c_int) -> DocaStatus;
 
 pub(super) struct DocaLog {
     log: LogFn,
@@ -36,7 +36,7 @@ pub(super) fn doca(source: &str) -> Option<&'static DocaLog> {
         let mut source = 0;
         // SAFETY: `name` ends in NUL, DOCA copies it, and `source` is a writable int.
         let registered = unsafe { register(name.as_ptr(), &mut source) };
-        (registered == DocaError::SUCCESS).then_some(DocaLog { log, source })
+        (registered == DocaStatus::SUCCESS).then_some(DocaLog { log, source })
     })
     .as_ref()
 }

@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 #[cfg(feature = "ucx")]
 use std::rc::Rc;
 
-use urom_abi::DocaError;
 use urom_abi::extension::WorkerServices;
 use urom_abi::host_memory::{HostMemory, MemoryOperation};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::Watch;
 
 pub(crate) struct MemoryServices {
@@ -70,11 +70,11 @@ impl MemoryServices {
         &self,
         handle: *mut c_void,
         operation: *mut MemoryOperation,
-    ) -> DocaError {
+    ) -> DocaStatus {
         match self.services.run_memory.filter(|_| self.is_open()) {
             // SAFETY: the worker's function with its context; the caller guarantees the operation.
             Some(run) => unsafe { run(self.ctx.as_ptr(), handle, operation) },
-            None => DocaError::BAD_STATE,
+            None => DocaStatus::BAD_STATE,
         }
     }
 

@@ -60,15 +60,15 @@ impl HostMemory {
         owned.operation.done = Some(ended);
         let owned = NonNull::from(Box::leak(owned));
         // SAFETY: it does not move until it has ended, and `local` is long enough.
-        let code = unsafe { self.services.run(self.opened.handle, owned.cast().as_ptr()) };
+        let status = unsafe { self.services.run(self.opened.handle, owned.cast().as_ptr()) };
         let waiting = OperationFuture { owned };
-        if code != DocaError::IN_PROGRESS {
+        if status != DocaError::IN_PROGRESS {
             // SAFETY: it ended in the call, so the worker does not use it any more.
             unsafe { (*owned.as_ptr()).has_ended = true };
         }
         let (operation, bytes) = waiting.await;
-        let code = if code == DocaError::IN_PROGRESS { operation.status } else { code };
-        self.check(&operation, code)?;
+        let status = if status == DocaError::IN_PROGRESS { operation.status } else { status };
+        self.check(&operation, status)?;
         Ok((operation.result, bytes))
     }
 }

@@ -9,7 +9,6 @@ use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use urom_abi::DocaError;
 use urom_abi::describe::{self, Messages};
 use urom_abi::descriptor::CommandDesc;
 use urom_abi::driver::{self, Methods, Missing, OpenPlugin};
@@ -17,6 +16,7 @@ use urom_abi::extension::PluginExtension;
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx};
 use urom_abi::test_util::watch;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::fault::{Asked, Fault, Report};
 use super::ledger::Ledger;
@@ -141,13 +141,13 @@ impl TestInstance {
 
     fn ask_address(&self) -> Result<Vec<u8>, DocaError> {
         let len = match self.with(|plugin| plugin.address(&mut [])) {
-            (DocaError::SUCCESS, 0) => return Ok(Vec::new()),
-            (DocaError::SUCCESS | DocaError::INVALID_VALUE, len) => len,
-            (code, _) => return Err(code),
+            (DocaStatus::SUCCESS, 0) => return Ok(Vec::new()),
+            (DocaStatus::INVALID_VALUE, len) => len,
+            (status, len) => status.check().map(|()| len)?,
         };
         let mut bytes = vec![pack::FILL; len + pack::GUARD];
-        let (code, again) = self.with(|plugin| plugin.address(&mut bytes[..len]));
-        code.check()?;
+        let (status, again) = self.with(|plugin| plugin.address(&mut bytes[..len]));
+        status.check()?;
         if again > len {
             let what = format!("it has {len} bytes when asked first, and {again} then");
             self.ledger().faults.push(Fault::Address(what));

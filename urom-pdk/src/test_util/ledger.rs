@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::fault::{Asked, Fault};
 
@@ -11,7 +11,7 @@ use super::fault::{Asked, Fault};
 #[non_exhaustive]
 pub struct Notification {
     /// The status of the command (`urom_worker_notify::status`).
-    pub status: DocaError,
+    pub status: DocaStatus,
     /// The notification's bytes after the header, as `notif_pack` wrote them.
     pub bytes: Vec<u8>,
 }
@@ -71,12 +71,12 @@ impl Ledger {
         }
     }
 
-    pub(super) fn refuse(&mut self, token: u64, status: DocaError) {
+    pub(super) fn refuse(&mut self, token: u64, code: DocaError) {
         if let Some(entry) = self.entries.get_mut(&token)
             && entry.is_waiting()
         {
             entry.is_excused = true;
-            entry.first = Some(Notification { status, bytes: Vec::new() });
+            entry.first = Some(Notification { status: code.into(), bytes: Vec::new() });
         }
     }
 

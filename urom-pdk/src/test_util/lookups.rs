@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use urom_abi::DocaError;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::members::SharedDomain;
 use super::services::{ServedCtx, Services};
@@ -80,10 +80,10 @@ unsafe fn answer(
     lookup: Lookup,
     pointers_are_valid: bool,
     look: impl FnOnce(&SharedDomain, &str) -> Option<()>,
-) -> DocaError {
-    guard("a look-up", DocaError::UNEXPECTED, || {
+) -> DocaStatus {
+    guard("a look-up", DocaStatus::UNEXPECTED, || {
         if ctx.is_null() || !pointers_are_valid {
-            return DocaError::INVALID_VALUE;
+            return DocaStatus::INVALID_VALUE;
         }
         // SAFETY: the caller guarantees a `TestCtx`, which begins with the context. Only `member`
         // is borrowed: the plugin may be writing to the rest.
@@ -91,16 +91,16 @@ unsafe fn answer(
         // SAFETY: as above; this member is not written until the context is freed.
         let member = unsafe { &*member };
         if let Some(code) = member.failure(lookup) {
-            return code;
+            return code.into();
         }
         match look(&member.domain, member.plugin) {
-            Some(()) => DocaError::SUCCESS,
-            None => DocaError::NOT_FOUND,
+            Some(()) => DocaStatus::SUCCESS,
+            None => DocaStatus::NOT_FOUND,
         }
     })
 }
 
-unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaError {
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_void) -> DocaStatus {
     let look = |domain: &SharedDomain, plugin: &str| {
         let found = domain.address(member, plugin)?;
         // SAFETY: the plugin's pointer, which `answer` checked.
@@ -111,7 +111,7 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, member: u64, addr: *mut *mut c_vo
     unsafe { answer(ctx, Lookup::Address, !addr.is_null(), look) }
 }
 
-unsafe extern "C" fn seg(ctx: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaError {
+unsafe extern "C" fn seg(ctx: *mut WorkerCtx, member: u64, va: u64, seg: *mut c_int) -> DocaStatus {
     let look = |domain: &SharedDomain, _: &str| {
         let found = c_int::try_from(domain.segment(member, va)?).ok()?;
         // SAFETY: the plugin's pointer, which `answer` checked.
@@ -128,7 +128,7 @@ unsafe extern "C" fn memh(
     seg: c_int,
     len: *mut usize,
     memh: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the plugin passes the context of its `open` and writable pointers, as DOCA requires.
     unsafe { packed(ctx, Lookup::MemoryHandle, member, seg, len, memh) }
 }
@@ -139,7 +139,7 @@ unsafe extern "C" fn mkey(
     seg: c_int,
     len: *mut usize,
     rkey: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the plugin passes the context of its `open` and writable pointers, as DOCA requires.
     unsafe { packed(ctx, Lookup::Key, member, seg, len, rkey) }
 }
@@ -153,7 +153,7 @@ unsafe fn packed(
     seg: c_int,
     len: *mut usize,
     start: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     let look = |domain: &SharedDomain, _: &str| {
         let found = domain.packed(member, usize::try_from(seg).ok()?, lookup == Lookup::Key)?;
         // SAFETY: the plugin's pointer, which `answer` checked.

@@ -9,9 +9,9 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
-use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::{Access, MemoryRange};
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::engine::{Offered, Path, Region, Shares, run_in_place};
 use urom_memory::{Condition, View};
 
@@ -197,24 +197,24 @@ impl PlayedMemories {
         let ending: Vec<PlayedOperation> =
             self.in_flight.borrow_mut().extract_if(.., |it| it.ends()).collect();
         for mut it in ending {
-            let status = match it.memory.is_lost.get() {
+            let ended = match it.memory.is_lost.get() {
                 true => Err(DocaError::CONNECTION_RESET),
                 // SAFETY: the plugin keeps the bytes until the end; only the copy is trusted.
                 false => unsafe { it.memory.carry_out(it.at, &mut it.begun) },
             };
             // SAFETY: the plugin keeps the operation until it has ended.
             unsafe { (*it.operation.as_ptr()).result = it.begun.result };
-            self.end(&it, status.err().unwrap_or(DocaError::SUCCESS), &call);
+            self.end(&it, ended.into(), &call);
         }
     }
 
     pub(super) fn shut(&self, call: impl Fn(&mut dyn FnMut())) {
         for it in self.in_flight.take() {
-            self.end(&it, DocaError::SHUTDOWN, &call);
+            self.end(&it, DocaStatus::SHUTDOWN, &call);
         }
     }
 
-    fn end(&self, it: &PlayedOperation, status: DocaError, call: impl Fn(&mut dyn FnMut())) {
+    fn end(&self, it: &PlayedOperation, status: DocaStatus, call: impl Fn(&mut dyn FnMut())) {
         let operation = it.operation.as_ptr();
         // SAFETY: the plugin keeps the operation until it has ended.
         let now = unsafe { *operation };

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use urom_abi::DocaError;
 use urom_abi::extension::{PluginExtension, Words};
 use urom_abi::plugin::PluginIface;
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::domain::Domain;
 use super::instance::TestInstance;
@@ -114,7 +114,7 @@ fn methods<T: 'static, P: Protocol + Serve<Side, T>>() -> (PluginIface, PluginEx
 pub fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
     // SAFETY: a writable structure.
-    let code = unsafe { get_iface::<T, P>(|| unreachable!(), &mut iface) };
-    assert_eq!(code, DocaError::SUCCESS, "an interface of this kit is filled in");
+    let status = unsafe { get_iface::<T, P>(|| unreachable!(), &mut iface) };
+    assert_eq!(status, DocaStatus::SUCCESS, "an interface of this kit is filled in");
     iface
 }

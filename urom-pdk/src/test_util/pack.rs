@@ -1,9 +1,9 @@
 //! Packs a notification like a worker, and once into a buffer that is too small.
 
-use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::driver::OpenPlugin;
 use urom_abi::plugin::WorkerNotify;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::ledger::Notification;
 
@@ -41,7 +41,7 @@ pub(super) fn notification(
         let packed = plugin.pack(notification, &mut buffer[..len]);
         let wrote_behind = buffer[len..].iter().any(|byte| *byte != FILL);
         let bytes = buffer[..packed.len.min(len)].to_vec();
-        (packed.notification, (packed.code, packed.len, wrote_behind, bytes))
+        (packed.notification, (packed.status, packed.len, wrote_behind, bytes))
     };
     let (notification, short) = call(notification, whole - 1);
     let (_, full) = call(notification, limit);
@@ -51,11 +51,11 @@ pub(super) fn notification(
     }
     if whole > limit {
         // A service does not call `notif_pack` in this case.
-        let notification = Notification { status: DocaError::TOO_BIG, bytes: Vec::new() };
+        let notification = Notification { status: DocaStatus::TOO_BIG, bytes: Vec::new() };
         return PackOutcome { notification, wrong: None };
     }
-    let (code, packed, _, bytes) = full;
-    if let Err(code) = code.check() {
+    let (status, packed, _, bytes) = full;
+    if let Err(code) = status.check() {
         let text = format!("notif_pack gave {code} though {limit} bytes hold all {whole}");
         return failed(code, text);
     }
@@ -65,7 +65,7 @@ pub(super) fn notification(
         );
         return failed(DocaError::UNEXPECTED, text);
     }
-    let mut wrong = (short.0 == DocaError::SUCCESS && packed == whole).then(|| {
+    let mut wrong = (short.0 == DocaStatus::SUCCESS && packed == whole).then(|| {
         format!("notif_pack gave SUCCESS where {} bytes are too few for {whole}", whole - 1)
     });
     let mut copy = [0; HEADER - 4];
@@ -80,6 +80,7 @@ pub(super) fn notification(
     PackOutcome { notification, wrong }
 }
 
-fn failed(status: DocaError, what: String) -> PackOutcome {
-    PackOutcome { notification: Notification { status, bytes: Vec::new() }, wrong: Some(what) }
+fn failed(code: DocaError, what: String) -> PackOutcome {
+    let notification = Notification { status: code.into(), bytes: Vec::new() };
+    PackOutcome { notification, wrong: Some(what) }
 }

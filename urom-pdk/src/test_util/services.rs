@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
-use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, DocaStatus};
 use urom_memory::engine::{Shares, Site, functions};
 
 use super::memory::PlayedMemories;
@@ -65,11 +65,11 @@ impl Site for Services {
         ctx: *mut WorkerCtx,
         name: &'static str,
         call: impl FnOnce(&Shares) -> Result<(), DocaError>,
-    ) -> DocaError {
-        guard(name, DocaError::UNEXPECTED, || {
+    ) -> DocaStatus {
+        guard(name, DocaStatus::UNEXPECTED, || {
             // SAFETY: the context of `attach`, on its thread.
             let memories = unsafe { &services(ctx).memories };
-            call(&memories.shares).err().unwrap_or(DocaError::SUCCESS)
+            call(&memories.shares).into()
         })
     }
 }

@@ -6,11 +6,11 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
-use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::extension::{Called, CancelReason, CommandCall, DESCRIPTORS, PluginExtension, READY};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::{DocaError, DocaStatus};
 use urom_pdk::Side;
 pub(crate) use urom_pdk::test_util::iface;
 
@@ -49,12 +49,11 @@ impl Worker {
         let worker = Worker { iface, extension, ctx, commands, notifications };
         let open = iface.open.expect("open");
         // SAFETY: the context does not move and belongs to this thread.
-        let code = unsafe { open(worker.ctx()) };
-        if code != DocaError::SUCCESS {
+        let opened = unsafe { open(worker.ctx()) }.check();
+        if opened.is_err() {
             assert!(worker.plugin_ctx().is_null(), "a failed open leaves nothing behind");
-            return Err(code);
         }
-        Ok(worker)
+        opened.map(|()| worker)
     }
 
     fn ctx(&self) -> *mut WorkerCtx {
@@ -77,7 +76,7 @@ impl Worker {
         let ctx = self.ctx();
         // SAFETY: an open context and a list, both of this thread.
         let code = unsafe { worker_cmd(ctx, self.commands.as_raw()) };
-        assert_eq!(code, DocaError::SUCCESS);
+        assert_eq!(code, DocaStatus::SUCCESS);
         assert!(self.commands.is_empty(), "the whole list was taken");
     }
 
@@ -93,7 +92,7 @@ impl Worker {
         token: u64,
         bytes: &[u8],
         capacity: usize,
-    ) -> (Called, DocaError, Vec<u8>) {
+    ) -> (Called, DocaStatus, Vec<u8>) {
         const FILL: u8 = 0xee;
         let (function, mut out) = (self.extension.call.expect("call"), vec![FILL; capacity + 16]);
         let mut call = CommandCall {
@@ -106,7 +105,7 @@ impl Worker {
             answer: out.as_mut_ptr().wrapping_add(8),
             answer_capacity: capacity,
             answer_len: 0,
-            status: DocaError::SUCCESS,
+            status: DocaStatus::SUCCESS,
             reserved: 0,
         };
         // SAFETY: an open context, and buffers that outlive the call.
@@ -162,7 +161,7 @@ impl Worker {
         // SAFETY: an open context and a list, both of this thread.
         let code = unsafe { progress(ctx, self.notifications.as_raw()) };
         let want =
-            if self.notifications.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
+            if self.notifications.is_empty() { DocaStatus::EMPTY } else { DocaStatus::SUCCESS };
         assert_eq!(code, want);
         while let Some(notification) = self.notifications.pop_front() {
             each(notification);
@@ -179,7 +178,7 @@ impl Worker {
         panic!("no notification after 10,000 calls of progress");
     }
 
-    pub(crate) fn addr(&mut self, buffer: &mut [u8]) -> (DocaError, usize) {
+    pub(crate) fn addr(&mut self, buffer: &mut [u8]) -> (DocaStatus, usize) {
         let addr = self.iface.addr.expect("addr");
         let (ctx, mut len) = (self.ctx(), buffer.len());
         let to = if buffer.is_empty() { null_mut() } else { buffer.as_mut_ptr().cast() };

@@ -15,6 +15,9 @@ use urom_abi::protocol::{
 use urom_abi::wire::{DecodeError, DecodeProblem, EncodeError};
 use urom_pdk::{Context, DocaError, DomainHandle, Error, OpenContext, Result, Side, Tasks};
 
+/// Makes `open` panic.
+pub(crate) const PANIC_IN_OPEN: DocaError = DocaError::from_code(u32::MAX);
+
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) open: Cell<Option<DocaError>>,
@@ -145,7 +148,7 @@ impl Serve<Side, Obedient> for Words {
         *script.domains.borrow_mut() = Some(cx.domains());
         *script.tasks.borrow_mut() = Some(cx.tasks());
         match script.open.get() {
-            Some(DocaError(u32::MAX)) => panic!("as the test asks"),
+            Some(PANIC_IN_OPEN) => panic!("as the test asks"),
             Some(code) => Err(code.into()),
             None => Ok(Obedient(script)),
         }
@@ -240,7 +243,7 @@ fn decode(command: &[u8]) -> Result<(u64, u64), DecodeError> {
 impl Obedient {
     async fn run(&self, cx: &Context, command: &[u8], tag: u64, value: u64) -> Result<u64> {
         match tag {
-            FAIL => return Err(Error::new(DocaError(value as u32), "as the test asks")),
+            FAIL => return Err(Error::new(DocaError::from_code(value as u32), "as the test asks")),
             FAIL_NASTILY => return Err(Error::from(DocaError::DRIVER).with_source(Nasty)),
             PANIC => panic!("as the test asks"),
             WAIT => self.wait(command).await,

@@ -67,12 +67,12 @@ fn a_notification_can_be_looked_at_before_its_answer_is_taken() {
     assert!(worker.notification(&sent).is_none());
     worker.progress();
     let notification = worker.notification(&sent).expect("it came");
-    assert_eq!(notification.status, DocaError(16));
+    assert_eq!(notification.status, DocaError::NOT_FOUND);
     assert!(
         notification.bytes.windows(8).any(|word| word == 0x0102u64.to_le_bytes()),
         "the echoed field"
     );
-    assert_eq!(worker.answer(&sent), Some(Err(DocaError(16))));
+    assert_eq!(worker.answer(&sent), Some(Err(DocaError::NOT_FOUND)));
 }
 
 #[test]

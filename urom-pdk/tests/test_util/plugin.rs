@@ -121,7 +121,7 @@ impl Handler for Obliging {
     }
 
     async fn fail(&self, _: &Context, cmd: Fail) -> Result<Value> {
-        Err(DocaError(cmd.code as u32).into())
+        Err(DocaError::from_code(cmd.code as u32).into())
     }
 
     async fn keep(&self, _: &Context, cmd: Keep<'_>) -> Result<Bytes> {

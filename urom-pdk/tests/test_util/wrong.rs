@@ -9,7 +9,7 @@ use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::list::{self, ListLink};
 use urom_abi::plugin::{PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotify};
 use urom_abi::version::API_VERSION;
-use urom_pdk::DocaError;
+use urom_pdk::DocaStatus;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
@@ -60,14 +60,14 @@ pub(crate) const IFACE: PluginIface = PluginIface {
 
 type Waiting = Vec<NotificationDesc>;
 
-unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaError {
+unsafe extern "C" fn open(ctx: *mut WorkerCtx) -> DocaStatus {
     if is(Wrong::RefusesToOpen) {
-        return DocaError::DRIVER;
+        return DocaStatus::DRIVER;
     }
     let waiting = Box::into_raw(Box::<Waiting>::default());
     // SAFETY: a worker passes a context that it allocated.
     unsafe { (*ctx).plugin_ctx = waiting.cast() };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
@@ -80,32 +80,32 @@ unsafe extern "C" fn close(ctx: *mut WorkerCtx) {
     }
 }
 
-unsafe extern "C" fn addr(_: *mut WorkerCtx, to: *mut c_void, len: *mut usize) -> DocaError {
+unsafe extern "C" fn addr(_: *mut WorkerCtx, to: *mut c_void, len: *mut usize) -> DocaStatus {
     // SAFETY: a worker passes a length.
     let len = unsafe { &mut *len };
     let asked = *len;
     *len = 4;
     if to.is_null() {
         return if is(Wrong::HasNoAddress) {
-            DocaError::NOT_SUPPORTED
+            DocaStatus::NOT_SUPPORTED
         } else {
-            DocaError::INVALID_VALUE
+            DocaStatus::INVALID_VALUE
         };
     }
     let count = if is(Wrong::WritesBehindItsAddress) { asked + 1 } else { asked };
     // SAFETY: the kit's buffer is longer than it claims, to detect this.
     unsafe { to.cast::<u8>().write_bytes(b'a', count) };
     *len = if is(Wrong::GrowsItsAddress) { 5 } else { 4 };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
-unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) -> DocaError {
+unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) -> DocaStatus {
     // SAFETY: the context is open.
     let waiting = unsafe { (*ctx).plugin_ctx }.cast::<Waiting>();
     // SAFETY: from the box in `open`; calls never overlap.
     let waiting = unsafe { &mut *waiting };
     if is(Wrong::FailsToTakeCommands) {
-        return DocaError::FULL;
+        return DocaStatus::FULL;
     }
     // SAFETY: a worker passes the head of a well-formed list.
     while let Some(link) = unsafe { list::pop_front(commands) } {
@@ -132,7 +132,7 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
             let mut notification =
                 NotificationDesc::zeroed(command.payload().len()).expect("memory");
             notification.payload_mut().copy_from_slice(command.payload());
-            notification.address_to(&to, DocaError::SUCCESS);
+            notification.address_to(&to, DocaStatus::SUCCESS);
             waiting.push(notification);
         }
         command.payload_mut().fill(0xdd);
@@ -140,43 +140,43 @@ unsafe extern "C" fn worker_cmd(ctx: *mut WorkerCtx, commands: *mut ListLink) ->
             forget(command);
         }
     }
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
-unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notifications: *mut ListLink) -> DocaError {
+unsafe extern "C" fn progress(ctx: *mut WorkerCtx, notifications: *mut ListLink) -> DocaStatus {
     // SAFETY: the context is open.
     let waiting = unsafe { (*ctx).plugin_ctx }.cast::<Waiting>();
     // SAFETY: from the box in `open`; calls never overlap.
     let waiting = unsafe { &mut *waiting };
     if is(Wrong::FailsToProgress) {
-        return DocaError::IO_FAILED;
+        return DocaStatus::IO_FAILED;
     }
     if is(Wrong::ForgetsNotifications) || waiting.is_empty() {
-        return DocaError::EMPTY;
+        return DocaStatus::EMPTY;
     }
     for notification in waiting.drain(..) {
         let link = notification.into_raw().cast::<ListLink>();
         // SAFETY: a worker passes a well-formed list; this plugin owns the link, outside of lists.
         unsafe { list::push_back(notifications, link) };
     }
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 unsafe extern "C" fn notif_pack(
     notif: *mut WorkerNotify,
     len: *mut usize,
     to: *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: a worker passes a length.
     let capacity = unsafe { &mut *len };
     // SAFETY: a worker passes a notification of this plugin.
     let whole = 32 + unsafe { (*notif).len } as usize;
     let fits = whole <= *capacity;
     if is(Wrong::FailsToPack) {
-        return DocaError::IO_FAILED;
+        return DocaStatus::IO_FAILED;
     }
     if !fits && !is(Wrong::PacksBehindTheBuffer) && !is(Wrong::PacksIntoASmallBuffer) {
-        return DocaError::INVALID_VALUE;
+        return DocaStatus::INVALID_VALUE;
     }
     let count = if is(Wrong::PacksBehindTheBuffer) { whole } else { whole.min(*capacity) };
     // SAFETY: the kit's buffer is longer than claimed; the block is as long as its header claims.
@@ -186,5 +186,5 @@ unsafe extern "C" fn notif_pack(
         unsafe { to.cast::<u8>().write(0x7f) };
     }
     *capacity = if is(Wrong::PacksTooMuch) { whole + 1 } else { whole };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }

@@ -109,7 +109,7 @@ fn texts(actions: Vec<DaemonAction>) -> Vec<String> {
             format!("host {host}: {request} started {id} token {token}")
         }
         DaemonAction::ToHost(host, DaemonToHost::Failed { request, failure }) => {
-            let code = failure.code().name();
+            let code = failure.code.name();
             format!("host {host}: {request} failed {}", code.trim_start_matches("DOCA_ERROR_"))
         }
         DaemonAction::ToHost(host, other) => format!("host {host}: {other:?}"),
@@ -276,7 +276,7 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
             let actions = registry.start(2, 20, with_variables(env), KNOWN);
             match &actions[..] {
                 [DaemonAction::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
-                    assert_eq!(failure.code(), DocaError::ALREADY_EXIST);
+                    assert_eq!(failure.code, DocaError::ALREADY_EXIST);
                     Err(failure.text.to_string())
                 }
                 _ => Ok(()),
@@ -470,7 +470,7 @@ fn requests_up_to_a_limit_wait_for_a_starting_worker_and_its_queue_has_capacity_
     else {
         panic!("a refusal, not {:?}", texts(actions));
     };
-    assert_eq!(failure.code(), DocaError::FULL);
+    assert_eq!(failure.code, DocaError::FULL);
     let names = [&MOST_WAITING.to_string(), "worker 7"];
     assert!(names.iter().all(|part| failure.text.contains(part)), "{failure}");
     play(&mut registry, "start 9000 8 -> spawn 2 as 8 for 9000");

@@ -142,7 +142,7 @@ mod tests {
         for text in ["hidden", "=hidden", "", "A=hidden\0"] {
             let env = Some(vec!["UROM_A=b".to_owned(), text.to_owned()]);
             let error = resolve_with(&StartWorker { env, ..wish() }).unwrap_err();
-            assert_eq!(error.code(), DocaError::INVALID_VALUE);
+            assert_eq!(error.code, DocaError::INVALID_VALUE);
             let text = &error.text;
             assert!(
                 text.contains("entry 1") && text.contains("NAME=value") && !text.contains("hidden"),

@@ -173,7 +173,7 @@ impl Server {
 
     fn on_worker_message(&mut self, serial: Serial, message: WorkerToDaemon) -> Vec<DaemonAction> {
         if let WorkerToDaemon::Failed(failure) = &message {
-            let (name, code) = (self.name(serial), failure.code().name());
+            let (name, code) = (self.name(serial), failure.code.name());
             warn!("worker {name} cannot work: {failure} ({code})");
         }
         self.registry.on_worker_message(serial, self.address.ip(), message)

@@ -33,7 +33,7 @@ mod tests {
 
     fn is_failure(action: &DaemonAction, of: (u64, u64)) -> bool {
         matches!(action, DaemonAction::ToHost(host, DaemonToHost::Failed { request, failure })
-            if (*host, *request) == of && failure.code() == DocaError::OPERATING_SYSTEM)
+            if (*host, *request) == of && failure.code == DocaError::OPERATING_SYSTEM)
     }
 
     #[test]

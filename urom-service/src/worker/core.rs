@@ -4,11 +4,11 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 
 use tracing::debug;
-use urom_abi::DocaError;
 use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::descriptor::NotificationDesc;
 use urom_abi::extension::CancelReason;
 use urom_abi::plugin::WorkerNotify;
+use urom_abi::{DocaError, DocaStatus};
 use urom_os::clock;
 use urom_wire::envelope::{Envelope, frames};
 use urom_wire::frame::{COMMAND_HEADER, Command, MAX_STATUS, NOTIFICATION_HEADER, Unusual};
@@ -144,7 +144,7 @@ impl Core {
         if payload.len() <= LONGEST_BUFFER {
             let ids = (host.dest_id, token.pack());
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
-                CallOutcome::Answered(DocaError::SUCCESS, len) => {
+                CallOutcome::Answered(DocaStatus::SUCCESS, len) => {
                     // First, because the host waits for it.
                     self.hosts.succeed(host, slot, self.draft.payload(len));
                     self.rounds.answered(usize::from(index));
@@ -180,8 +180,8 @@ impl Core {
             }
             None => {
                 host.free(token.slot);
-                let (status, why) = (DocaError::NO_MEMORY, "memory for it is exhausted");
-                self.hosts.refuse(host, &mut self.draft, token.slot, status, why);
+                let (code, why) = (DocaError::NO_MEMORY, "memory for it is exhausted");
+                self.hosts.refuse(host, &mut self.draft, token.slot, code, why);
             }
         }
     }
@@ -207,11 +207,11 @@ impl Core {
                 self.hosts.count_command(host);
                 // Clears a possible deadline.
                 host.free(slot);
-                let (status, why) = match self.closed {
+                let (code, why) = match self.closed {
                     true => (DocaError::SHUTDOWN, "the worker stops"),
                     false => (DocaError::NOT_FOUND, "its plugin is not loaded here"),
                 };
-                self.hosts.refuse(host, &mut self.draft, slot, status, why);
+                self.hosts.refuse(host, &mut self.draft, slot, code, why);
             }
         }
     }
@@ -328,7 +328,7 @@ fn notify(
         return hosts.refuse(&host, draft, slot, DocaError::TOO_BIG, &why);
     }
     let why = match status {
-        DocaError::SUCCESS => String::new(),
+        DocaStatus::SUCCESS => String::new(),
         _ => failure_of(plugin, &host, token, status),
     };
     match plugin.pack(notification, draft.notification(host.limit)) {
@@ -337,7 +337,7 @@ fn notify(
         }
         Err(error) => {
             let why = format!("plugin `{}` could not pack its answer: {}", plugin.name, error.text);
-            hosts.refuse(&host, draft, slot, error.code(), &why);
+            hosts.refuse(&host, draft, slot, error.code, &why);
         }
     }
 }
@@ -347,7 +347,7 @@ fn failure_of(
     plugin: &PluginInstance,
     host: &HostEntry,
     token: TaskToken,
-    status: DocaError,
+    status: DocaStatus,
 ) -> String {
     if status.0 > MAX_STATUS {
         limited!(

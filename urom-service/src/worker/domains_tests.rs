@@ -18,7 +18,7 @@ fn bytes(found: Option<*const [u8]>) -> Option<Vec<u8>> {
 }
 
 fn code(result: Result<(), Failure>) -> DocaError {
-    result.map_or_else(|failure| failure.code(), |()| DocaError::SUCCESS)
+    result.unwrap_err().code
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_full_worker_says_what_to_do() {
     domains.start((1, 1), &table(&[1], &[1; 1000])).unwrap();
     domains.end((1, 1));
     let full = domains.start((1, 2), &table(&[1], &[2; 1000])).unwrap_err();
-    assert_eq!(full.code(), DocaError::FULL);
+    assert_eq!(full.code, DocaError::FULL);
     assert!(full.text.contains("start a new worker"), "{}", full.text);
     domains.start((1, 3), &table(&[1], &[1; 1000])).unwrap();
 }
@@ -158,7 +158,7 @@ fn addresses_count_though_their_bytes_are_stored_once() {
     let addresses: Vec<_> = names.iter().map(|plugin| Address { plugin, address: b"" }).collect();
     domains.start((1, 1), &process(0..10, &addresses, 0)).unwrap();
     let failure = domains.start((1, 2), &process(10..20, &addresses, 0)).unwrap_err();
-    assert_eq!(failure.code(), DocaError::FULL);
+    assert_eq!(failure.code, DocaError::FULL);
     assert!(failure.text.contains("630 more"), "{failure}");
     domains.end((1, 1));
     domains.start((1, 2), &process(10..20, &addresses, 0)).unwrap();

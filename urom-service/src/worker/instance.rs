@@ -6,11 +6,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tracing::{debug, info, warn};
-use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::{self, OpenPlugin, Packed};
 use urom_abi::extension::{Called, CancelReason, PluginExtension, Words};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use urom_wire::frame::NOTIFICATION_HEADER;
 
@@ -28,7 +28,7 @@ const LONGEST_ADDRESS: usize = 15 << 10;
 #[derive(Debug)]
 pub(crate) enum CallOutcome {
     /// It wrote an answer of so many bytes.
-    Answered(DocaError, usize),
+    Answered(DocaStatus, usize),
     /// It will answer by `progress`.
     Pending,
     Declined,
@@ -133,12 +133,12 @@ impl PluginInstance {
     fn ask_address(&self) -> Result<Vec<u8>, Failure> {
         let failed =
             |code| Failure::new(code, format!("plugin `{}` gave no address: {code}", self.name));
-        let (code, len) = self.plugin.address(&mut []);
-        if code == DocaError::SUCCESS && len == 0 {
+        let (status, len) = self.plugin.address(&mut []);
+        if status == DocaStatus::SUCCESS && len == 0 {
             return Ok(Vec::new());
         }
-        if code != DocaError::INVALID_VALUE && code != DocaError::SUCCESS {
-            return Err(failed(code));
+        if status != DocaStatus::INVALID_VALUE {
+            status.check().map_err(failed)?;
         }
         if len > LONGEST_ADDRESS {
             let text = format!(
@@ -148,8 +148,8 @@ impl PluginInstance {
             return Err(Failure::new(DocaError::TOO_BIG, text));
         }
         let mut bytes = vec![0; len];
-        let (code, len) = self.plugin.address(&mut bytes);
-        code.check().map_err(failed)?;
+        let (status, len) = self.plugin.address(&mut bytes);
+        status.check().map_err(failed)?;
         bytes.truncate(len);
         Ok(bytes)
     }
@@ -221,7 +221,7 @@ impl PluginInstance {
             self.name,
             DocaError::UNEXPECTED
         );
-        CallOutcome::Answered(DocaError::UNEXPECTED, 0)
+        CallOutcome::Answered(DocaStatus::UNEXPECTED, 0)
     }
 
     pub(crate) fn cancel(&self, dest_id: u64, token: u64, reason: CancelReason) {
@@ -296,26 +296,26 @@ impl PluginInstance {
         buffer: &mut [u8],
     ) -> Result<usize, Failure> {
         self.calls.begin(Method::NotifPack);
-        let Packed { code, len: packed, notification } = self.plugin.pack(notification, buffer);
+        let Packed { status, len: packed, notification } = self.plugin.pack(notification, buffer);
         // The plugin may have just set the length.
         let len = notification.header().len;
         self.spent = Some(notification);
         let payload = packed.wrapping_sub(NOTIFICATION_HEADER);
         // A length below the header's has wrapped around, and exceeds any buffer.
-        if code == DocaError::SUCCESS
+        if status == DocaStatus::SUCCESS
             && packed <= buffer.len()
             && payload as u64 <= len
             && payload <= packed
         {
             return Ok(payload);
         }
-        Err(mispacked(code, packed, len, buffer.len()))
+        Err(mispacked(status, packed, len, buffer.len()))
     }
 }
 
 #[cold]
-fn mispacked(code: DocaError, packed: usize, len: u64, capacity: usize) -> Failure {
-    if code != DocaError::SUCCESS {
+fn mispacked(status: DocaStatus, packed: usize, len: u64, capacity: usize) -> Failure {
+    if let Err(code) = status.check() {
         return Failure::new(code, format!("notif_pack failed: {code}"));
     }
     let text = format!(

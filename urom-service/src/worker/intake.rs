@@ -321,7 +321,7 @@ mod tests {
         scene.works();
         match scene.told.try_recv() {
             Ok(WorkerToHost::DomainStarted { domain: 3, result: Err(failure) }) => {
-                assert_eq!(failure.code, DocaError::FULL.0);
+                assert_eq!(failure.code, DocaError::FULL);
                 assert!(failure.text.contains("start it again"), "{}", failure.text);
             }
             other => panic!("{other:?}"),
@@ -352,7 +352,7 @@ mod tests {
         scene.says(DomainWord::Piece(vec![0; 9])).unwrap();
         assert!((0..WHOLE_WITHIN).all(|_| scene.intake.round().is_none()));
         let failure = scene.intake.round().unwrap();
-        assert_eq!(failure.code(), DocaError::TIME_OUT);
+        assert_eq!(failure.code, DocaError::TIME_OUT);
         assert!(
             failure.text.contains("domain 3 ") && failure.text.contains(" 1 bytes"),
             "{failure}"

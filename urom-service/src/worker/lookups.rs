@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use urom_abi::DocaError;
 use urom_abi::extension::WorkerServices;
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::guard;
 
 use super::domains::WorkerDomains;
@@ -113,7 +113,7 @@ unsafe fn answer<T>(
     Ok(())
 }
 
-unsafe extern "C" fn addr(ctx: *mut WorkerCtx, id: u64, addr: *mut *mut c_void) -> DocaError {
+unsafe extern "C" fn addr(ctx: *mut WorkerCtx, id: u64, addr: *mut *mut c_void) -> DocaStatus {
     let look = |domains: &WorkerDomains, plugin: &str| {
         Some(domains.address(id, plugin)?.cast_mut().cast())
     };
@@ -121,7 +121,7 @@ unsafe extern "C" fn addr(ctx: *mut WorkerCtx, id: u64, addr: *mut *mut c_void) 
     guard(|| unsafe { answer(ctx, addr, look) })
 }
 
-unsafe extern "C" fn seg(ctx: *mut WorkerCtx, id: u64, va: u64, seg: *mut c_int) -> DocaError {
+unsafe extern "C" fn seg(ctx: *mut WorkerCtx, id: u64, va: u64, seg: *mut c_int) -> DocaStatus {
     let look = |domains: &WorkerDomains, _: &str| c_int::try_from(domains.segment(id, va)?).ok();
     // SAFETY: the plugin's promise.
     guard(|| unsafe { answer(ctx, seg, look) })
@@ -133,7 +133,7 @@ unsafe extern "C" fn memh(
     seg: c_int,
     len: *mut usize,
     memh: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the plugin's promise.
     guard(|| unsafe { handle(ctx, seg, len, memh, |domains, seg| domains.memh(id, seg)) })
 }
@@ -144,7 +144,7 @@ unsafe extern "C" fn mkey(
     seg: c_int,
     len: *mut usize,
     rkey: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the plugin's promise.
     guard(|| unsafe { handle(ctx, seg, len, rkey, |domains, seg| domains.mkey(id, seg)) })
 }

@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 use std::thread;
 
-use urom_abi::DocaError;
 use urom_abi::extension::{LONGEST_FAILURE, Words, WorkerServices};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 use urom_memory::engine::{Shares, Site, functions};
 
@@ -33,7 +33,7 @@ impl Site for Hosts {
         ctx: *mut WorkerCtx,
         _: &'static str,
         call: impl FnOnce(&Shares) -> Result<(), DocaError>,
-    ) -> DocaError {
+    ) -> DocaStatus {
         let call = |hosts: &Hosts| Some(call(&hosts.memories.shares));
         // SAFETY: the caller's promise.
         guard(|| unsafe { with_hosts(ctx, call) }.unwrap_or(Err(DocaError::BAD_STATE)))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 
 use crate::support::client::{Client, any, op};
 use crate::support::plugins::Plugins;
@@ -49,7 +49,7 @@ fn the_file_holds_address_and_process_until_the_daemon_is_told_to_end() {
     assert_eq!(fs::read_to_string(&file).unwrap(), expected);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o111, 0);
     let host = Client::connect(uromd.address).attach(any(), 1);
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     // Slurm cancels a step like this: both signals to each process.
     let worker = Pid::from_raw(host.pid().try_into().unwrap()).unwrap();
     for signal in [Signal::CONT, Signal::TERM] {

@@ -1,6 +1,6 @@
 //! Commands and notifications through a real daemon, worker process and C plugin.
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::StartWorker;
 
 use crate::support::client::{
@@ -11,10 +11,10 @@ use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
 fn ok(slot: u16, payload: &[u8]) -> Note {
-    Note { slot, status: DocaError::SUCCESS, payload: Some(payload.to_vec()) }
+    Note { slot, status: DocaStatus::SUCCESS, payload: Some(payload.to_vec()) }
 }
 
-fn bare(slot: u16, status: DocaError) -> Note {
+fn bare(slot: u16, status: DocaStatus) -> Note {
     Note { slot, status, payload: None }
 }
 
@@ -91,10 +91,10 @@ fn a_command_has_zeros_behind_it() {
 fn look_ups_without_a_domain_find_nothing() {
     let (_uromd, _client, host) = attached(1);
     let codes = [
-        DocaError::NOT_FOUND,
-        DocaError::NOT_FOUND,
-        DocaError::NOT_FOUND,
-        DocaError::INVALID_VALUE,
+        DocaStatus::NOT_FOUND,
+        DocaStatus::NOT_FOUND,
+        DocaStatus::NOT_FOUND,
+        DocaStatus::INVALID_VALUE,
     ];
     let bytes: Vec<u8> = codes.iter().flat_map(|code| code.0.to_le_bytes()).collect();
     assert_eq!(host.call(op::LOOKUPS, 0), ok(0, &bytes));
@@ -105,7 +105,7 @@ fn any_status_of_a_plugin_reaches_the_host_and_what_is_none_does_not_become_succ
     let (uromd, _client, host) = attached(1);
     for status in [1, 27, 254, 255, 70_000, 1 << 31, u32::MAX] {
         let is_none = status >= 1 << 31;
-        let told = if is_none { DocaError::UNEXPECTED } else { DocaError(status) };
+        let told = if is_none { DocaStatus::UNEXPECTED } else { DocaStatus(status) };
         let answer = ok(0, &words(op::STATUS, status.into()));
         assert_eq!(host.call(op::STATUS, status.into()), Note { status: told, ..answer });
         if is_none {
@@ -121,7 +121,7 @@ fn commands_behind_one_that_fails_are_delivered_all_the_same() {
     send_together(&host, &(0..5).map(|slot| (slot, ops[usize::from(slot)], 5)).collect::<Vec<_>>());
     for slot in 0..5 {
         let op = ops[usize::from(slot)];
-        let status = if op == op::ECHO { DocaError::SUCCESS } else { DocaError::DRIVER };
+        let status = if op == op::ECHO { DocaStatus::SUCCESS } else { DocaStatus::DRIVER };
         assert_eq!(host.note(), Note { status, ..ok(slot, &words(op, 5)) });
     }
     uromd.logged(&["obedient", "failed to begin a command", "DOCA_ERROR_DRIVER"]);
@@ -136,7 +136,11 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
     notes.sort_by_key(|note| note.slot);
     assert_eq!(
         notes,
-        [ok(0, &words(op::ECHO, 1)), bare(1, DocaError::NO_MEMORY), bare(2, DocaError::NO_MEMORY)]
+        [
+            ok(0, &words(op::ECHO, 1)),
+            bare(1, DocaStatus::NO_MEMORY),
+            bare(2, DocaStatus::NO_MEMORY)
+        ]
     );
     assert_alive(&host);
 }
@@ -147,7 +151,7 @@ fn a_plugin_that_is_not_loaded_is_not_found() {
     // 65 and 127 announce a deadline before the bytes, which may be too short for it.
     for (bit, bytes) in [(1, "whatever"), (61, ""), (63, "x"), (65, "whatever"), (127, "short")] {
         host.send_bytes(host.frame(1, bit, bytes.as_bytes()));
-        assert_eq!(host.note(), bare(1, DocaError::NOT_FOUND), "{bit}");
+        assert_eq!(host.note(), bare(1, DocaStatus::NOT_FOUND), "{bit}");
     }
     assert_alive(&host);
 }
@@ -171,9 +175,9 @@ fn the_message_limit_holds_for_commands_and_answers() {
     host.send(0, &command(4096 - 24));
     assert_eq!(host.note(), ok(0, &[]));
     host.send(0, &command(4096 - 23));
-    assert_eq!(host.note(), bare(0, DocaError::TOO_BIG));
+    assert_eq!(host.note(), bare(0, DocaStatus::TOO_BIG));
     assert_eq!(host.call(op::BIG, 4096 - 32), ok(0, &[0; 4064]));
-    assert_eq!(host.call(op::BIG, 4096 - 31), bare(0, DocaError::TOO_BIG));
+    assert_eq!(host.call(op::BIG, 4096 - 31), bare(0, DocaStatus::TOO_BIG));
     uromd.logged(&["obedient", "4065 bytes", "limit of 4096"]);
     assert_alive(&host);
 }
@@ -186,7 +190,7 @@ fn the_smaller_of_two_limits_holds() {
     let small = Connection::attach_with(small, 1, 500).unwrap();
     assert_eq!(small.max_message, 500);
     assert_eq!(small.call(op::BIG, 500 - 32), ok(0, &[0; 468]));
-    assert_eq!(small.call(op::BIG, 500 - 31), bare(0, DocaError::TOO_BIG));
+    assert_eq!(small.call(op::BIG, 500 - 31), bare(0, DocaStatus::TOO_BIG));
     let large = client.attach(any(), 4);
     assert_eq!(large.max_message, 100_000);
     send_together(
@@ -198,7 +202,7 @@ fn the_smaller_of_two_limits_holds() {
     assert_eq!(notes[0], ok(0, &[0; 99_968]));
     assert_eq!(notes[1], ok(1, &words(op::ECHO, 1)));
     assert_eq!(notes[2], ok(2, &[0; 99_968]));
-    assert_eq!(notes[3], bare(3, DocaError::TOO_BIG));
+    assert_eq!(notes[3], bare(3, DocaStatus::TOO_BIG));
 }
 
 #[test]
@@ -255,8 +259,8 @@ fn an_answer_that_cannot_be_packed_becomes_an_error() {
         &[(0, op::ECHO, 0), (1, op::PACK_FAILS, 0), (2, op::PACKS_TOO_LITTLE, 0), (3, op::ECHO, 3)],
     );
     assert_eq!(host.note(), ok(0, &words(op::ECHO, 0)));
-    assert_eq!(host.note(), bare(1, DocaError::DRIVER));
-    assert_eq!(host.note(), bare(2, DocaError::UNEXPECTED));
+    assert_eq!(host.note(), bare(1, DocaStatus::DRIVER));
+    assert_eq!(host.note(), bare(2, DocaStatus::UNEXPECTED));
     assert_eq!(host.note(), ok(3, &words(op::ECHO, 3)));
     uromd.logged(&["could not pack its answer", "notif_pack failed", "DOCA_ERROR_DRIVER"]);
     uromd.logged(&["gave a length of 8 bytes for a notification of 16", "32 for the header"]);
@@ -278,7 +282,7 @@ fn a_host_that_uses_a_busy_slot_or_none_of_its_own_is_disconnected_and_others_ar
     bad.ask(1, op::HOLD, 0);
     bad.ask(1, op::HOLD, 0);
     let refusal = bad.refusal();
-    assert_eq!(refusal.code(), DocaError::BAD_STATE);
+    assert_eq!(refusal.code, DocaError::BAD_STATE);
     assert!(refusal.text.contains("slot 1 already has a command in flight"), "{refusal}");
     assert_eq!(good.call(op::RELEASE, 0), ok(0, &words(op::RELEASE, 0)));
     // A slot beyond the requested number is forbidden, too.
@@ -293,7 +297,7 @@ fn a_host_that_floods_without_taking_answers_is_disconnected() {
     let frame = host.frame(0, 0, &words(op::BIG, 900_000));
     (0..100).for_each(|_| host.send_bytes(frame.clone()));
     let refusal = host.refusal();
-    assert_eq!(refusal.code(), DocaError::BAD_STATE, "{refusal}");
+    assert_eq!(refusal.code, DocaError::BAD_STATE, "{refusal}");
 }
 
 #[test]
@@ -311,11 +315,11 @@ fn a_worker_full_of_commands_whose_hosts_are_gone_lets_nobody_in() {
         }
         // The next command uses an occupied slot: its refusal shows that all have arrived.
         host.ask(0, op::ECHO, 0);
-        assert_eq!(host.refusal().code(), DocaError::BAD_STATE);
+        assert_eq!(host.refusal().code, DocaError::BAD_STATE);
     }
     let started = client.start(same()).unwrap();
     let refusal = Connection::attach(started, 1).err().unwrap();
-    assert_eq!(refusal.code(), DocaError::FULL, "{refusal}");
+    assert_eq!(refusal.code, DocaError::FULL, "{refusal}");
     assert!(refusal.text.contains("262144 commands of hosts that have left"), "{refusal}");
     assert_alive(&keeper);
 }
@@ -343,7 +347,7 @@ fn an_impossible_number_of_tasks_or_limit_is_refused() {
     for (inflight, limit) in [(0, 4096), (65537, 4096), (u32::MAX, 4096), (1, 63), (1, 0)] {
         let started = client.start(any()).unwrap();
         let refusal = Connection::attach_with(started, inflight, limit).err().unwrap();
-        assert_eq!(refusal.code(), DocaError::INVALID_VALUE, "{refusal}");
+        assert_eq!(refusal.code, DocaError::INVALID_VALUE, "{refusal}");
     }
     let started = client.start(any()).unwrap();
     let most = Connection::attach_with(started, 65536, 64).unwrap();
@@ -371,7 +375,7 @@ fn a_plugin_that_owes_nothing_is_polled_beside_a_busy_one() {
     let echo = words(op::ECHO, 7);
     for _ in 0..100 {
         host.send_bytes((0..64).flat_map(|slot| host.frame(slot, busy, &echo)).collect());
-        (0..64).for_each(|_| assert_eq!(host.note().status, DocaError::SUCCESS));
+        (0..64).for_each(|_| assert_eq!(host.note().status, DocaStatus::SUCCESS));
     }
     // Each of 6,400 commands advances the hand for idle plugins by one of 64 positions.
     let polled = polls() - before;
@@ -391,6 +395,6 @@ fn answers_that_wait_for_capacity_at_the_host_are_not_counted_once_they_have_lef
         host.send_bytes(
             (0..64).flat_map(|slot| host.frame(slot, 0, &words(op::BIG, bytes))).collect(),
         );
-        (0..64).for_each(|_| assert_eq!(host.note().status, DocaError::SUCCESS));
+        (0..64).for_each(|_| assert_eq!(host.note().status, DocaStatus::SUCCESS));
     }
 }

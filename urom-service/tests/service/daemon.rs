@@ -7,7 +7,7 @@ use std::process::Output;
 
 use rustix::process::{Pid, Signal, kill_process};
 use ucx::Version;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{DaemonToHost, HostToDaemon, StartWorker};
 use urom_wire::hello::{Hello, HelloError, Role};
 use urom_wire::plain::Plain;
@@ -31,7 +31,7 @@ fn signals_that_its_parent_ignored_or_blocked_reach_it() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut uromd = Uromd::start_behind(&parent, &[path], &[]);
         let host = Client::connect(uromd.address).attach(any(), 1);
-        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
         uromd.signal(signal);
         assert!(uromd.wait().success());
     }
@@ -75,9 +75,9 @@ fn it_stops_its_workers_and_answers_what_is_in_flight() {
     let mut ended = [host.note(), host.note()];
     ended.sort_by_key(|note| note.slot);
     for (note, slot) in ended.iter().zip([0, 3]) {
-        assert_eq!((note.slot, note.status, &note.payload), (slot, DocaError::SHUTDOWN, &None));
+        assert_eq!((note.slot, note.status, &note.payload), (slot, DocaStatus::SHUTDOWN, &None));
     }
-    assert_eq!(host.refusal().code(), DocaError::SHUTDOWN);
+    assert_eq!(host.refusal().code, DocaError::SHUTDOWN);
     assert!(uromd.wait().success());
     wait_gone(pid);
     assert!(matches!(client.link.until_closed().1, StreamError::Closed | StreamError::Io(_)));
@@ -112,7 +112,7 @@ fn workers_of_a_killed_daemon_tell_their_hosts_why_and_end_though_a_plugin_hangs
     uromd.logged(&["worker ", "loading", "slow.so"]);
     uromd.signal(Signal::KILL);
     let failure = host.refusal();
-    assert_eq!(failure.code(), DocaError::SHUTDOWN);
+    assert_eq!(failure.code, DocaError::SHUTDOWN);
     let why =
         "was stopped because its daemon has ended: the connection was closed by the other side";
     assert!(failure.text.contains(why), "{failure}");
@@ -135,7 +135,7 @@ fn a_worker_that_is_stopped_when_its_daemon_dies_says_so_when_it_goes_on() {
         let _ = kill_process(worker, signal);
     }
     let failure = host.refusal();
-    assert_eq!(failure.code(), DocaError::SHUTDOWN);
+    assert_eq!(failure.code, DocaError::SHUTDOWN);
     assert!(failure.text.contains("its daemon has ended"), "{failure}");
     wait_gone(pid);
 }
@@ -226,7 +226,7 @@ fn garbage_on_its_port_is_shut_out_and_hosts_are_served() {
     stream.write_all(&[0xff; 100]).unwrap();
     streams.push(stream);
     let mut client = Client::connect(uromd.address);
-    assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     for mut stream in streams {
         // Each stream ends, even an incomplete one.
         let _ = stream.read_to_end(&mut Vec::new());
@@ -275,8 +275,8 @@ fn a_request_that_cannot_be_met_says_why() {
         (StartWorker { id: 5, plugins: 0b11, ..any() }, invalid, "0x3"),
     ] {
         let failure = client.start(worker).unwrap_err();
-        assert_eq!(failure.code(), code, "{failure}");
+        assert_eq!(failure.code, code, "{failure}");
         assert!(failure.text.contains(part), "{failure}");
     }
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }

@@ -280,9 +280,9 @@ fn a_host_gets_the_fingerprint_and_on_request_the_description_of_a_file() {
     assert_eq!(with.build.fingerprint, Some(description.protocol.fingerprint()));
     assert_eq!(in_c.build.fingerprint, None);
     let failure = client.describe(in_c.id).unwrap_err();
-    assert_eq!(failure.code(), DocaError::NOT_FOUND, "{failure}");
+    assert_eq!(failure.code, DocaError::NOT_FOUND, "{failure}");
     for no_id in [0, 1 << 40, u64::MAX] {
-        assert_eq!(client.describe(no_id).unwrap_err().code(), DocaError::INVALID_VALUE);
+        assert_eq!(client.describe(no_id).unwrap_err().code, DocaError::INVALID_VALUE);
     }
 }
 

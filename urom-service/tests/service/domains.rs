@@ -55,7 +55,7 @@ fn tables_come_in_pieces_of_any_size_and_end_at_any_point() {
         start(&host, 4, 5);
         piece(&host, 4, &[0xff; 5]);
         let (domain, result) = hear(&host);
-        assert_eq!((domain, result.unwrap().unwrap_err().code()), (4, DocaError::IO_FAILED));
+        assert_eq!((domain, result.unwrap().unwrap_err().code), (4, DocaError::IO_FAILED));
         for domain in [1, 3, 4] {
             say(&host, domain, DomainWord::End);
             assert_eq!(hear(&host), (domain, None));
@@ -90,7 +90,7 @@ fn a_host_that_breaks_the_order_is_disconnected_and_the_worker_goes_on() {
             worker.id = host.started.id;
             let rude = client.attach(worker, 4);
             break_it(&rude);
-            assert_eq!(rude.refusal().code(), code);
+            assert_eq!(rude.refusal().code, code);
         }
         start(&host, 1, table.len());
         piece(&host, 1, &table);
@@ -119,7 +119,7 @@ fn a_domain_before_the_host_is_in_is_refused() {
         });
         let (before, _) = link.until_closed();
         let refused = before.iter().find_map(|message| match message {
-            WorkerToHost::Refused(failure) => Some(failure.code()),
+            WorkerToHost::Refused(failure) => Some(failure.code),
             _ => None,
         });
         assert_eq!(refused, Some(DocaError::BAD_STATE));

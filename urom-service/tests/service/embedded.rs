@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
-use urom_abi::DocaError;
 use urom_abi::describe::section;
+use urom_abi::{DocaError, DocaStatus};
 use urom_service::embedded::{Embedded, EmbeddedOptions};
 use urom_wire::control::StartWorker;
 
@@ -57,12 +57,12 @@ fn dropping_it_stops_workers_in_order() {
     let mut client = Client::connect_with(service.address(), Some(service.key())).unwrap();
     let host = client.attach(any(), 2);
     host.ask(1, op::HOLD, 0);
-    assert_eq!(host.call(op::ECHO, 0).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 0).status, DocaStatus::SUCCESS);
     let address = service.address();
     drop(service);
     assert_eq!(
-        (host.note().status, host.refusal().code()),
-        (DocaError::SHUTDOWN, DocaError::SHUTDOWN)
+        (host.note().status, host.refusal().code),
+        (DocaStatus::SHUTDOWN, DocaError::SHUTDOWN)
     );
     assert!(std::net::TcpStream::connect(address).is_err());
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use ucx::{AmFlags, WorkerAddress};
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
 use urom_wire::envelope::{AM_COMMANDS, Envelope, VerificationTag};
 use urom_wire::fuzzing::frames as bytes_of;
@@ -128,7 +128,7 @@ fn a_host_with_the_key_is_served_on_every_address() {
         let mut started = client.start(StartWorker { id: 5, ..any() }).unwrap();
         started.address.set_ip(address.ip());
         let host = client.enter(started, 1);
-        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     }
 }
 
@@ -236,7 +236,7 @@ fn a_worker_asks_for_the_key_too_and_a_token_alone_opens_nothing() {
         assert!(matches!(link.err(), Some(StreamError::Key(error)) if error == expected));
     }
     // These attempts did not use up the token.
-    assert_eq!(client.enter(started, 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(client.enter(started, 1).call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn commands_of_who_was_not_let_in_are_dropped_though_they_name_a_host_s_channel(
             let _ = endpoint.am_send_with(AM_COMMANDS, &[], message, AmFlags::EAGER).wait();
         }
         uromd.logged_times(lines, said);
-        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
         assert_eq!(host.waiting(), 0, "an unknown sender's command gets no answer");
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpSocket;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{DaemonToHost, PEER_TIMEOUT as SILENCE, StartWorker};
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::plain::Plain;
@@ -62,7 +62,7 @@ fn ten_thousand_connections_keep_no_host_out() {
         }
     });
     assert!(most <= before + MAX_HANDSHAKES + 8, "{most} descriptors, and {before} before");
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     // The worker's own port.
     let pid = host.pid();
     let before = descriptors(pid);
@@ -70,11 +70,11 @@ fn ten_thousand_connections_keep_no_host_out() {
     flood(host.started.address, 2_000, |number| {
         if number % 500 == 499 {
             let again = client.attach(StartWorker { id, ..any() }, 1);
-            assert_eq!(again.call(op::ECHO, 1).status, DocaError::SUCCESS);
+            assert_eq!(again.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
             assert!(descriptors(pid) <= before + MAX_HANDSHAKES + 16);
         }
     });
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }
 
 /// Sends bytes of a handshake's length, and waits until the connection closes.
@@ -239,7 +239,7 @@ fn one_host_too_many_is_refused_and_admitted_when_another_has_left() {
     let _second = Client::connect(uromd.address);
     let (_, message) = first_message(&uromd);
     let DaemonToHost::Refused(failure) = message else { panic!("a refusal, not {message:?}") };
-    assert_eq!(failure.code(), DocaError::FULL);
+    assert_eq!(failure.code, DocaError::FULL);
     assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
     uromd.logged(&["refused host", "--max-hosts"]);
     drop(first);
@@ -260,7 +260,7 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
         match client.answer().1 {
             Ok(worker) => started.push(worker),
             Err(failure) => {
-                assert_eq!(failure.code(), DocaError::FULL);
+                assert_eq!(failure.code, DocaError::FULL);
                 assert!(failure.text.contains("--max-workers-per-host"), "{failure}");
             }
         }
@@ -268,15 +268,15 @@ fn a_host_that_asks_for_too_many_workers_gets_those_it_may_have() {
     assert_eq!(started.len(), 2);
     let mut hosts: Vec<_> = started.into_iter().map(|worker| client.enter(worker, 1)).collect();
     let again = client.start(StartWorker { id: hosts[0].started.id, ..any() }).err().unwrap();
-    assert_eq!(again.code(), DocaError::FULL);
+    assert_eq!(again.code, DocaError::FULL);
     // Another host has its own limit, up to the common one.
     let mut other = Client::connect(uromd.address);
     let _third = other.attach(any(), 1);
     let failure = other.start(any()).err().unwrap();
-    assert_eq!(failure.code(), DocaError::FULL);
+    assert_eq!(failure.code, DocaError::FULL);
     assert!(failure.text.ends_with("--max-workers"), "{failure}");
     let joined = other.attach(StartWorker { id: hosts[0].started.id, ..any() }, 1);
-    assert_eq!(joined.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(joined.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     // A host that leaves a worker may use another.
     drop((hosts.pop(), joined));
     let deadline = Instant::now() + TIMEOUT;
@@ -295,11 +295,11 @@ fn a_worker_takes_so_many_hosts_however_often_they_connect_to_the_daemon() {
     drop(client);
     let mut client = Client::connect(uromd.address);
     let failure = Connection::attach(client.start(worker.clone()).unwrap(), 1).err().unwrap();
-    assert_eq!(failure.code(), DocaError::FULL);
+    assert_eq!(failure.code, DocaError::FULL);
     assert!(failure.text.contains("2 hosts") && failure.text.contains("--max-hosts"), "{failure}");
     uromd.logged(&["closed the connection to host", "--max-hosts"]);
     for host in [&first, &second] {
-        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     }
     drop(first);
     // The worker detects the end later; until then each attempt uses up a token.
@@ -331,6 +331,6 @@ fn a_message_over_the_limit_ends_its_stream_and_no_other() {
             uromd.logged(&["lost the connection to host", &format!("a message of {len} bytes")]);
         }
     }
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     assert_eq!(client.group(0), [host.started.id]);
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::StartWorker;
 
 use crate::support::client::{any, attached, op, served, served_with};
@@ -62,7 +62,7 @@ fn nothing_of_a_loopback_service_listens_anywhere_else() {
     let same = StartWorker { id: host.started.id, ..any() };
     let afar = is_reached_over_tcp().then(|| client.attach_from_afar(same, 1));
     if let Some(afar) = &afar {
-        assert_eq!(afar.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(afar.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     }
     for pid in [uromd_pid(&uromd), host.pid()] {
         let addresses = listens(pid);
@@ -119,7 +119,7 @@ fn a_host_cannot_have_its_worker_load_what_lies_elsewhere() {
     ] {
         let env = Some(vec![format!("{name}=/tmp/x.so")]);
         let failure = client.start(StartWorker { env, ..any() }).err().unwrap();
-        assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");
+        assert_eq!(failure.code, DocaError::NOT_PERMITTED, "{failure}");
         assert!(failure.text.contains(name) && failure.text.contains("--worker-env"), "{failure}");
     }
 }
@@ -129,7 +129,7 @@ fn a_host_cannot_have_its_worker_listen_on_other_devices() {
     let (_uromd, mut client) = served();
     let env = Some(vec!["UCX_LOG_LEVEL=warn".to_owned(), "UCX_NET_DEVICES=all".to_owned()]);
     let failure = client.start(StartWorker { env, ..any() }).err().unwrap();
-    assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");
+    assert_eq!(failure.code, DocaError::NOT_PERMITTED, "{failure}");
     assert!(failure.text.contains("UCX_NET_DEVICES"), "{failure}");
     // Without the forbidden variable, the worker starts.
     let env = Some(vec!["UCX_LOG_LEVEL=warn".to_owned(), "UCX_TLS=posix,tcp,self".to_owned()]);

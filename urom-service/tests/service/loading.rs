@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use rustix::process::Signal;
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::discovery::source;
 use crate::support::TIMEOUT;
@@ -24,7 +24,7 @@ fn a_plugin_that_hangs_as_it_is_loaded_is_left_out_and_keeps_nobody_from_the_oth
         let names: Vec<_> = client.plugins.iter().map(|entry| &entry.name[..]).collect();
         assert_eq!(names, ["obedient"]);
         let host = client.attach(any(), 1);
-        assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 5).status, DocaStatus::SUCCESS);
     }
     uromd.logged(&["hang.so is not served", "it is being examined"]);
     uromd.signal(Signal::TERM);
@@ -155,12 +155,12 @@ fn a_plugin_that_others_came_to_write_to_is_not_loaded_for_a_host_that_was_told_
     let (_uromd, mut client) = serving(&plugins);
     set(0o666);
     let failure = client.start(any()).unwrap_err();
-    assert_eq!(failure.code(), DocaError::NOT_PERMITTED, "{failure}");
+    assert_eq!(failure.code, DocaError::NOT_PERMITTED, "{failure}");
     for part in ["obedient.so is not loaded any more", "mode 0666", "chmod go-w"] {
         assert!(failure.text.contains(part), "{failure}");
     }
     // A repaired file is loaded.
     set(0o755);
     let host = client.attach(any(), 1);
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }

@@ -5,7 +5,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 
 use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
@@ -91,7 +91,7 @@ fn a_manager_that_does_not_read_keeps_nobody_waiting() {
         Uromd::start_with_env(&manager.watches(1000), &[plugins.path().to_str().unwrap()]);
     uromd.logged(&["does not learn yet that this service is ready"]);
     let host = Client::connect(uromd.address).attach(any(), 1);
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     while manager.hears() != "READY=1" {}
     uromd.signal(Signal::TERM);
     assert!(uromd.wait().success());

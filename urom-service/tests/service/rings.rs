@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use memmap2::MmapRaw;
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_wire::control::StartWorker;
 
 use crate::support::client::{Client, Connection, any, op, served};
@@ -28,7 +28,7 @@ fn two() -> (Uromd, Client, Connection, Connection) {
 
 fn is_served(good: &Connection) {
     for word in 0..100 {
-        assert_eq!(good.call(op::ECHO, word).status, DocaError::SUCCESS);
+        assert_eq!(good.call(op::ECHO, word).status, DocaStatus::SUCCESS);
     }
 }
 
@@ -135,7 +135,7 @@ fn a_host_that_is_killed_at_any_point_of_a_write_leaves_no_half_command() {
 fn median(host: &Connection) -> Duration {
     let call = |_| {
         let begin = Instant::now();
-        assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
         begin.elapsed()
     };
     let mut times: Vec<_> = (0..2000).map(call).collect();
@@ -162,7 +162,7 @@ fn a_host_that_rings_without_end_slows_no_other_host() {
     });
     // Three threads are busy, so on two cores a call may have to wait.
     assert!(rung < 10 * quiet + Duration::from_millis(5), "{rung:?}, and {quiet:?} without");
-    assert_eq!(rude.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(rude.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }
 
 #[test]

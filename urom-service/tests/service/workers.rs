@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
 use urom_wire::hello::{Hello, Role};
 use urom_wire::stream::StreamError;
@@ -48,7 +48,7 @@ fn a_launcher_is_started_for_each_worker_with_the_worker_as_its_argument() {
     assert_ne!(one.pid(), two.pid());
     for host in [&one, &two] {
         assert_eq!(variable(host, "LAUNCHED"), "by env");
-        assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
+        assert_eq!(host.call(op::ECHO, 5).status, DocaStatus::SUCCESS);
     }
     // A host's variables are set in the launcher's environment.
     let env = Some(vec!["UROM_WHO=one".to_owned()]);
@@ -95,7 +95,7 @@ fn two_hosts_share_a_worker_and_the_last_one_ends_it() {
     assert_eq!(one.pid(), two.pid());
     let gone = one.pid();
     drop((one, first));
-    assert_eq!(two.call(op::ECHO, 5).status, DocaError::SUCCESS);
+    assert_eq!(two.call(op::ECHO, 5).status, DocaStatus::SUCCESS);
     drop(two);
     wait_gone(gone);
     // A new worker takes the free id.
@@ -121,9 +121,9 @@ fn a_token_is_good_once() {
     for token in [host.started.token, 0] {
         let started = Started { token, ..host.started };
         let refusal = Connection::attach(started, 1).err().unwrap();
-        assert_eq!(refusal.code(), DocaError::AUTHENTICATION, "{refusal}");
+        assert_eq!(refusal.code, DocaError::AUTHENTICATION, "{refusal}");
     }
-    assert_eq!(host.call(op::ECHO, 5).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 5).status, DocaStatus::SUCCESS);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_host_that_never_shows_a_token_is_disconnected() {
     let last = link.until_closed().0.pop();
     let took = begin.elapsed();
     assert!(
-        matches!(&last, Some(WorkerToHost::Refused(why)) if why.code() == DocaError::AUTHENTICATION),
+        matches!(&last, Some(WorkerToHost::Refused(why)) if why.code == DocaError::AUTHENTICATION),
         "{last:?}"
     );
     // The limit in the guide's page on security; the upper bound allows for a busy machine.
@@ -155,10 +155,10 @@ fn a_plugin_that_fails_to_open_is_named_with_its_code_and_never_closed() {
     let (_uromd, mut client) = serving(&plugins);
     let env = Some(vec![format!("UROM_TRACE_FILE={}", trace.display())]);
     let failure = client.start(StartWorker { plugins: 0b111, env, ..any() }).unwrap_err();
-    assert_eq!(failure.code(), DocaError::DRIVER);
+    assert_eq!(failure.code, DocaError::DRIVER);
     assert!(failure.text.contains("`b_fails` did not open"), "{failure}");
     assert_eq!(fs::read_to_string(&trace).unwrap(), "a_opens open\nb_fails open\na_opens close\n");
-    assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(client.attach(any(), 1).call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_plugin_that_vanished_fails_with_the_loaders_words() {
     let (_uromd, mut client) = serving(&plugins);
     fs::remove_file(plugins.path().join("obedient.so")).unwrap();
     let failure = client.start(any()).unwrap_err();
-    assert_eq!(failure.code(), DocaError::NOT_FOUND);
+    assert_eq!(failure.code, DocaError::NOT_FOUND);
     assert!(failure.text.contains("cannot open shared object file"), "{failure}");
 }
 
@@ -177,7 +177,7 @@ fn a_worker_that_dies_while_it_starts_is_reported_with_the_cause() {
     plugins.add_obedient("crashes", &["-DOPEN_FAILS=(abort(),0)"]);
     let (_uromd, mut client) = serving(&plugins);
     let failure = client.start(any()).unwrap_err();
-    assert_eq!(failure.code(), DocaError::CONNECTION_RESET);
+    assert_eq!(failure.code, DocaError::CONNECTION_RESET);
     assert!(failure.text.contains("SIGABRT"), "{failure}");
 }
 
@@ -187,7 +187,7 @@ fn a_plugin_that_never_opens_is_cancelled() {
     plugins.add_obedient("hangs", &["-DOPEN_HANGS"]);
     let (uromd, mut client) = serving(&plugins);
     let failure = client.start(any()).unwrap_err();
-    assert_eq!(failure.code(), DocaError::TIME_OUT, "{failure}");
+    assert_eq!(failure.code, DocaError::TIME_OUT, "{failure}");
     uromd.logged(&["plugin `hangs` has not returned from `open` for 5 s"]);
 }
 
@@ -228,10 +228,10 @@ fn a_worker_that_is_killed_is_reported_and_its_hosts_are_cut_off() {
     let end = host.link.until_closed().1;
     assert!(matches!(end, StreamError::Closed | StreamError::Io(_)), "{end}");
     uromd.logged(&["worker 8 has ended", "SIGKILL"]);
-    assert_eq!(other.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(other.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     assert_eq!(
         client.attach(StartWorker { id: 8, ..any() }, 1).call(op::ECHO, 1).status,
-        DocaError::SUCCESS
+        DocaStatus::SUCCESS
     );
 }
 
@@ -266,12 +266,12 @@ fn a_host_whose_ucx_connection_breaks_is_disconnected() {
     let (_uromd, mut client) = served();
     let host = client.attach_from_afar(any(), 4);
     host.ask(1, op::HOLD, 0);
-    assert_eq!(host.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     let refused = host.break_ucx().until_closed().0.into_iter().find_map(|message| match message {
         WorkerToHost::Refused(failure) => Some(failure),
         _ => None,
     });
-    assert_eq!(refused.map(|failure| failure.code()), Some(DocaError::CONNECTION_RESET));
+    assert_eq!(refused.map(|failure| failure.code), Some(DocaError::CONNECTION_RESET));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_host_that_falls_silent_loses_its_worker() {
     let pid = alive.pid();
     silent.link.fall_silent();
     uromd.logged(&["lost the connection to host", "silent"]);
-    assert_eq!(alive.call(op::ECHO, 1).status, DocaError::SUCCESS);
+    assert_eq!(alive.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     drop(alive);
     wait_gone(pid);
 }

@@ -12,10 +12,9 @@ const GROWTH: usize = 128;
 pub fn domain_table(input: &[u8]) {
     table(input);
     if let Some(verdict) = input.get(..size_of::<Verdict>()).and_then(Verdict::read)
-        && let Some(result) = verdict.result()
+        && verdict.result().is_some()
     {
         assert!(input.starts_with(b"uromdom2"));
-        assert!(result.err().is_none_or(|failure| failure.code != 0), "a failure has a code");
     }
 }
 
@@ -23,7 +22,7 @@ fn table(input: &[u8]) {
     let table = match within(GROWTH * input.len() + (16 << 10), || Table::read(input)) {
         Ok(table) => table,
         Err(failure) => {
-            assert!(failure.code != 0 && !failure.text.is_empty());
+            assert!(!failure.text.is_empty());
             return;
         }
     };

@@ -1,6 +1,6 @@
 //! Frames as bytes, for tests.
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 
 use crate::envelope::Envelope;
 use crate::frame::{CommandStart, Header, LongStatus, short_notification};
@@ -13,7 +13,7 @@ pub fn command(slot: u16, plugin_bit: u8, payload: &[u8]) -> Vec<u8> {
     frame(CommandStart::new(slot, plugin_bit).header(payload.len()), &[payload])
 }
 
-pub fn notification(slot: u16, status: DocaError, payload: Option<&[u8]>, why: &[u8]) -> Vec<u8> {
+pub fn notification(slot: u16, status: DocaStatus, payload: Option<&[u8]>, why: &[u8]) -> Vec<u8> {
     if let Some(payload) = payload.filter(|_| why.is_empty())
         && let Some(header) = short_notification(slot, status, payload.len())
     {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use urom_abi::DocaError;
+
 use crate::plain::Plain;
 
 use super::corpus::{Seeds, encoded};
@@ -14,7 +16,7 @@ fn hung() -> HungCall {
 }
 
 pub(super) fn of_control() -> Seeds {
-    let failure = || Failure { code: 9, text: "why".to_owned() };
+    let failure = || Failure::new(DocaError::TIME_OUT, "why");
     let worker = |id, env: Option<Vec<String>>| StartWorker {
         id,
         plugins: 3,
@@ -145,7 +147,7 @@ pub(super) fn of_domain() -> Seeds {
         members: vec![Member { id: 2, addresses: Vec::new() }],
         segments: Vec::new(),
     };
-    let failed = Failure { code: 9, text: "why".to_owned() };
+    let failed = Failure::new(DocaError::TIME_OUT, "why");
     vec![
         ("one".to_owned(), one.encode()),
         ("two".to_owned(), [one.encode(), two.encode()].concat()),

@@ -135,12 +135,12 @@ impl<'a> CommandPath<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urom_abi::DocaError;
+    use urom_abi::{DocaError, DocaStatus};
 
     use crate::argp::model::{INT, tests::flag};
 
-    unsafe extern "C" fn callback(_: *mut std::ffi::c_void) -> DocaError {
-        DocaError::SUCCESS
+    unsafe extern "C" fn callback(_: *mut std::ffi::c_void) -> DocaStatus {
+        DocaStatus::SUCCESS
     }
 
     fn command(name: &str) -> ArgpCommand {

@@ -4,11 +4,11 @@ use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::io::Write;
 use std::ptr;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::log::Level;
 
 pub(crate) type LoggerCallback =
-    unsafe extern "C" fn(level: c_uint, format: *const c_char, arguments: VaList) -> DocaError;
+    unsafe extern "C" fn(level: c_uint, format: *const c_char, arguments: VaList) -> DocaStatus;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Logger {

@@ -13,7 +13,7 @@ mod usage;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use urom_abi::DocaError;
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 
 use self::command::{ArgpCommand, CommandPath};
@@ -33,7 +33,7 @@ fn log_error(refusal: ArgpError) -> DocaError {
 }
 
 #[track_caller]
-fn guarded(call: impl FnOnce() -> Result<(), ArgpError>) -> DocaError {
+fn guarded(call: impl FnOnce() -> Result<(), ArgpError>) -> DocaStatus {
     guard(|| call().map_err(log_error))
 }
 
@@ -64,7 +64,7 @@ unsafe fn text(text: *const c_char) -> Option<String> {
 unsafe extern "C" fn doca_argp_init(
     program_name: *const c_char,
     program_config: *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     guarded(|| {
         // SAFETY: a C string that the host keeps unchanged in this call.
         let name = unsafe { text(program_name) };
@@ -73,7 +73,7 @@ unsafe extern "C" fn doca_argp_init(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn doca_argp_destroy() -> DocaError {
+extern "C" fn doca_argp_destroy() -> DocaStatus {
     guarded(state::destroy)
 }
 
@@ -94,13 +94,13 @@ unsafe fn put<T>(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaError {
+unsafe extern "C" fn doca_argp_param_create(param: *mut *mut Param) -> DocaStatus {
     // SAFETY: NULL, or the host's pointer for the result.
     guarded(|| unsafe { put(param, "doca_argp_param_create: param", state::create::<Flag>) })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_argp_cmd_create(cmd: *mut *mut Cmd) -> DocaError {
+unsafe extern "C" fn doca_argp_cmd_create(cmd: *mut *mut Cmd) -> DocaStatus {
     // SAFETY: NULL, or the host's pointer for the result.
     guarded(|| unsafe { put(cmd, "doca_argp_cmd_create: cmd", state::create::<ArgpCommand>) })
 }
@@ -162,7 +162,7 @@ macro_rules! export {
     ($(fn $name:ident($($argument:ident: $ty:ty),*) |$call:ident| $body:expr;)*) => {
         $(
             #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $ty),*) -> DocaError {
+            extern "C" fn $name($($argument: $ty),*) -> DocaStatus {
                 let $call = stringify!($name);
                 guarded(|| $body)
             }
@@ -225,13 +225,13 @@ extern "C" fn doca_argp_usage() {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_argp_get_log_level(level: *mut c_int) -> DocaError {
+unsafe extern "C" fn doca_argp_get_log_level(level: *mut c_int) -> DocaStatus {
     // SAFETY: NULL, or the host's pointer for the result.
     guarded(|| unsafe { level_into(level, "doca_argp_get_log_level", run::levels().0) })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_argp_get_sdk_log_level(level: *mut c_int) -> DocaError {
+unsafe extern "C" fn doca_argp_get_sdk_log_level(level: *mut c_int) -> DocaStatus {
     // SAFETY: NULL, or the host's pointer for the result.
     guarded(|| unsafe { level_into(level, "doca_argp_get_sdk_log_level", run::levels().1) })
 }
@@ -248,7 +248,7 @@ unsafe fn level_into(target: *mut c_int, call: &str, level: u32) -> Result<(), A
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> DocaError {
+unsafe extern "C" fn doca_argp_start(argc: c_int, argv: *mut *mut c_char) -> DocaStatus {
     guarded(|| {
         // SAFETY: the caller's arguments.
         let (raw, args) = unsafe { arguments(argc, argv) }?;

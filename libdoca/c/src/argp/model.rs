@@ -3,19 +3,19 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt;
 
-use urom_abi::DocaError;
 use urom_abi::log::{DISABLE, Level};
+use urom_abi::{DocaError, DocaStatus};
 
 /// `doca_argp_param_cb_t`: takes the value and the pointer from `doca_argp_init`.
 pub(crate) type Callback =
-    unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaError;
+    unsafe extern "C" fn(value: *mut c_void, config: *mut c_void) -> DocaStatus;
 
 /// `doca_argp_cmd_cb_t` and `doca_argp_validation_cb_t`: take the pointer from `doca_argp_init`.
-pub(crate) type ConfigCallback = unsafe extern "C" fn(config: *mut c_void) -> DocaError;
+pub(crate) type ConfigCallback = unsafe extern "C" fn(config: *mut c_void) -> DocaStatus;
 
 /// `doca_argp_dpdk_cb_t`: takes the arguments before `--`, like `main`.
 pub(crate) type DpdkCallback =
-    unsafe extern "C" fn(argc: c_int, argv: *mut *mut c_char) -> DocaError;
+    unsafe extern "C" fn(argc: c_int, argv: *mut *mut c_char) -> DocaStatus;
 
 /// `enum doca_argp_type`: an integer, because C programs may pass any number.
 pub(crate) type ParamType = c_uint;
@@ -226,8 +226,8 @@ pub(super) mod tests {
         }
     }
 
-    unsafe extern "C" fn callback(_: *mut c_void, _: *mut c_void) -> DocaError {
-        DocaError::SUCCESS
+    unsafe extern "C" fn callback(_: *mut c_void, _: *mut c_void) -> DocaStatus {
+        DocaStatus::SUCCESS
     }
 
     pub(crate) fn flag(short: &str, long: &str, kind: ParamType) -> Flag {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::version::RELEASE;
 use urom_log::backend::{BACKENDS, End};
 
@@ -49,38 +49,38 @@ pub(crate) unsafe fn run(
             _ => continue,
         };
         let what = || format!("flag {flag}: the log does not take the level");
-        taken(DocaError::of(set), what)?;
+        taken(set.into(), what)?;
     }
     if let Some(dpdk) = start.dpdk {
         let mut argv = [for_dpdk, &[ptr::null_mut()]].concat();
         let count = c_int::try_from(for_dpdk.len()).unwrap_or(c_int::MAX);
         // SAFETY: the caller's promise; NULL-terminated like the arguments of `main`.
-        let code = unsafe { dpdk(count, argv.as_mut_ptr()) };
-        taken(code, || "the program does not take the flags of DPDK".to_owned())?;
+        let status = unsafe { dpdk(count, argv.as_mut_ptr()) };
+        taken(status, || "the program does not take the flags of DPDK".to_owned())?;
     }
     for ParsedFlag { flag, value } in found {
         if let Some(FlagAction::Call(callback)) = flag.action {
             // SAFETY: the caller's promise.
-            let code = unsafe { call(callback, value, start.config) };
-            taken(code, || format!("the program does not take the value of flag {flag}"))?;
+            let status = unsafe { call(callback, value, start.config) };
+            taken(status, || format!("the program does not take the value of flag {flag}"))?;
         }
     }
     if let Some(callback) = start.validation {
         // SAFETY: the caller's promise.
-        let code = unsafe { callback(start.config.0) };
-        taken(code, || "the program does not take its flags together".to_owned())?;
+        let status = unsafe { callback(start.config.0) };
+        taken(status, || "the program does not take its flags together".to_owned())?;
     }
     let command = path.last();
     if let Some(callback) = command.callback {
         // SAFETY: the caller's promise.
-        let code = unsafe { callback(start.config.0) };
-        taken(code, || format!("command {} failed", command.shown()))?;
+        let status = unsafe { callback(start.config.0) };
+        taken(status, || format!("command {} failed", command.shown()))?;
     }
     Ok(())
 }
 
-fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), ArgpError> {
-    code.check().map_err(|code| refusal!(code = code, "{}: {code}", what()))
+fn taken(status: DocaStatus, what: impl FnOnce() -> String) -> Result<(), ArgpError> {
+    status.check().map_err(|code| refusal!(code = code, "{}: {code}", what()))
 }
 
 /// # Safety
@@ -88,8 +88,8 @@ fn taken(code: DocaError, what: impl FnOnce() -> String) -> Result<(), ArgpError
 unsafe fn version(start: &Parser) -> Result<(), ArgpError> {
     let Some(callback) = start.version else { end(&format!("DOCA version: {RELEASE}\n")) };
     // SAFETY: the caller's promise.
-    let code = unsafe { call(callback, FlagValue::Bool(true), start.config) };
-    taken(code, || "the program does not print its version".to_owned())?;
+    let status = unsafe { call(callback, FlagValue::Bool(true), start.config) };
+    taken(status, || "the program does not print its version".to_owned())?;
     end("")
 }
 
@@ -168,7 +168,7 @@ fn check(path: &CommandPath<'_>, found: &[ParsedFlag<'_>]) -> Result<(), ArgpErr
 ///
 /// # Safety
 /// The callback is the program's.
-unsafe fn call(callback: Callback, value: FlagValue, config: ConfigPointer) -> DocaError {
+unsafe fn call(callback: Callback, value: FlagValue, config: ConfigPointer) -> DocaStatus {
     let (mut text, mut number, mut is_set);
     let param: *mut c_void = match value {
         FlagValue::Text(given) => {

@@ -141,7 +141,7 @@ mod tests {
     fn a_file_without_a_match_is_reported_with_the_search_terms() {
         let file = file("hostB dpu dpu0 03:00.0 mlx5_0:1\nhostA dpu dpu1 04:00.0 mlx5_0:1\n");
         let failure = from_file(file.path(), Some(99), &local(), Some("0000:03:00.0")).unwrap_err();
-        assert_eq!(failure.code, DocaError::NOT_FOUND.0);
+        assert_eq!(failure.code, DocaError::NOT_FOUND);
         for part in ["hosta", "10.0.0.1", "0000:03:00.0", &file.path().display().to_string()] {
             assert!(failure.text.contains(part), "{part} in {}", failure.text);
         }

@@ -112,7 +112,7 @@ mod tests {
         ] {
             let (_directory, file) = written(text);
             let failure = read(&file, "from --service").unwrap_err();
-            assert_eq!(failure.code, code.0, "{failure}");
+            assert_eq!(failure.code, code, "{failure}");
             for part in [part, &file.display().to_string(), "(from --service)"] {
                 assert!(failure.text.contains(part), "{part} in {failure}");
             }
@@ -123,13 +123,13 @@ mod tests {
     fn a_path_without_a_file_is_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let missing = read(&directory.path().join("missing"), "from --service").unwrap_err();
-        assert_eq!(missing.code, DocaError::NOT_FOUND.0);
+        assert_eq!(missing.code, DocaError::NOT_FOUND);
         assert!(missing.text.contains("has not started yet, or has ended"), "{missing}");
         let pipe = directory.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for path in [directory.path(), &pipe, Path::new("/dev/zero")] {
             let failure = read(path, "from --service").unwrap_err();
-            assert_eq!(failure.code, DocaError::IO_FAILED.0, "{failure}");
+            assert_eq!(failure.code, DocaError::IO_FAILED, "{failure}");
             assert!(failure.text.contains("not a regular file"), "{failure}");
         }
     }

@@ -168,7 +168,7 @@ mod tests {
             "no UROM daemon answers at 10.0.0.2:18700 within 3.5 s (from --service): start uromd there, open \
              its port on the way, or correct the address"
         );
-        assert_eq!(failure.code, DocaError::TIME_OUT.0);
+        assert_eq!(failure.code, DocaError::TIME_OUT);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use tokio::sync::mpsc;
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::{self, CtxState, Data};
 use urom_wire::envelope::{Envelope, VerificationTag, frames};
 use urom_wire::frame::{NOTIFICATION_HEADER, Notification};
@@ -40,7 +40,7 @@ pub fn host_frames(input: &[u8]) {
     });
 }
 
-type Outcome = (DocaError, Option<Vec<u8>>, String);
+type Outcome = (DocaStatus, Option<Vec<u8>>, String);
 
 thread_local! {
     static DONE: RefCell<Vec<(u64, Outcome)>> = const { RefCell::new(Vec::new()) };
@@ -143,7 +143,7 @@ impl FrameRig {
             let Some(number) = self.open.remove(&note.slot) else { continue };
             let why = String::from_utf8_lossy(note.why).replace(char::is_control, " ");
             let outcome = match note.payload {
-                Some(payload) if payload.len() > LONGEST => (DocaError::TOO_BIG, None, why),
+                Some(payload) if payload.len() > LONGEST => (DocaStatus::TOO_BIG, None, why),
                 payload => (note.status, payload.map(|payload| payload.to_vec()), why),
             };
             self.answered.insert(number, outcome);
@@ -166,7 +166,7 @@ impl FrameRig {
 
     fn end(&mut self) {
         for slot in self.open.keys().copied().collect::<Vec<_>>() {
-            let status = DocaError::SUCCESS;
+            let status = DocaStatus::SUCCESS;
             self.send(self.tag, &bytes_of::notification(slot, status, Some(&[]), &[]));
         }
         while !self.answered.is_empty() {
@@ -197,7 +197,7 @@ unsafe extern "C" fn done(task: *mut host::CmdTask, task_data: Data, _: Data) {
 fn note(slot: u16, program: &mut Program<'_>) -> Vec<u8> {
     let (status, len) = (program.small(), program.small());
     let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
-    let status = DocaError(status);
+    let status = DocaStatus(status);
     if let 0xf8..=0xfc = len {
         let payload = len.checked_sub(0xf9).map(|len| vec![7; len.into()]);
         return bytes_of::notification(slot, status, payload.as_deref(), program.bytes());

@@ -1,5 +1,6 @@
 //! Seed inputs of the targets, with real messages.
 
+use urom_abi::DocaError;
 use urom_wire::control::*;
 use urom_wire::fuzzing::corpus::{Seeds, encoded};
 use urom_wire::fuzzing::frames;
@@ -10,7 +11,7 @@ fn hung() -> HungCall {
 
 /// Messages from a daemon after its welcome and from a worker after its acceptance.
 pub(super) fn of_host_control() -> Seeds {
-    let failure = || Failure { code: 9, text: "why".to_owned() };
+    let failure = || Failure::new(DocaError::TIME_OUT, "why");
     let address = "0.0.0.0:5000".parse().unwrap();
     let daemon = [
         encoded(&DaemonToHost::Ping),
@@ -34,7 +35,9 @@ pub(super) fn of_host_control() -> Seeds {
         encoded(&WorkerToHost::Refused(failure())),
     ];
     let input = |choice: u8, messages: &[Vec<u8>]| [&[choice], &messages.concat()[..]].concat();
-    let success = [encoded(&WorkerToHost::Refused(Failure { code: 0, text: String::new() }))];
+    let mut success = [encoded(&WorkerToHost::Refused(Failure::new(DocaError::TIME_OUT, "")))];
+    // The code, before the empty text.
+    *success[0].iter_mut().nth_back(1).unwrap() = 0;
     let welcome = |cpus: &str| DaemonToHost::Welcome {
         plugins: vec![
             PluginEntry {

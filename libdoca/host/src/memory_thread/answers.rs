@@ -25,9 +25,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use ucx::{AmData, AmFlags, Message, Outside, Request, Worker};
-use urom_abi::DocaError;
 use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation};
 use urom_abi::sync_event::Condition;
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::View;
 use urom_memory::engine::run_in_place;
 use urom_wire::plain::Plain;
@@ -201,12 +201,12 @@ impl ServerState {
             return self.owe(token);
         }
         if self.owed.contains_key(&token) {
-            return self.answer(token, number, DocaError::CONNECTION_RESET, 0);
+            return self.answer(token, number, Err(DocaError::CONNECTION_RESET));
         }
         match self.carry_out(&ask, data) {
-            Ok(Some(result)) => self.answer(token, number, DocaError::SUCCESS, result),
             Ok(None) => {}
-            Err(code) => self.answer(token, number, code, 0),
+            Ok(Some(found)) => self.answer(token, number, Ok(found)),
+            Err(code) => self.answer(token, number, Err(code)),
         }
     }
 
@@ -229,7 +229,7 @@ impl ServerState {
             }
             MemoryAction::READ => {
                 let endpoint = session.endpoint.as_ref().ok_or(DocaError::NOT_CONNECTED)?;
-                let header = answer(token, number, DocaError::SUCCESS, 0);
+                let header = answer(token, number, Ok(0));
                 let flags = AmFlags::EAGER;
                 match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), bytes(), flags) {
                     Ok((sent, _)) => sent.map_err(|_| DocaError::IO_FAILED)?,
@@ -266,10 +266,10 @@ impl ServerState {
         }
     }
 
-    fn answer(&mut self, token: u128, number: u64, code: DocaError, result: u64) {
+    fn answer(&mut self, token: u128, number: u64, result: Result<u64, DocaError>) {
         let Some(session) = self.sessions.get(&token) else { return };
         let Some(endpoint) = &session.endpoint else { return self.owe(token) };
-        let header = answer(token, number, code, result);
+        let header = answer(token, number, result);
         match endpoint.am_send_now(AM_ANSWER, header.as_bytes(), (), AmFlags::NONE) {
             Ok((Ok(()), ())) => {}
             Ok((Err(_), ())) => self.owe(token),
@@ -278,12 +278,12 @@ impl ServerState {
     }
 }
 
-fn answer(token: u128, number: u64, code: DocaError, result: u64) -> Answer {
+fn answer(token: u128, number: u64, result: Result<u64, DocaError>) -> Answer {
     Answer {
         token: token.into(),
         number: number.into(),
-        result: result.into(),
-        status: code.0.into(),
+        result: result.unwrap_or(0).into(),
+        status: DocaStatus::from(result.map(drop)).0.into(),
         reserved: 0.into(),
     }
 }

@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::event::EngineEvent;
@@ -54,9 +54,9 @@ impl Opaque for Ctx {
 pub(crate) trait ContextPart: Any {
     fn name(&self) -> &'static str;
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure>;
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure>;
 
-    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError>;
+    fn stop(&self, ctx: &Context) -> Result<(), DocaError>;
 
     /// Releases all resources others may wait for, after the host destroyed the context.
     fn retire(&self);
@@ -207,20 +207,18 @@ impl Context {
     pub(crate) fn fail(&self, failure: &Failure) -> DocaError {
         log!(warn, "{}", failure.text);
         self.failure.replace(Some(failure.clone()));
-        DocaError(failure.code)
+        failure.code
     }
 
     pub(crate) fn with_failure<R>(&self, f: impl FnOnce(&Failure) -> R) -> Option<R> {
         self.failure.borrow().as_ref().map(f)
     }
 
-    pub(crate) fn start(self: &Rc<Self>) -> DocaError {
-        if let Err(code) = self.require_idle() {
-            return code;
-        }
+    pub(crate) fn start(self: &Rc<Self>) -> Result<(), DocaError> {
+        self.require_idle()?;
         self.failure.replace(None);
         self.lost.set(false);
-        self.part.start(self).unwrap_or_else(|failure| self.fail(&failure))
+        self.part.start(self).map_err(|failure| self.fail(&failure))?.check()
     }
 
     pub(crate) fn engine(&self) -> Result<Rc<Pe>, Failure> {
@@ -233,12 +231,12 @@ impl Context {
         })
     }
 
-    pub(crate) fn stop(&self) -> DocaError {
+    pub(crate) fn stop(&self) -> Result<(), DocaError> {
         self.lost.set(false);
         match self.state.get() {
-            CtxState::IDLE => DocaError::SUCCESS,
-            CtxState::STOPPING => DocaError::IN_PROGRESS,
-            _ => self.part.stop(self).unwrap_or_else(|code| code),
+            CtxState::IDLE => Ok(()),
+            CtxState::STOPPING => Err(DocaError::IN_PROGRESS),
+            _ => self.part.stop(self),
         }
     }
 

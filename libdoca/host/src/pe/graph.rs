@@ -152,7 +152,7 @@ impl Graph {
         self.require_stopped()?;
         self.check().map_err(|why| {
             log!(warn, "doca_graph_start: {}", why.text);
-            DocaError(why.code)
+            why.code
         })?;
         self.is_started.set(true);
         Ok(())
@@ -220,10 +220,12 @@ fn has_cycle(nodes: &[Node]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use urom_abi::DocaStatus;
+
     use super::*;
 
-    unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) -> DocaError {
-        DocaError::SUCCESS
+    unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) -> DocaStatus {
+        DocaStatus::SUCCESS
     }
 
     #[test]

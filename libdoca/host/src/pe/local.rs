@@ -39,16 +39,16 @@ pub(crate) struct LocalTask {
 object!(LocalTask, Local);
 
 /// Cancels waits. `SUCCESS` if no task is allocated; else the last release makes the context idle.
-pub(crate) fn stop(ctx: &Context, tasks: &LocalTasks) -> DocaError {
+pub(crate) fn stop(ctx: &Context, tasks: &LocalTasks) -> Result<(), DocaError> {
     if let Ok(pe) = ctx.pe() {
         pe.cancel_waits(ctx, DocaError::SHUTDOWN);
     }
     if tasks.are_released() {
         ctx.set_state(CtxState::IDLE);
-        return DocaError::SUCCESS;
+        return Ok(());
     }
     ctx.set_state(CtxState::STOPPING);
-    DocaError::IN_PROGRESS
+    Err(DocaError::IN_PROGRESS)
 }
 
 impl<T: OfKind> Opaque for T {
@@ -112,7 +112,7 @@ impl LocalTask {
         self.head.stage.set(TaskStage::InFlight);
         tasks.in_flight.update(|count| count + 1);
         match result {
-            Some(result) => task.answer(&pe, DocaError::of(result)),
+            Some(result) => task.answer(&pe, result),
             None => pe.wait_for(task),
         }
         Ok(())
@@ -168,9 +168,9 @@ impl LocalTask {
         }
     }
 
-    pub(super) fn answer(self: Rc<Self>, pe: &Pe, code: DocaError) {
+    pub(super) fn answer(self: Rc<Self>, pe: &Pe, result: Result<(), DocaError>) {
         self.watch.take();
-        self.head.status.set(code);
+        self.head.status.set(result.into());
         self.head.stage.set(TaskStage::Answered);
         pe.push(Other::Local(self));
     }

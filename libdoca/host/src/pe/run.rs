@@ -54,8 +54,8 @@ pub(crate) struct WorkerRun {
     /// The worker's acceptance, once connected.
     attached: OnceCell<AttachedWorker>,
     handshake_done: Cell<bool>,
-    /// Returned by submit unless it is `SUCCESS`.
-    pub(crate) refusal: Cell<DocaError>,
+    /// Returned by submit if it is an error.
+    pub(crate) refusal: Cell<Result<(), DocaError>>,
     /// Ending: only host-visible events and unreleased tasks remain.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
@@ -96,7 +96,7 @@ impl WorkerRun {
             longest: Cell::new(0),
             attached: OnceCell::new(),
             handshake_done: Cell::new(false),
-            refusal: Cell::new(DocaError::BAD_STATE),
+            refusal: Cell::new(Err(DocaError::BAD_STATE)),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
             tasks: TaskTable::new(max_inflight),
@@ -181,7 +181,7 @@ impl WorkerRun {
     /// Completes all tasks in flight with `flushed`, and leaves the worker.
     fn leave(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
         self.leaving.set(true);
-        self.refusal.set(refusal);
+        self.refusal.set(Err(refusal));
         if let Some(link) = self.link.get() {
             link.close(gracefully);
         }
@@ -326,7 +326,7 @@ impl WorkerRun {
     /// Sends a command. After an error the caller still owns the task.
     #[inline]
     pub(crate) fn submit(&self, task: CmdTaskRef) -> Result<(), DocaError> {
-        self.refusal.get().check()?;
+        self.refusal.get()?;
         task.payload.check()?;
         let header = task.header(task.start.get().ok_or(DocaError::INVALID_VALUE)?);
         let link = self.link.get().ok_or(DocaError::BAD_STATE)?;

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-use urom_abi::DocaError;
 use urom_abi::host::{
     self, MmapAdviseTaskInvalidateCache, SyncEventTaskGet, SyncEventTaskNotifyAdd,
     SyncEventTaskNotifySet, SyncEventTaskWaitEq, SyncEventTaskWaitNeq, TaskCallback,
 };
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::failure::failure;
@@ -112,9 +112,9 @@ impl LocalTasks {
         Ok(())
     }
 
-    pub(crate) fn callback(&self, kind: LocalTaskKind, status: DocaError) -> Option<TaskEnded> {
+    pub(crate) fn callback(&self, kind: LocalTaskKind, status: DocaStatus) -> Option<TaskEnded> {
         let (completed, failed) = self.state(kind).get().callbacks?;
-        Some(if status == DocaError::SUCCESS { completed } else { failed })
+        Some(if status == DocaStatus::SUCCESS { completed } else { failed })
     }
 
     pub(crate) fn count(&self, kind: LocalTaskKind, change: impl FnOnce(u32) -> u32) {

@@ -30,20 +30,20 @@ impl Pe {
     }
 
     pub(super) fn look(&self) {
-        self.answer_where(|task| task.is_met(), DocaError::SUCCESS);
+        self.answer_where(|task| task.is_met(), Ok(()));
     }
 
     pub(super) fn cancel_waits(&self, ctx: &Context, code: DocaError) {
-        self.answer_where(|task| std::ptr::eq(&*task.ctx, ctx), code);
+        self.answer_where(|task| std::ptr::eq(&*task.ctx, ctx), Err(code));
     }
 
-    fn answer_where(&self, is_meant: impl Fn(&LocalTask) -> bool, code: DocaError) {
+    fn answer_where(&self, is_meant: impl Fn(&LocalTask) -> bool, result: Result<(), DocaError>) {
         if self.waiting.borrow().is_empty() {
             return;
         }
         let ended: Vec<_> =
             self.waiting.borrow_mut().extract_if(.., |task| is_meant(task)).collect();
-        ended.into_iter().for_each(|task| task.answer(self, code));
+        ended.into_iter().for_each(|task| task.answer(self, result));
     }
 
     /// Arms all awaited counters to wake the host. False if a condition is already met.

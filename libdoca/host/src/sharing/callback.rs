@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host_memory::{MemoryCallback, MemoryPath};
 use urom_wire::control::Failure;
 
@@ -36,12 +36,12 @@ impl ShareCallback {
 
     fn call(&mut self, result: &Result<MemoryPath, Failure>) {
         let Some(callback) = self.callback.take() else { return };
-        let (code, path, why) = match result {
-            Ok(path) => (DocaError::SUCCESS, *path, ""),
-            Err(failure) => (failure.code(), MemoryPath::NETWORK, &*failure.text),
+        let (status, path, why) = match result {
+            Ok(path) => (DocaStatus::SUCCESS, *path, ""),
+            Err(failure) => (failure.code.into(), MemoryPath::NETWORK, &*failure.text),
         };
         // SAFETY: the host's function, called once with its data.
-        unsafe { callback(self.data, code, path, why.as_ptr().cast(), why.len()) };
+        unsafe { callback(self.data, status, path, why.as_ptr().cast(), why.len()) };
     }
 }
 

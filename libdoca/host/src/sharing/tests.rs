@@ -3,20 +3,21 @@
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc::{Sender, channel};
 
+use urom_abi::DocaStatus;
 use urom_wire::control::HandoverAddress;
 
 use super::*;
 
 unsafe extern "C" fn on_completion(
     data: *mut c_void,
-    code: DocaError,
+    status: DocaStatus,
     _: MemoryPath,
     _: *const c_char,
     _: usize,
 ) {
     // SAFETY: from the test below, and called once.
-    let sender = unsafe { Box::from_raw(data.cast::<Sender<DocaError>>()) };
-    sender.send(code).unwrap();
+    let sender = unsafe { Box::from_raw(data.cast::<Sender<DocaStatus>>()) };
+    sender.send(status).unwrap();
 }
 
 #[test]
@@ -33,6 +34,6 @@ fn a_share_that_its_worker_has_ended_is_over_without_the_memory_thread() {
             .shares
             .insert(share, ShareState { memory: 1, is_offered: true, asked: None, ending });
         sharing.on_answer(MemoryAnswer::Ended { share });
-        assert_eq!(over.recv(), Ok(DocaError::SUCCESS));
+        assert_eq!(over.recv(), Ok(DocaStatus::SUCCESS));
     }
 }

@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use urom_abi::DocaError;
 use urom_abi::host::{self, Ctx, CtxState, Data, StateChangedCallback, Task};
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 
 use crate::failure::refuse_if;
@@ -25,9 +25,9 @@ const SUBMIT_FLUSH: u32 = 1;
 const SUBMIT_OPTIMIZE_REPORTS: u32 = 2;
 
 functions! {
-    fn doca_ctx_start[ctx: *mut Ctx]() { ctx.start().check() }
+    fn doca_ctx_start[ctx: *mut Ctx]() { ctx.start() }
 
-    fn doca_ctx_stop[ctx: *mut Ctx]() { ctx.stop().check() }
+    fn doca_ctx_stop[ctx: *mut Ctx]() { ctx.stop() }
 
     fn doca_ctx_get_state[ctx: *const Ctx](state: *mut CtxState) => state { ctx.state.get() }
 
@@ -48,7 +48,7 @@ functions! {
     }
 
     fn urom_ctx_get_failure_code[ctx: *const Ctx]() {
-        ctx.with_failure(|failure| DocaError(failure.code).check()).unwrap_or(Ok(()))
+        ctx.with_failure(|failure| failure.code).map_or(Ok(()), Err)
     }
 
     fn doca_pe_create[](out: *mut *mut host::Pe) => out {
@@ -138,7 +138,7 @@ pub(super) unsafe extern "C" fn urom_ctx_get_failure(
 ///
 /// # Safety
 /// The task is null, or from this library.
-pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaError {
+pub unsafe extern "C" fn task_release(pointer: *mut Task) -> DocaStatus {
     guard(|| {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
         match unsafe { Task::find(pointer) }? {

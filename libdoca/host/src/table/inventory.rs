@@ -151,6 +151,7 @@ functions! {
 mod tests {
     use std::ptr::null_mut;
 
+    use urom_abi::DocaStatus;
     use urom_wire::fuzzing::memory::calls;
 
     use super::*;
@@ -159,7 +160,7 @@ mod tests {
     macro_rules! must {
         ($name:ident($($argument:expr),*)) => {
             // SAFETY: objects and variables of the test.
-            assert_eq!(unsafe { (MEMORY.$name)($($argument),*) }, DocaError::SUCCESS)
+            assert_eq!(unsafe { (MEMORY.$name)($($argument),*) }, DocaStatus::SUCCESS)
         };
     }
 

@@ -54,7 +54,7 @@ macro_rules! functions {
     ) $body:block $($rest:tt)*) => {
         pub(super) unsafe extern "C" fn $name $(<$($generic $(: $bound)?),+>)? (
             $($found: $object,)* $($argument: $type),*
-        ) -> DocaError {
+        ) -> urom_abi::DocaStatus {
             guard(|| {
                 $(
                     // SAFETY: NULL, or an object that the host keeps alive in this call.

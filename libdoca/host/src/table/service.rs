@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::Arc;
 
-use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{self, Ctx, Dev, GidTaskCallback, Task};
 use urom_abi::plugin::PluginInfo;
+use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 
@@ -173,7 +173,7 @@ functions! {
 pub(super) unsafe extern "C" fn doca_urom_service_get_workers_by_gid_task_allocate(
     pointer: *mut host::Service,
     task: *mut *mut host::GidTask,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the function has the same contract as this one.
     unsafe { doca_urom_service_get_workers_by_gid_task_allocate_init(pointer, 0, None, task) }
 }

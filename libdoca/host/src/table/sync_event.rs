@@ -102,12 +102,12 @@ functions! {
     }
 
     fn doca_sync_event_start[event: *mut host::SyncEvent]() {
-        event.ctx.handle()?.start().check()
+        event.ctx.handle()?.start()
     }
 
     fn doca_sync_event_stop[event: *mut host::SyncEvent]() {
         event.ctx.require_running()?;
-        event.ctx.stop().check()
+        event.ctx.stop()
     }
 
     fn doca_sync_event_as_ctx[event: *mut host::SyncEvent]() -> *mut Ctx { event.ctx.as_ctx() }

@@ -1,7 +1,7 @@
 //! Context lifecycle: failing starts, stops at any time, ids, limits, wrong orders.
 
-use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, CtxState};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, daemon_of, op, with_service, with_worker};
 use crate::support::{
@@ -33,7 +33,7 @@ fn an_id_is_generated_and_known_while_the_worker_runs() {
     });
 }
 
-fn set_env(worker: &TestWorker, env: &[&std::ffi::CStr]) -> DocaError {
+fn set_env(worker: &TestWorker, env: &[&std::ffi::CStr]) -> DocaStatus {
     let pointers: Vec<_> = env.iter().map(|entry| entry.as_ptr().cast_mut()).collect();
     c!(doca_urom_worker_set_env(worker.raw, pointers.as_ptr(), pointers.len()))
 }
@@ -101,7 +101,7 @@ fn a_stop_with_long_commands_under_way_leaves_the_engine_as_good_as_new() {
             assert_eq!(engine.next(), 1);
             for done in take_done() {
                 match done.status {
-                    DocaError::SHUTDOWN => flushed.push(done.task),
+                    DocaStatus::SHUTDOWN => flushed.push(done.task),
                     // The neighbour's tasks are not affected.
                     status => {
                         assert_eq!(
@@ -131,7 +131,7 @@ fn a_stop_flushes_tasks_one_by_one_and_waits_for_their_release() {
         assert_eq!(worker.allocate(), Err(DocaError::BAD_STATE));
         for task in held.into_iter().chain([kept]) {
             let done = engine.done();
-            assert_eq!((done.task, done.status), (task.addr(), DocaError::SHUTDOWN));
+            assert_eq!((done.task, done.status), (task.addr(), DocaStatus::SHUTDOWN));
             assert_eq!(done.response, None);
             assert_eq!(state(worker.ctx), CtxState::STOPPING);
         }

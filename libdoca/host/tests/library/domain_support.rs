@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Domain, Service};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, Uromd};
 use crate::rally::{Party, Rally};
@@ -114,7 +114,7 @@ impl TestDomain {
         domain
     }
 
-    pub fn set_workers(&self, workers: &[(u64, TestWorker)]) -> DocaError {
+    pub fn set_workers(&self, workers: &[(u64, TestWorker)]) -> DocaStatus {
         let mut ids: Vec<u64> = workers.iter().map(|(id, _)| *id).collect();
         let mut raw: Vec<_> = workers.iter().map(|(_, worker)| worker.raw).collect();
         let code = c!(doca_urom_domain_set_workers(
@@ -128,11 +128,11 @@ impl TestDomain {
         code
     }
 
-    pub fn set_count(&self, count: usize) -> DocaError {
+    pub fn set_count(&self, count: usize) -> DocaStatus {
         c!(doca_urom_domain_set_buffers_count(self.raw, count))
     }
 
-    pub fn add(&self, va: usize, len: usize, memh: &[u8], mkey: &[u8]) -> DocaError {
+    pub fn add(&self, va: usize, len: usize, memh: &[u8], mkey: &[u8]) -> DocaStatus {
         let (mut memh, mut mkey) = (memh.to_vec(), mkey.to_vec());
         let (h, k): (*mut c_void, *mut c_void) =
             (memh.as_mut_ptr().cast(), mkey.as_mut_ptr().cast());
@@ -155,13 +155,13 @@ impl TestDomain {
     }
 
     /// Starts and returns the failure.
-    pub fn fail(&self, engine: &Engine) -> (DocaError, String) {
+    pub fn fail(&self, engine: &Engine) -> (DocaStatus, String) {
         self.start();
         assert_eq!(engine.next(), 1);
         self.reason()
     }
 
-    pub fn reason(&self) -> (DocaError, String) {
+    pub fn reason(&self) -> (DocaStatus, String) {
         assert_eq!(state(self.ctx), CtxState::IDLE);
         (x!(urom_ctx_get_failure_code(self.ctx)), failure(self.ctx))
     }
@@ -214,7 +214,7 @@ pub fn ask_plugin(
     worker: &TestWorker,
     plugin: u64,
     words: [u64; 3],
-) -> (DocaError, Vec<u8>) {
+) -> (DocaStatus, Vec<u8>) {
     let task = worker.task(&words.map(u64::to_le_bytes).concat());
     c!(doca_urom_worker_cmd_task_set_plugin(task, plugin));
     assert_eq!(c!(doca_task_submit(crate::support::as_task(task))), OK);
@@ -222,7 +222,7 @@ pub fn ask_plugin(
     (done.status, done.response.unwrap())
 }
 
-pub fn ask(engine: &Engine, worker: &TestWorker, op: u64, a: u64, b: u64) -> (DocaError, Vec<u8>) {
+pub fn ask(engine: &Engine, worker: &TestWorker, op: u64, a: u64, b: u64) -> (DocaStatus, Vec<u8>) {
     ask_plugin(engine, worker, 1, [op, a, b])
 }
 
@@ -233,7 +233,7 @@ pub fn segment(engine: &Engine, worker: &TestWorker, id: u64, va: u64) -> Result
 }
 
 /// The expected answer for a handle: length, sum, first bytes.
-pub fn handle(bytes: &[u8]) -> (DocaError, Vec<u8>) {
+pub fn handle(bytes: &[u8]) -> (DocaStatus, Vec<u8>) {
     let step = |total: u64, byte: &u8| total.wrapping_mul(31).wrapping_add(u64::from(*byte));
     let sum = bytes.iter().fold(0, step);
     let head = [(bytes.len() as u64).to_le_bytes(), sum.to_le_bytes()].concat();

@@ -3,15 +3,15 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
-use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{TestDomain, ask, op, seeker, with_one, with_seekers, with_workers};
 use crate::rally::{Fault, ROUNDS, Rally};
 use crate::support::{Engine, OK, TestService, failure, has, state};
 
-const INVALID: DocaError = DocaError::INVALID_VALUE;
-const BAD: DocaError = DocaError::BAD_STATE;
+const INVALID: DocaStatus = DocaStatus::INVALID_VALUE;
+const BAD: DocaStatus = DocaStatus::BAD_STATE;
 
 thread_local! {
     static CHANGES: RefCell<Vec<(CtxState, CtxState)>> = const { RefCell::new(Vec::new()) };
@@ -67,14 +67,14 @@ fn refused_setters_report_the_reason() {
         assert_eq!(domain.add(usize::MAX, 1, b"", b""), OK);
         assert_eq!(domain.add(0x1000, 16, b"h", b"k"), OK);
         let more = domain.add(0x2000, 16, b"h", b"k");
-        refused(more, DocaError::FULL, "has its 2 buffers");
+        refused(more, DocaStatus::FULL, "has its 2 buffers");
     });
 }
 
 #[test]
 fn an_incomplete_start_reports_what_is_missing_and_stays_idle() {
     with_one(|engine, service, worker| {
-        let refused = |domain: &TestDomain, code: DocaError, words: &str| {
+        let refused = |domain: &TestDomain, code: DocaStatus, words: &str| {
             assert_eq!(c!(doca_ctx_start(domain.ctx)), code, "{}", failure(domain.ctx));
             assert!(failure(domain.ctx).contains(words), "{}", failure(domain.ctx));
             assert_eq!(state(domain.ctx), CtxState::IDLE);
@@ -86,7 +86,7 @@ fn an_incomplete_start_reports_what_is_missing_and_stays_idle() {
         let mut raw = std::ptr::null_mut();
         assert_eq!(c!(doca_urom_domain_create(&mut raw)), OK);
         let lonely = TestDomain { raw, ctx: c!(doca_urom_domain_as_ctx(raw)) };
-        refused(&lonely, DocaError::NOT_CONNECTED, "doca_pe_connect_ctx");
+        refused(&lonely, DocaStatus::NOT_CONNECTED, "doca_pe_connect_ctx");
         lonely.destroy();
         let domain = TestDomain::bare(engine);
         refused(&domain, INVALID, "doca_urom_domain_set_oob");

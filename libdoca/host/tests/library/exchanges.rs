@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{
     TestDomain, Two, ask, handle, meet, op, seeker, segment, with_one, with_seekers, with_two,
@@ -12,7 +12,7 @@ use crate::domain_support::{
 use crate::rally::{Fault, Rally, Tamper};
 use crate::support::{Engine, OK, TestService, has, state, until};
 
-const INVALID: DocaError = DocaError::INVALID_VALUE;
+const INVALID: DocaStatus = DocaStatus::INVALID_VALUE;
 
 /// A blob length that exceeds the limit together with any other.
 const TOO_LONG: [u8; 8] = (1_u64 << 26).to_le_bytes();
@@ -49,7 +49,7 @@ fn a_function_that_fails_ends_the_start_and_is_named() {
 fn tampered(
     two: &mut Two<'_>,
     tamper: impl Fn(usize, &mut Vec<u8>) + Send + Sync + 'static,
-) -> Result<(), (DocaError, String)> {
+) -> Result<(), (DocaStatus, String)> {
     let rally = Rally::new(2);
     two.parties = [rally.party(0), rally.party(1)];
     two.parties[1].tamper = Some(Box::new(tamper));
@@ -78,7 +78,7 @@ fn forged_bytes_of_a_participant_are_refused() {
     with_two(|_, two| {
         let mut run = |tamper: Tamper| tampered(two, tamper);
         assert_eq!(run(Box::new(|_, _| {})), Ok(()));
-        let io = DocaError::IO_FAILED;
+        let io = DocaStatus::IO_FAILED;
         let in_round = |wanted: usize, change: fn(&mut Vec<u8>)| -> Tamper {
             Box::new(move |round, bytes: &mut Vec<u8>| {
                 if round == wanted {
@@ -90,13 +90,13 @@ fn forged_bytes_of_a_participant_are_refused() {
             (0, (|bytes| bytes.fill(0)) as fn(&mut Vec<u8>), io),
             (0, |bytes| bytes[0] ^= 1, io),
             (0, |bytes| bytes[8..].fill(0), io),
-            (0, |bytes| bytes[16..24].fill(0xff), DocaError::TOO_BIG),
-            (0, |bytes| bytes[16..24].copy_from_slice(&TOO_LONG), DocaError::TOO_BIG),
+            (0, |bytes| bytes[16..24].fill(0xff), DocaStatus::TOO_BIG),
+            (0, |bytes| bytes[16..24].copy_from_slice(&TOO_LONG), DocaStatus::TOO_BIG),
             (1, |bytes| bytes.fill(0), INVALID),
             (1, |bytes| bytes.fill(0xff), io),
             (1, |bytes| bytes[0] = 0x7f, io),
             (2, |bytes| bytes.fill(0), io),
-            (2, |bytes| bytes[8] = 7, DocaError::NO_MEMORY),
+            (2, |bytes| bytes[8] = 7, DocaStatus::NO_MEMORY),
             (2, |bytes| bytes[15] = 1, io),
         ] {
             let (failed, text) = run(in_round(round, change)).unwrap_err();
@@ -129,7 +129,7 @@ fn forged_bytes_of_a_participant_are_refused() {
     });
 }
 
-fn both_fail(two: &Two<'_>, domains: [TestDomain; 2], code: DocaError, words: &str) {
+fn both_fail(two: &Two<'_>, domains: [TestDomain; 2], code: DocaStatus, words: &str) {
     two.together(&domains);
     for domain in domains {
         let (failed, text) = domain.reason();
@@ -158,7 +158,7 @@ fn an_index_that_is_not_this_participants_is_found() {
         }
         assert_eq!(domains[0].set_count(1), OK);
         assert_eq!(domains[0].add(0x1000, 16, b"h", b"k"), OK);
-        both_fail(two, domains, DocaError::IO_FAILED, "oob_index");
+        both_fail(two, domains, DocaStatus::IO_FAILED, "oob_index");
     });
 }
 
@@ -215,7 +215,7 @@ fn more_than_a_domain_can_hold_is_refused_by_everyone() {
         let domains = two.domains([1, 2]);
         assert_eq!(domains[1].set_count(1), OK);
         assert_eq!(domains[1].add(0x1000, 16, &vec![7; 64 << 20], b"k"), OK);
-        both_fail(two, domains, DocaError::TOO_BIG, "participant 1");
+        both_fail(two, domains, DocaStatus::TOO_BIG, "participant 1");
     });
 }
 

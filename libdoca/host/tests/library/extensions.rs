@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use urom_abi::DocaError;
 use urom_abi::host::{CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskEnd, CtxState};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{op, with_service, with_worker};
 use crate::support::{
@@ -38,7 +38,7 @@ fn the_end_of_a_task_is_read_where_it_lies_however_often_it_is_submitted() {
         let end = end_of(task);
         for (payload, status) in [
             (command(op::ECHO, 1), OK),
-            (command(op::STATUS, 17), DocaError(17)),
+            (command(op::STATUS, 17), DocaStatus(17)),
             (command(op::ECHO, 2), OK),
         ] {
             fill(task, &payload);
@@ -135,7 +135,7 @@ fn a_cancelled_command_keeps_its_number_until_its_answer_comes() {
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
         assert_eq!(x!(urom_worker_cmd_task_cancel(last)), OK);
         assert_eq!(engine.in_flight(), 4);
-        assert_eq!((engine.done().status, engine.in_flight()), (DocaError::SKIPPED, 4));
+        assert_eq!((engine.done().status, engine.in_flight()), (DocaStatus::SKIPPED, 4));
         assert_eq!(worker.allocate(), Err(DocaError::NO_MEMORY));
         worker.stop(engine);
         // The end of the worker does not count as an answer.

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::null;
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, Uromd};
 use crate::support::{At, Engine, OK, TestService, TestWorker, failure, has, new_service, state};
@@ -19,7 +19,7 @@ fn key(directory: &Path, name: &str, byte: u8, mode: u32) -> PathBuf {
     path
 }
 
-fn set_key_file(service: &TestService, path: &Path) -> DocaError {
+fn set_key_file(service: &TestService, path: &Path) -> DocaStatus {
     let path = CString::new(path.to_str().unwrap()).unwrap();
     x!(urom_service_set_key_file(service.raw, path.as_ptr()))
 }
@@ -28,7 +28,7 @@ fn start(
     at: &At<'_>,
     key: Option<&Path>,
     body: impl FnOnce(&Engine, &TestService),
-) -> Result<(), (DocaError, String)> {
+) -> Result<(), (DocaStatus, String)> {
     let engine = Engine::new();
     let service = new_service(at);
     if let Some(key) = key {

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{
     TestDomain, ask, ask_plugin, handle, meet, op, seeker, segment, with_seekers, with_workers,
@@ -14,7 +14,7 @@ use crate::processes::{Plugins, daemon_of};
 use crate::rally::Rally;
 use crate::support::{Engine, OK, TestService, TestWorker, failure, has, state, until};
 
-const UNKNOWN: (DocaError, Vec<u8>) = (DocaError::NOT_FOUND, Vec::new());
+const UNKNOWN: (DocaStatus, Vec<u8>) = (DocaStatus::NOT_FOUND, Vec::new());
 
 #[test]
 fn every_plugin_finds_its_own_address_at_every_member() {
@@ -90,7 +90,7 @@ fn segments_are_found_by_every_address_in_them_and_by_no_other() {
             }
         }
         let (code, codes) = ask(engine, &worker, op::NULLS, 5, 0x2000);
-        assert_eq!((code, codes), (OK, DocaError::INVALID_VALUE.0.to_le_bytes().repeat(12)));
+        assert_eq!((code, codes), (OK, DocaError::INVALID_VALUE.code().to_le_bytes().repeat(12)));
         assert_eq!(segment(engine, &worker, 7, 0x2000), none);
         domain.end();
         assert_eq!(segment(engine, &worker, 5, 0x2000), none);
@@ -175,7 +175,7 @@ fn a_host_that_leaves_takes_its_domains_along() {
         workers[1].stop(&engines[1]);
         assert_eq!(state(domains[1].0.ctx), CtxState::RUNNING);
         until("it is still there", || found(1) != OK);
-        assert_eq!((found(0), found(1)), (OK, DocaError::NOT_FOUND));
+        assert_eq!((found(0), found(1)), (OK, DocaStatus::NOT_FOUND));
         for (which, (domain, _)) in domains.into_iter().enumerate() {
             engines[which].is_quiet(1000);
             domain.end();
@@ -204,7 +204,7 @@ fn a_member_that_dies_ends_a_start_and_not_a_domain_that_runs() {
     crate::domain_support::together(&[(&engine, &domain), (&other, &counterpart)]);
     let (code, text) = domain.reason();
     // The stream or UCX notices first.
-    assert!(matches!(code, DocaError::CONNECTION_RESET | DocaError::TIME_OUT), "{code}");
+    assert!(matches!(code, DocaStatus::CONNECTION_RESET | DocaStatus::TIME_OUT), "{code}");
     has(&text, &["could not start at worker 1"]);
     assert!(text.contains(&failure(right.ctx)), "{text}");
     let (theirs, text) = counterpart.reason();

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use urom_abi::DocaError;
 use urom_abi::host::{CtxState, GidTask};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{Plugins, Uromd, daemon, daemon_of, op};
 use crate::support::{
@@ -20,7 +20,7 @@ pub fn pid_of(engine: &Engine, worker: &TestWorker) -> Pid {
 }
 
 /// All 16 tasks in flight at the ended process must fail with `code` within `limit`.
-fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
+fn lose(end: impl FnOnce(Pid), codes: &[DocaStatus], limit: Duration) {
     let (_plugins, _uromd, engine, service) = daemon();
     let worker = TestWorker::start(service.raw, &engine, 1, 32);
     let other = TestWorker::start(service.raw, &engine, 2, 1);
@@ -55,14 +55,14 @@ fn lose(end: impl FnOnce(Pid), codes: &[DocaError], limit: Duration) {
 #[test]
 fn a_killed_worker_is_noticed_within_a_second() {
     let kill = |pid| kill_process(pid, Signal::KILL).unwrap();
-    lose(kill, &[DocaError::CONNECTION_RESET], Duration::from_secs(1));
+    lose(kill, &[DocaStatus::CONNECTION_RESET], Duration::from_secs(1));
 }
 
 #[test]
 fn a_stopped_worker_is_noticed_within_five_seconds() {
     let stop = |pid| kill_process(pid, Signal::STOP).unwrap();
     // The daemon kills unresponsive workers and may notice first.
-    lose(stop, &[DocaError::TIME_OUT, DocaError::CONNECTION_RESET], Duration::from_secs(5));
+    lose(stop, &[DocaStatus::TIME_OUT, DocaStatus::CONNECTION_RESET], Duration::from_secs(5));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Failures at one participant of a starting domain: the others fail instead of waiting forever.
 
 use rustix::process::{Signal, kill_process};
-use urom_abi::DocaError;
 use urom_abi::host::{CtxState, OobColl};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::domain_support::{TestDomain, together, with_one, with_two};
 use crate::loss::pid_of;
@@ -10,10 +10,10 @@ use crate::processes::{Plugins, Uromd};
 use crate::rally::{Party, ROUNDS, Rally};
 use crate::support::{At, Engine, OK, TestService, TestWorker, failure, state};
 
-const IO: DocaError = DocaError::IO_FAILED;
+const IO: DocaStatus = DocaStatus::IO_FAILED;
 
 /// Both fail with `code` and `words`; the second reports its own failure.
-fn both_failed([here, there]: [&TestDomain; 2], code: DocaError, words: &str) {
+fn both_failed([here, there]: [&TestDomain; 2], code: DocaStatus, words: &str) {
     for (domain, begin) in [(here, "participant 1 of the domain failed: "), (there, "")] {
         let (failed, text) = domain.reason();
         assert_eq!(failed, code, "{text}");
@@ -34,7 +34,7 @@ fn a_worker_that_does_not_run_fails_the_start_of_all_participants() {
             }
             assert_eq!(two.together(&domains), [1, 1]);
             let words = "the domain's worker 3 does not run";
-            both_failed(domains.each_ref(), DocaError::BAD_STATE, words);
+            both_failed(domains.each_ref(), DocaStatus::BAD_STATE, words);
             // Only the failure is exchanged.
             rounds += 1;
             assert_eq!(two.parties.each_ref().map(|party| party.counts()), [(rounds, rounds); 2]);
@@ -80,7 +80,7 @@ fn a_size_that_is_wrong_for_one_participant_ends_the_start_of_both() {
 #[test]
 fn blobs_that_only_one_participant_cannot_read_end_the_start_of_both() {
     for (byte, words, code) in
-        [(0xff, "cannot be read", IO), (0, "it lacks a worker", DocaError::INVALID_VALUE)]
+        [(0xff, "cannot be read", IO), (0, "it lacks a worker", DocaStatus::INVALID_VALUE)]
     {
         let tamper = move |round, bytes: &mut Vec<u8>| {
             if round == 1 {

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 
-use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{
     Plugins, Uromd, daemon_of, op, with_both, with_both_workers, with_service, with_worker,
@@ -61,10 +61,10 @@ fn completions_come_one_a_call_in_the_order_of_the_answers() {
 fn a_failed_task_completes_like_any_other() {
     with_worker(8, |engine, _, worker| {
         let failing = [
-            (command(op::STATUS, 17), DocaError(17), true),
-            (command(op::STATUS, 70_000), DocaError(70_000), true),
-            (command(op::FAIL_TAKEN, 0), DocaError::DRIVER, true),
-            (command(op::FAIL_LEFT, 0), DocaError::NO_MEMORY, false),
+            (command(op::STATUS, 17), DocaStatus(17), true),
+            (command(op::STATUS, 70_000), DocaStatus(70_000), true),
+            (command(op::FAIL_TAKEN, 0), DocaStatus::DRIVER, true),
+            (command(op::FAIL_LEFT, 0), DocaStatus::NO_MEMORY, false),
         ];
         for (payload, status, answered) in failing {
             worker.submit(&payload);
@@ -73,7 +73,7 @@ fn a_failed_task_completes_like_any_other() {
         }
         worker.submit(&command(op::BIG, 4065));
         let done = engine.done();
-        assert_eq!((done.status, done.response), (DocaError::TOO_BIG, None));
+        assert_eq!((done.status, done.response), (DocaStatus::TOO_BIG, None));
     });
 }
 

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 
-use urom_abi::DocaError;
 use urom_abi::host::{CtxState, Data, GidTask};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::with_service;
 use crate::support::{Engine, OK, TestService, state};
 
 thread_local! {
-    static IDS: RefCell<Vec<(DocaError, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
+    static IDS: RefCell<Vec<(DocaStatus, Vec<u64>)>> = const { RefCell::new(Vec::new()) };
 }
 
 unsafe extern "C" fn note_ids(task: *mut GidTask, _: Data, _: Data) {
@@ -27,7 +27,7 @@ unsafe extern "C" fn note_ids(task: *mut GidTask, _: Data, _: Data) {
     IDS.with_borrow_mut(|all| all.push((status, ids)));
 }
 
-pub fn ids_of(engine: &Engine, service: &TestService, gid: u32) -> (DocaError, Vec<u64>) {
+pub fn ids_of(engine: &Engine, service: &TestService, gid: u32) -> (DocaStatus, Vec<u64>) {
     let task = service.query(gid, note_ids);
     let as_task = c!(doca_urom_service_get_workers_by_gid_task_as_task(task));
     assert_eq!(c!(doca_urom_service_get_workers_by_gid_task_get_workers_count(task)), 0);
@@ -66,7 +66,7 @@ fn a_service_with_queries_out_stops_when_they_are_released() {
         assert_eq!(engine.next(), 1);
         assert_eq!(
             (IDS.take().remove(0).0, state(service.ctx)),
-            (DocaError::SHUTDOWN, CtxState::STOPPING)
+            (DocaStatus::SHUTDOWN, CtxState::STOPPING)
         );
         assert_eq!(engine.next(), 1);
         assert_eq!(state(service.ctx), CtxState::IDLE);

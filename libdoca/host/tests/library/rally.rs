@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::OobColl;
 
 use crate::support::OK;
@@ -110,13 +110,13 @@ unsafe extern "C" fn allgather(
     len: usize,
     info: *mut c_void,
     request: *mut *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     // SAFETY: the pointer from `oob`.
     let party = unsafe { &*info.cast::<Party>() };
     party.called();
     let round = Party::count(&party.gathers) % ROUNDS;
     if party.fault == Some(Fault::Allgather(round)) {
-        return DocaError::IO_FAILED;
+        return DocaStatus::IO_FAILED;
     }
     party.gathers.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the caller passes `len` bytes.
@@ -133,7 +133,7 @@ unsafe extern "C" fn allgather(
     OK
 }
 
-unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
+unsafe extern "C" fn test(request: *mut c_void) -> DocaStatus {
     // SAFETY: from `allgather`, and not freed.
     let request = unsafe { &mut *request.cast::<Request>() };
     // SAFETY: a party outlives its requests.
@@ -146,16 +146,16 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
     }
     match party.fault {
         Some(Fault::Test(round)) if round == request.round % ROUNDS => {
-            return DocaError::CONNECTION_RESET;
+            return DocaStatus::CONNECTION_RESET;
         }
         Some(Fault::Never(round)) if round == request.round % ROUNDS => {
-            return DocaError::IN_PROGRESS;
+            return DocaStatus::IN_PROGRESS;
         }
         _ => {}
     }
     let blocks = party.rally.blocks.lock().unwrap();
     let all = (0..party.rally.count).map(|index| blocks.get(&(request.round, index)));
-    let Some(all) = all.collect::<Option<Vec<_>>>() else { return DocaError::IN_PROGRESS };
+    let Some(all) = all.collect::<Option<Vec<_>>>() else { return DocaStatus::IN_PROGRESS };
     for (index, block) in all.into_iter().enumerate() {
         let block = &block[usize::from(index != party.index)];
         let target = request.receive.cast::<u8>().wrapping_add(index * request.len);
@@ -166,12 +166,12 @@ unsafe extern "C" fn test(request: *mut c_void) -> DocaError {
     OK
 }
 
-unsafe extern "C" fn free(request: *mut c_void) -> DocaError {
+unsafe extern "C" fn free(request: *mut c_void) -> DocaStatus {
     // SAFETY: from `allgather`, and freed once; heap checkers would detect a double free.
     let request = unsafe { Box::from_raw(request.cast::<Request>()) };
     // SAFETY: a party outlives its requests.
     let party = unsafe { &*request.party };
     party.called();
     party.frees.fetch_add(1, Ordering::Relaxed);
-    if party.fault == Some(Fault::Free(request.round % ROUNDS)) { DocaError::DRIVER } else { OK }
+    if party.fault == Some(Fault::Free(request.round % ROUNDS)) { DocaStatus::DRIVER } else { OK }
 }

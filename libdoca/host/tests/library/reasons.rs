@@ -2,9 +2,9 @@
 
 use std::ptr::null_mut;
 
-use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::logged::logged;
 use crate::processes::{Plugins, embedded};
@@ -13,7 +13,7 @@ use crate::support::{
     state, until,
 };
 
-const INVALID: DocaError = DocaError::INVALID_VALUE;
+const INVALID: DocaStatus = DocaStatus::INVALID_VALUE;
 
 /// Runs `call`, which must log one line of this level containing `parts`.
 fn logs_at<T>(level: tracing::Level, parts: &[&str], call: impl FnOnce() -> T) -> T {
@@ -146,7 +146,7 @@ fn a_service_without_plugins_and_the_available_devices_are_logged() {
     });
     let (mut list, mut count) = (std::ptr::null(), 7);
     let code = c!(doca_urom_service_get_plugins_list(service.raw, &mut list, &mut count));
-    assert_eq!((code, count), (DocaError::NOT_FOUND, 7));
+    assert_eq!((code, count), (DocaStatus::NOT_FOUND, 7));
     let (mut list, mut count) = (null_mut(), 0);
     let code = logs_at(tracing::Level::DEBUG, &["the devices are", "UROM_DEVICE"], || {
         c!(doca_devinfo_create_list(&mut list, &mut count))

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::ptr::null_mut;
 
-use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::hello::{HELLO_LEN, Hello, Role};
 use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;
@@ -15,7 +15,7 @@ use urom_wire::proof::OPENING_LEN;
 use crate::processes::{Plugins, Uromd, embedded};
 use crate::support::{At, Engine, OK, TestWorker, failed_start, failure, has, new_service, state};
 
-const INVALID: DocaError = DocaError::INVALID_VALUE;
+const INVALID: DocaStatus = DocaStatus::INVALID_VALUE;
 
 #[test]
 fn an_unconfigured_worker_does_not_start() {
@@ -28,7 +28,7 @@ fn an_unconfigured_worker_does_not_start() {
         assert!(failure(ctx).contains(part), "{part} in {}", failure(ctx));
         assert_eq!(state(ctx), CtxState::IDLE);
     };
-    fails(DocaError::NOT_CONNECTED, "doca_pe_connect_ctx");
+    fails(DocaStatus::NOT_CONNECTED, "doca_pe_connect_ctx");
     assert_eq!(c!(doca_pe_connect_ctx(engine.0, ctx)), OK);
     fails(INVALID, "doca_urom_worker_set_service");
     assert_eq!(c!(doca_urom_worker_set_service(raw, service.raw)), OK);
@@ -59,7 +59,7 @@ fn cpus_are_checked_at_start_when_the_service_did_not_run_before() {
     has(&failure(worker.ctx), &["7-8", "0-7"]);
 }
 
-fn fails(address: SocketAddr, expected: DocaError, reason: &str) {
+fn fails(address: SocketAddr, expected: DocaStatus, reason: &str) {
     let (code, text) = failed_start(&At::Address(address));
     assert_eq!(code, expected, "{text}");
     has(&text, &[&address.to_string(), "the test", reason]);
@@ -79,13 +79,13 @@ fn a_daemon_that_closes_instead_of_a_welcome_is_not_said_to_be_missing() {
         }
     });
     let reason = "closed the connection before it had listed its plugins";
-    fails(address, DocaError::CONNECTION_RESET, reason);
+    fails(address, DocaStatus::CONNECTION_RESET, reason);
 }
 
 #[test]
 fn a_silent_listener_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    fails(listener.local_addr().unwrap(), DocaError::TIME_OUT, "");
+    fails(listener.local_addr().unwrap(), DocaStatus::TIME_OUT, "");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_listener_that_is_no_daemon_is_named() {
         std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    fails(address, DocaError::NOT_CONNECTED, "not a UROM service");
+    fails(address, DocaStatus::NOT_CONNECTED, "not a UROM service");
     server.join().unwrap();
 }
 

@@ -7,9 +7,9 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 pub use libdoca_host::api;
-use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Ctx, CtxState, Data, GidTask, Pe, Service, Task, Worker};
 use urom_abi::plugin::PluginInfo;
+use urom_abi::{DocaError, DocaStatus};
 
 /// Timeout of all waits.
 pub const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
@@ -30,9 +30,9 @@ macro_rules! x {
     }};
 }
 
-pub const OK: DocaError = DocaError::SUCCESS;
+pub const OK: DocaStatus = DocaStatus::SUCCESS;
 
-type Destroy = fn(*mut Ctx) -> DocaError;
+type Destroy = fn(*mut Ctx) -> DocaStatus;
 
 thread_local! {
     /// The contexts of this thread's engines, oldest first.
@@ -118,7 +118,7 @@ impl Drop for Engine {
         });
         for (_, ctx, destroy) in made.into_iter().rev() {
             let code = c!(doca_ctx_stop(ctx));
-            assert!(matches!(code, OK | DocaError::IN_PROGRESS), "{code}");
+            assert!(matches!(code, OK | DocaStatus::IN_PROGRESS), "{code}");
             self.until_idle(ctx);
             assert_eq!(destroy(ctx), OK);
         }
@@ -226,7 +226,7 @@ impl TestService {
     }
 }
 
-pub fn failed_start(at: &At<'_>) -> (DocaError, String) {
+pub fn failed_start(at: &At<'_>) -> (DocaStatus, String) {
     let engine = Engine::new();
     let service = new_service(at);
     service.connect(&engine);
@@ -249,7 +249,7 @@ pub struct Done {
     pub task: usize,
     pub task_data: u64,
     pub ctx_data: u64,
-    pub status: DocaError,
+    pub status: DocaStatus,
     pub response: Option<Vec<u8>>,
 }
 

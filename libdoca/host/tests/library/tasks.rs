@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use urom_abi::DocaError;
 use urom_abi::host::{CmdTask, Data};
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::processes::{op, with_worker};
 use crate::support::{
@@ -23,7 +23,7 @@ fn a_response_is_as_long_as_the_notification() {
             worker.submit(&payload);
             let done = engine.done();
             let expected =
-                if len > 4064 { (DocaError::TOO_BIG, None) } else { (OK, Some(payload)) };
+                if len > 4064 { (DocaStatus::TOO_BIG, None) } else { (OK, Some(payload)) };
             assert_eq!((done.status, done.response), expected, "{len}");
         }
     });

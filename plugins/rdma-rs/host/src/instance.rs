@@ -175,7 +175,7 @@ impl Rdma {
         let inner = &*self.inner;
         let is = inner.client.task_query(&inner.worker, inner.rdma).submit()?.await?;
         let why = String::from_utf8_lossy(&is.why).into_owned();
-        let failed = Failed { code: DocaError(is.failure), why };
+        let failed = Failed { code: DocaError::from_code(is.failure), why };
         Ok((is.state, (is.state == State::Error).then_some(failed)))
     }
 

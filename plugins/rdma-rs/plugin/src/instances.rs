@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ucx::{AmData, WeakWorker};
 use urom_pdk::peers::ReceiveNow;
-use urom_pdk::{HostLimits, PerHost, prelude::*};
+use urom_pdk::{DocaStatus, HostLimits, PerHost, prelude::*};
 
 use crate::LIMITS;
 use crate::caller::RdmaCaller;
@@ -52,10 +52,10 @@ impl ReceiveNow for Instances {
                 self.pass(route, |it| it.requester.on_bytes(number, at, data));
             }
             RdmaMessage::Answer { route, number, result, code, why } => self.pass(route, |it| {
-                if code == DocaError::SUCCESS.0 {
+                let Err(code) = DocaStatus(code).check() else {
                     return it.requester.on_answer(number, result);
-                }
-                it.requester.fail(number, of_peer(DocaError(code), "the other end", why));
+                };
+                it.requester.fail(number, of_peer(code, "the other end", why));
                 Ok(())
             }),
             RdmaMessage::Bye { route, why } => match self.connection(route) {

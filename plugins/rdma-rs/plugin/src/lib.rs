@@ -168,7 +168,7 @@ impl Handler for RdmaPlugin {
 
     async fn query(&self, cx: &Context, cmd: Query) -> Result<StateIs> {
         let (state, error) = self.find(cx, cmd.rdma)?.state();
-        let failure = error.as_ref().map_or(DocaError::SUCCESS, Error::code).0;
+        let failure = error.as_ref().map_or(0, |error| error.code().code());
         let why = error.map_or_else(Vec::new, |error| error.to_string().into_bytes()).into();
         Ok(StateIs { state, failure, why })
     }

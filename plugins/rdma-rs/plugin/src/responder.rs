@@ -194,11 +194,11 @@ impl Responder {
         // The bytes of a read are its answer.
         if outcome.is_err() || kind != Kind::Read || request.total == 0 {
             let (result, code, why) = match &outcome {
-                Ok(result) => (*result, DocaError::SUCCESS, Vec::new()),
-                Err(error) => (0, error.code(), text(error)),
+                Ok(result) => (*result, 0, Vec::new()),
+                Err(error) => (0, error.code().code(), text(error)),
             };
             let (route, number) = (self.link.route, request.number);
-            let answer = Answer { route, number, result, code: code.0, why: &why };
+            let answer = Answer { route, number, result, code, why: &why };
             if let Err(error) = self.link.tell(&answer, Vec::new()) {
                 self.link.fail(&error);
             }

@@ -51,9 +51,7 @@ async fn raw(
     let plugin = service.plugin_named(plugin)?;
     let command = words.map(u64::to_le_bytes).concat();
     let answer = worker.task(plugin, &command).timeout(limit).submit()?.await;
-    if answer.status != DocaError::SUCCESS {
-        return Err(Trouble::new(answer.status, &answer.status));
-    }
+    answer.status.check().map_err(|code| Trouble::new(code, &code))?;
     let bytes = answer.bytes.unwrap_or_default();
     let second = bytes.last_chunk().filter(|_| bytes.len() == command.len());
     second.map(|word| u64::from_le_bytes(*word)).ok_or_else(|| {

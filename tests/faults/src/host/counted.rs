@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use urom_abi::host::{Api, CmdTask, CmdTaskCallback, Data, Task};
-use urom_host::{DocaError, Library};
+use urom_host::{DocaStatus, Library};
 
 use super::words::Word;
 
@@ -55,20 +55,20 @@ unsafe extern "C" fn set_cb(task: *mut CmdTask, callback: Option<CmdTaskCallback
     unsafe { (inner().doca_urom_worker_cmd_task_set_cb)(task, Some(completed)) };
 }
 
-unsafe extern "C" fn release(task: *mut CmdTask) -> DocaError {
+unsafe extern "C" fn release(task: *mut CmdTask) -> DocaStatus {
     // SAFETY: the caller guarantees a valid task.
     let code = unsafe { (inner().doca_urom_worker_cmd_task_release)(task) };
-    if code == DocaError::SUCCESS {
+    if code == DocaStatus::SUCCESS {
         TASKS.with_borrow_mut(|tasks| tasks.remove(&task.addr()));
     }
     code
 }
 
-unsafe extern "C" fn submit(task: *mut Task) -> DocaError {
+unsafe extern "C" fn submit(task: *mut Task) -> DocaStatus {
     with(task.addr(), |counted| counted.in_flight = true);
     // SAFETY: the caller guarantees a valid task.
     let code = unsafe { (inner().doca_task_submit)(task) };
-    if code != DocaError::SUCCESS {
+    if code != DocaStatus::SUCCESS {
         with(task.addr(), |counted| counted.in_flight = false);
     }
     code

@@ -129,7 +129,7 @@ pub(crate) struct Trouble {
 
 impl Trouble {
     pub(super) fn new(code: DocaError, error: &impl ToString) -> Trouble {
-        Trouble { code: code.0, text: error.to_string() }
+        Trouble { code: code.code(), text: error.to_string() }
     }
 }
 

@@ -155,7 +155,7 @@ impl Stage {
     fn times_out(&mut self, call: Call) -> Result<Duration> {
         let (end, took) = self.host.call(ONE, call.clone(), DEADLINE)?;
         let trouble = end.err().with_context(|| format!("{call:?} was answered"))?;
-        ensure!(trouble.code == DocaError::TIME_OUT.0, "{call:?}: {}", trouble.text);
+        ensure!(trouble.code == DocaError::TIME_OUT.code(), "{call:?}: {}", trouble.text);
         ensure!(
             trouble.text.contains("worker 1"),
             "an error that does not say which worker: {}",
@@ -221,7 +221,7 @@ impl Stage {
         let tally = second.over(ONE, LATE)?;
         let others = tally.errors.iter().map(|(trouble, _)| trouble);
         for trouble in others.chain([&first_trouble]) {
-            ensure!(trouble.code == DocaError::TIME_OUT.0, "{}", trouble.text);
+            ensure!(trouble.code == DocaError::TIME_OUT.code(), "{}", trouble.text);
             ensure!(trouble.text.contains("--plugin-timeout"), "{}", trouble.text);
             names_the_call(trouble)?;
         }
@@ -265,7 +265,7 @@ impl Stage {
         let (end, took) = self.host.call(ONE, call.clone(), TIMEOUT)?;
         let trouble = end.err().with_context(|| format!("{call:?} gave a value"))?;
         ensure!(
-            trouble.code != DocaError::TIME_OUT.0,
+            trouble.code != DocaError::TIME_OUT.code(),
             "{call:?} was not answered: {}",
             trouble.text
         );
@@ -311,7 +311,7 @@ impl Stage {
         }
         match (method, end) {
             // The plugin's state is unknown, so it is disabled.
-            ("progress", Err(trouble)) if trouble.code != DocaError::TIME_OUT.0 => {}
+            ("progress", Err(trouble)) if trouble.code != DocaError::TIME_OUT.code() => {}
             ("progress", end) => {
                 bail!("a plugin whose progress panics ended a command with {end:?}")
             }

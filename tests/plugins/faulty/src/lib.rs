@@ -42,7 +42,7 @@ impl Handler for Faulty {
     }
 
     async fn fail(&self, _cx: &Context, cmd: Fail) -> Result<Done> {
-        Err(Error::new(DocaError(cmd.code), "the command asked for it"))
+        Err(Error::new(DocaError::from_code(cmd.code), "the command asked for it"))
     }
 
     async fn hang(&self, _cx: &Context, _cmd: Hang) -> Result<Done> {

@@ -8,8 +8,8 @@ mod handlers;
 mod script;
 mod worker;
 
-use urom_abi::DocaError;
 use urom_abi::descriptor::NotificationDesc;
+use urom_abi::{DocaError, DocaStatus};
 
 use crate::check;
 use crate::exact;
@@ -123,7 +123,7 @@ struct Run {
     queued: Vec<u64>,
     commands: Vec<Command>,
     /// Commands that have ended but were not collected, in order.
-    expected: Vec<(u64, DocaError)>,
+    expected: Vec<(u64, DocaStatus)>,
     unanswered: usize,
 }
 
@@ -166,11 +166,11 @@ impl Run {
     }
 
     fn flush(&mut self) {
-        assert_eq!(self.worker.flush(), DocaError::SUCCESS);
+        assert_eq!(self.worker.flush(), DocaStatus::SUCCESS);
         assert_eq!(self.worker.forget_queued(), 0, "the whole list was taken");
         let refused =
             self.queued.iter().filter(|index| !self.commands[**index as usize].is_well_formed);
-        let mut ended: Vec<_> = refused.map(|index| (*index, DocaError::INVALID_VALUE)).collect();
+        let mut ended: Vec<_> = refused.map(|index| (*index, DocaStatus::INVALID_VALUE)).collect();
         ended.extend(self.script.take_ended());
         // Commands that end during the flush end in the list's order.
         ended.sort_unstable_by_key(|(index, _)| *index);
@@ -182,7 +182,7 @@ impl Run {
     fn progress(&mut self, capacity: u8) {
         let (code, notifications) = self.worker.progress();
         self.expected.extend(self.script.take_ended());
-        let want = if self.expected.is_empty() { DocaError::EMPTY } else { DocaError::SUCCESS };
+        let want = if self.expected.is_empty() { DocaStatus::EMPTY } else { DocaStatus::SUCCESS };
         assert_eq!((code, notifications.len()), (want, self.expected.len()));
         for ((index, status), notification) in
             std::mem::take(&mut self.expected).into_iter().zip(notifications)
@@ -200,14 +200,14 @@ impl Run {
         }
     }
 
-    fn collect(&mut self, index: u64, status: DocaError, notification: &NotificationDesc) {
+    fn collect(&mut self, index: u64, status: DocaStatus, notification: &NotificationDesc) {
         let header = notification.header();
         assert_eq!((header.plugin_id, header.urom_context), (PLUGIN_ID, token(index)));
         assert_eq!((header.status, notification.dest_id() >> 8), (status, index));
         let command = &mut self.commands[index as usize];
         assert!(!std::mem::replace(&mut command.is_answered, true), "a command has one answer");
         self.unanswered -= 1;
-        if status == DocaError::SUCCESS {
+        if status == DocaStatus::SUCCESS {
             check::answers(self.subject, &command.bytes, notification.payload());
         } else {
             assert_eq!(notification.payload(), check::refusal(self.subject, &command.bytes));

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use urom_pdk::{Context, DocaError, Error, Held, Result};
+use urom_pdk::{Context, DocaError, DocaStatus, Error, Held, Result};
 
 /// Behaviour of a command's handler: the low byte of the connection's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) struct Script {
     old: RefCell<Vec<Waker>>,
     held: RefCell<Vec<(Held, Vec<u8>)>>,
     /// Commands whose handlers ended, in order, with the status for the host.
-    ended: RefCell<Vec<(u64, DocaError)>>,
+    ended: RefCell<Vec<(u64, DocaStatus)>>,
     /// Running or waiting handlers, and handler values.
     pub(super) running: Cell<usize>,
     pub(super) handlers: Cell<usize>,
@@ -86,7 +86,7 @@ impl Script {
         self.ended.borrow_mut().clear();
     }
 
-    pub(super) fn take_ended(&self) -> Vec<(u64, DocaError)> {
+    pub(super) fn take_ended(&self) -> Vec<(u64, DocaStatus)> {
         self.ended.take()
     }
 
@@ -113,7 +113,7 @@ impl Script {
         held.drain(..count);
     }
 
-    fn end(&self, index: u64, status: DocaError) {
+    fn end(&self, index: u64, status: DocaStatus) {
         self.ended.borrow_mut().push((index, status));
     }
 
@@ -179,18 +179,18 @@ pub(super) async fn behave(cx: &Context, payload: &[u8]) -> Result<()> {
     }
     match behaviour {
         Behaviour::Fail | Behaviour::WaitAndFail => {
-            script.end(index, FAILED);
+            script.end(index, FAILED.into());
             Err(Error::new(FAILED, "as the input asks"))
         }
         Behaviour::Panic | Behaviour::WaitAndPanic | Behaviour::WaitAndPanicInDrop => {
-            script.end(index, DocaError::UNEXPECTED);
+            script.end(index, DocaStatus::UNEXPECTED);
             if behaviour == Behaviour::WaitAndPanicInDrop {
                 return Ok(());
             }
             panic!("as the input asks");
         }
         _ => {
-            script.end(index, DocaError::SUCCESS);
+            script.end(index, DocaStatus::SUCCESS);
             Ok(())
         }
     }

@@ -4,12 +4,12 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
-use urom_abi::DocaError;
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use urom_abi::plugin::{
     DomainLookups, PluginIface, WorkerCmdDesc, WorkerCtx, WorkerNotifDesc, WorkerNotify,
 };
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::{DocaError, DocaStatus};
 use urom_pdk::Side;
 
 pub(super) const PLUGIN_ID: u64 = 4;
@@ -26,7 +26,7 @@ pub(super) fn iface<T: 'static, P: Protocol + Serve<Side, T>>() -> PluginIface {
     let mut iface = PluginIface::EMPTY;
     // SAFETY: a structure on this stack frame.
     let code = unsafe { urom_pdk::__private::get_iface::<T, P>(|| unreachable!(), &mut iface) };
-    assert_eq!(code, DocaError::SUCCESS);
+    assert_eq!(code, DocaStatus::SUCCESS);
     iface
 }
 
@@ -50,7 +50,7 @@ impl Worker {
         unsafe { (*ctx).plugin_ctx = without_provenance_mut::<c_void>(0x10) };
         let open = self.iface.open.expect("open");
         // SAFETY: the context has a stable address and is used by this thread only.
-        assert_eq!(unsafe { open(ctx) }, DocaError::SUCCESS);
+        assert_eq!(unsafe { open(ctx) }, DocaStatus::SUCCESS);
     }
 
     pub(super) fn close(&mut self) {
@@ -68,7 +68,7 @@ impl Worker {
     }
 
     /// Hands all queued commands over; a closed plugin rejects them.
-    pub(super) fn flush(&mut self) -> DocaError {
+    pub(super) fn flush(&mut self) -> DocaStatus {
         let (ctx, worker_cmd) = (self.ctx.as_ptr(), self.iface.worker_cmd.expect("worker_cmd"));
         // SAFETY: the context and the list are live and used by this thread only.
         unsafe { worker_cmd(ctx, self.commands.as_raw()) }
@@ -78,7 +78,7 @@ impl Worker {
         std::iter::from_fn(|| self.commands.pop_front()).count()
     }
 
-    pub(super) fn progress(&mut self) -> (DocaError, Vec<NotificationDesc>) {
+    pub(super) fn progress(&mut self) -> (DocaStatus, Vec<NotificationDesc>) {
         let (ctx, progress) = (self.ctx.as_ptr(), self.iface.progress.expect("progress"));
         // SAFETY: the context and the list are live and used by this thread only.
         let code = unsafe { progress(ctx, self.notifications.as_raw()) };
@@ -117,7 +117,7 @@ impl Worker {
         // The kit's frame surrounds the address.
         assert!(len >= want.len());
         if capacity >= len {
-            assert_eq!(code, DocaError::SUCCESS);
+            assert_eq!(code, DocaStatus::SUCCESS);
             assert!(to[..len].ends_with(want));
         } else {
             assert_eq!(code, DocaError::INVALID_VALUE);
@@ -149,7 +149,7 @@ impl Worker {
         drop(unsafe { NotificationDesc::from_raw(desc) });
         assert_eq!(len, whole.len());
         if capacity.is_some_and(|capacity| capacity >= len) {
-            assert_eq!((code, &to[..len]), (DocaError::SUCCESS, &whole[..]));
+            assert_eq!((code, &to[..len]), (DocaStatus::SUCCESS, &whole[..]));
             assert!(to[len..].iter().all(|byte| *byte == 0xee));
         } else {
             assert_eq!(code, DocaError::INVALID_VALUE);

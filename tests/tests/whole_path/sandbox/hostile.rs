@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use sandbox_protocol::MapParams;
-use urom_host::{DocaError, RawReply, block_on_for};
+use urom_host::{DocaError, DocaStatus, RawReply, block_on_for};
 
 use super::{LIMIT, Pair, inline};
 
@@ -32,21 +32,21 @@ fn notification(words: [u64; 6]) -> Vec<u8> {
 pub(crate) fn bad_commands_among_good_ones_are_harmless(pair: Pair) -> Result<()> {
     let good = |tag| command(&[TAG_SEND, tag, 1, 1, 5, tag, 0], b"hello");
     let list = [
-        (good(1), DocaError::SUCCESS),
-        (command(&[9, 77], &[]), DocaError::INVALID_VALUE),
-        (good(2), DocaError::SUCCESS),
-        (command(&[3, 77], b"hello"), DocaError::INVALID_VALUE),
-        (command(&[u64::MAX, 77], &[]), DocaError::INVALID_VALUE),
-        (command(&[1 << 32 | TAG_SEND, 77], &[]), DocaError::INVALID_VALUE),
-        (good(3), DocaError::SUCCESS),
-        (good(3)[..76].to_vec(), DocaError::INVALID_VALUE),
-        ([good(3), vec![0]].concat(), DocaError::INVALID_VALUE),
-        (good(3)[..71].to_vec(), DocaError::INVALID_VALUE),
-        (vec![], DocaError::INVALID_VALUE),
-        (command(&[TAG_SEND, 77, 5, 1, 5, 1, 0], b"hello"), DocaError::NOT_FOUND),
-        (good(4), DocaError::SUCCESS),
-        (command(&[TAG_RECV, 77, 0, 5, 1, 0, 0], b"more"), DocaError::INVALID_VALUE),
-        (good(5), DocaError::SUCCESS),
+        (good(1), DocaStatus::SUCCESS),
+        (command(&[9, 77], &[]), DocaStatus::INVALID_VALUE),
+        (good(2), DocaStatus::SUCCESS),
+        (command(&[3, 77], b"hello"), DocaStatus::INVALID_VALUE),
+        (command(&[u64::MAX, 77], &[]), DocaStatus::INVALID_VALUE),
+        (command(&[1 << 32 | TAG_SEND, 77], &[]), DocaStatus::INVALID_VALUE),
+        (good(3), DocaStatus::SUCCESS),
+        (good(3)[..76].to_vec(), DocaStatus::INVALID_VALUE),
+        ([good(3), vec![0]].concat(), DocaStatus::INVALID_VALUE),
+        (good(3)[..71].to_vec(), DocaStatus::INVALID_VALUE),
+        (vec![], DocaStatus::INVALID_VALUE),
+        (command(&[TAG_SEND, 77, 5, 1, 5, 1, 0], b"hello"), DocaStatus::NOT_FOUND),
+        (good(4), DocaStatus::SUCCESS),
+        (command(&[TAG_RECV, 77, 0, 5, 1, 0, 0], b"more"), DocaStatus::INVALID_VALUE),
+        (good(5), DocaStatus::SUCCESS),
     ];
     let tasks: Vec<_> = list
         .iter()
@@ -69,7 +69,7 @@ pub(crate) fn answers_have_the_bytes_of_c_and_zeros_for_the_rest(pair: Pair) -> 
     let send = command(&[TAG_SEND, CONTEXT, 1, 0x7fff_0000_1234, 5, 6, 0], b"hello");
     for _ in 0..20 {
         let answer = ask(&pair, 0, &send)?;
-        assert_eq!(answer.status, DocaError::SUCCESS);
+        assert_eq!(answer.status, DocaStatus::SUCCESS);
         assert_eq!(
             answer.bytes.context("an answer")?,
             notification([TAG_SEND, CONTEXT, 0, 0, 0, 0])

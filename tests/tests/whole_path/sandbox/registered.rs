@@ -232,7 +232,7 @@ pub(crate) fn an_invalid_registration_is_refused(pair: Pair) -> Result<()> {
     let allocate = MapParams::allocate(BASE, 4096);
     let map = |params, handle: &[u8]| -> Result<DocaError> {
         let task = sandbox.task_mem_map(first, params).exported_memh(handle).submit()?;
-        Ok(block_on_for(LIMIT, task)?.map_or_else(|error| error.code(), |_| DocaError::SUCCESS))
+        Ok(block_on_for(LIMIT, task)?.err().context("it is registered")?.code())
     };
     let cases = [
         ("an address of the host", MapParams { flags: 0, ..allocate }, DocaError::INVALID_VALUE),

@@ -72,7 +72,7 @@ impl Link {
             }
             let text =
                 format!("participant {index} says: {}", String::from_utf8_lossy(self.body()));
-            return Err(Error::new(DocaError(number), text));
+            return Err(Error::new(DocaError::from_code(number), text));
         }
         if !self.received.starts_with(&kind) {
             return Err(self.nonsense());
@@ -98,7 +98,7 @@ impl Link {
         let reason = error.to_string();
         let reason = &reason.as_bytes()[..reason.len().min(MAX_REASON)];
         self.sent = 0;
-        let _ = self.send(&frame(FAILED, error.code().0, reason));
+        let _ = self.send(&frame(FAILED, error.code().code(), reason));
     }
 
     pub(super) fn next_exchange(&mut self) {

@@ -8,7 +8,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::{Ctx, CtxState, Data, Pe, StateChangedCallback, Worker};
 
 use super::objects::{Context, created, destroyed, plan};
@@ -27,7 +27,7 @@ pub struct Engine {
     turns: u32,
 }
 
-pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
+pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaStatus {
     created();
     let bell = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK).unwrap();
     let (at, named) = (None, None);
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn pe_create(pe: *mut *mut Pe) -> DocaError {
     put(pe, Box::into_raw(Box::new(new)).cast())
 }
 
-pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
+pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaStatus {
     let until = Instant::now() + Duration::from_secs(10);
     // SAFETY: the engine is live.
     while unsafe { pe.get() }.contexts.iter().any(has_left) && Instant::now() < until {
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn pe_destroy(pe: *mut Pe) -> DocaError {
     }
     // SAFETY: the engine is live.
     if !unsafe { pe.get() }.contexts.is_empty() {
-        return DocaError::IN_USE;
+        return DocaStatus::IN_USE;
     }
     destroyed();
     // SAFETY: it came from a box, and the caller does not use it again.
@@ -244,11 +244,11 @@ impl Engine {
     }
 }
 
-pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
+pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaStatus {
     // SAFETY: the context is live.
     let this = unsafe { ctx.get() };
     if this.state != CtxState::IDLE {
-        return DocaError::BAD_STATE;
+        return DocaStatus::BAD_STATE;
     }
     if this.is_service {
         change(ctx.cast(), CtxState::RUNNING);
@@ -259,10 +259,10 @@ pub unsafe extern "C" fn ctx_start(ctx: *mut Ctx) -> DocaError {
     }
     plan(this);
     change(ctx.cast(), CtxState::STARTING);
-    DocaError::IN_PROGRESS
+    DocaStatus::IN_PROGRESS
 }
 
-pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
+pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaStatus {
     // SAFETY: the context is live.
     let this = unsafe { ctx.get() };
     if this.is_service && this.queries.is_empty() {
@@ -274,5 +274,5 @@ pub unsafe extern "C" fn ctx_stop(ctx: *mut Ctx) -> DocaError {
     }
     this.next = None;
     change(ctx.cast(), CtxState::STOPPING);
-    DocaError::IN_PROGRESS
+    DocaStatus::IN_PROGRESS
 }

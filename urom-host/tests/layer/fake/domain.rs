@@ -5,8 +5,8 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use urom_abi::DocaError;
 use urom_abi::host::{CtxState, Domain, OobColl, Worker};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::core::change;
 use super::objects::Context;
@@ -19,7 +19,7 @@ pub static HABIT: AtomicU32 = AtomicU32::new(habit::GOOD);
 pub static TABLES: Mutex<Vec<Vec<String>>> = Mutex::new(Vec::new());
 
 /// The results of calls that broke the rules.
-pub static ANSWERS: Mutex<Vec<DocaError>> = Mutex::new(Vec::new());
+pub static ANSWERS: Mutex<Vec<DocaStatus>> = Mutex::new(Vec::new());
 
 /// Bad habits of a library.
 pub mod habit {
@@ -69,7 +69,7 @@ unsafe fn shared<'a>(domain: impl Object<Is = Context>) -> &'a mut Shared {
 }
 
 impl Shared {
-    fn begin(&mut self) -> DocaError {
+    fn begin(&mut self) -> DocaStatus {
         let oob = self.oob.unwrap();
         self.block = format!("{:?}", self.told).into_bytes();
         self.block.resize(BLOCK, 0);
@@ -96,7 +96,7 @@ impl Shared {
         }
         // SAFETY: a request of this exchange.
         let code = unsafe { self.oob.unwrap().req_test.unwrap()(self.request) };
-        if code == DocaError::IN_PROGRESS {
+        if code == DocaStatus::IN_PROGRESS {
             return Ok(false);
         }
         self.free();
@@ -158,31 +158,31 @@ pub fn step(ctx: *mut Context) -> bool {
     true
 }
 
-pub fn start(ctx: *mut Context) -> DocaError {
+pub fn start(ctx: *mut Context) -> DocaStatus {
     if has(habit::REFUSES_START) {
-        return DocaError::NOT_PERMITTED;
+        return DocaStatus::NOT_PERMITTED;
     }
     change(ctx, CtxState::STARTING);
     if has(habit::EXCHANGES_AT_ONCE) {
         step(ctx);
     }
-    DocaError::IN_PROGRESS
+    DocaStatus::IN_PROGRESS
 }
 
-pub fn stop(ctx: *mut Context) -> DocaError {
+pub fn stop(ctx: *mut Context) -> DocaStatus {
     // SAFETY: the domain is live.
     unsafe { shared(ctx) }.free();
     if has(habit::STOPS_LATER) || has(habit::FREEZES) {
         change(ctx, CtxState::STOPPING);
         // SAFETY: the domain is live.
         unsafe { ctx.get() }.next = Some(CtxState::IDLE);
-        return DocaError::IN_PROGRESS;
+        return DocaStatus::IN_PROGRESS;
     }
     change(ctx, CtxState::IDLE);
     OK
 }
 
-pub unsafe extern "C" fn create(domain: *mut *mut Domain) -> DocaError {
+pub unsafe extern "C" fn create(domain: *mut *mut Domain) -> DocaStatus {
     if has(habit::CREATES_NULL) {
         return OK;
     }
@@ -209,7 +209,7 @@ functions! {
     ) {
         let this = domain.domain.as_mut().unwrap();
         if this.told.buffers.len() == this.capacity {
-            return DocaError::FULL;
+            return DocaStatus::FULL;
         }
         let bytes = |pointer: *mut c_void, length| array(pointer.cast::<u8>(), length).to_vec();
         let (handle, key) = (bytes(memh, memh_len), bytes(mkey, mkey_len));
@@ -234,7 +234,7 @@ functions! {
         count: usize,
     ) {
         if has(habit::REFUSES_WORKERS) {
-            return DocaError::NO_MEMORY;
+            return DocaStatus::NO_MEMORY;
         }
         let this = domain.domain.as_mut().unwrap();
         this.told.ids = array(ids, count).to_vec();

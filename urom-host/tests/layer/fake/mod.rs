@@ -16,7 +16,7 @@ macro_rules! functions {
             $body
         }
     )*};
-    (@) => { DocaError };
+    (@) => { DocaStatus };
     (@ $result:ty) => { $result };
 }
 
@@ -30,14 +30,14 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::host::{
     Api, Buf, CmdTask, Ctx, Data, Dev, DevInfo, Domain, Extensions, GidTask, Pe, Service, Task,
     Worker,
 };
 use urom_host::Library;
 
-const OK: DocaError = DocaError::SUCCESS;
+const OK: DocaStatus = DocaStatus::SUCCESS;
 
 pub trait Object {
     type Is;
@@ -79,7 +79,7 @@ where
     }
 }
 
-fn put<T>(target: *mut T, value: T) -> DocaError {
+fn put<T>(target: *mut T, value: T) -> DocaStatus {
     // SAFETY: the host passes valid pointers for results.
     unsafe { target.write(value) };
     OK
@@ -95,8 +95,8 @@ fn string<'a>(text: *const c_char) -> &'a [u8] {
     unsafe { CStr::from_ptr(text) }.to_bytes()
 }
 
-fn ok_if(good: bool) -> DocaError {
-    if good { OK } else { DocaError::INVALID_VALUE }
+fn ok_if(good: bool) -> DocaStatus {
+    if good { OK } else { DocaStatus::INVALID_VALUE }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -207,8 +207,8 @@ impl Drop for Clean {
 
 macro_rules! constant {
     ($($name:ident($($type:ty),*) = $code:ident;)*) => {$(
-        unsafe extern "C" fn $name($(_: $type),*) -> DocaError {
-            DocaError::$code
+        unsafe extern "C" fn $name($(_: $type),*) -> DocaStatus {
+            DocaStatus::$code
         }
     )*};
 }

@@ -5,12 +5,12 @@ use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 
-use urom_abi::DocaError;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
     Cancelled, Ctx, CtxState, Data, Service, StateChangedCallback, Worker, WorkerHealth,
 };
 use urom_abi::plugin::PluginInfo;
+use urom_abi::{DocaError, DocaStatus};
 
 use super::core::Engine;
 use super::domain::Shared;
@@ -93,11 +93,11 @@ impl Context {
         }))
     }
 
-    pub fn destroy(ctx: *mut Context) -> DocaError {
+    pub fn destroy(ctx: *mut Context) -> DocaStatus {
         // SAFETY: the caller passes a live context.
         let this = unsafe { ctx.get() };
         if this.state != CtxState::IDLE || this.allocated != 0 {
-            return DocaError::NOT_PERMITTED;
+            return DocaStatus::NOT_PERMITTED;
         }
         if !this.engine.is_null() {
             // SAFETY: an engine outlives its contexts.
@@ -109,9 +109,9 @@ impl Context {
         OK
     }
 
-    fn configure(&mut self, set: impl FnOnce(&mut Context)) -> DocaError {
+    fn configure(&mut self, set: impl FnOnce(&mut Context)) -> DocaStatus {
         if self.state != CtxState::IDLE {
-            return DocaError::BAD_STATE;
+            return DocaStatus::BAD_STATE;
         }
         set(self);
         OK
@@ -120,11 +120,11 @@ impl Context {
 
 pub static HEALTH: Mutex<Option<WorkerHealth>> = Mutex::new(None);
 
-pub unsafe extern "C" fn create<T, const IS_SERVICE: bool>(target: *mut *mut T) -> DocaError {
+pub unsafe extern "C" fn create<T, const IS_SERVICE: bool>(target: *mut *mut T) -> DocaStatus {
     put(target, Context::create(IS_SERVICE).cast())
 }
 
-pub unsafe extern "C" fn destroy<T>(object: *mut T) -> DocaError {
+pub unsafe extern "C" fn destroy<T>(object: *mut T) -> DocaStatus {
     Context::destroy(object.cast())
 }
 
@@ -152,14 +152,14 @@ functions! {
         ];
         service.list = all[..PLUGIN_COUNT.load(Ordering::SeqCst)].to_vec();
         if service.list.is_empty() {
-            return DocaError::NOT_FOUND;
+            return DocaStatus::NOT_FOUND;
         }
         put(plugins, service.list.as_ptr());
         put(count, service.list.len())
     }
 
     fn plugin_fingerprint(_service: *mut Service, _plugin: u64, fingerprint: *mut u64) {
-        let Some((found, _)) = &*locked(&DESCRIPTION) else { return DocaError::NOT_FOUND };
+        let Some((found, _)) = &*locked(&DESCRIPTION) else { return DocaStatus::NOT_FOUND };
         put(fingerprint, *found)
     }
 
@@ -169,11 +169,11 @@ functions! {
         bytes: *mut c_void,
         length: *mut usize,
     ) {
-        let Some((_, found)) = &*locked(&DESCRIPTION) else { return DocaError::NOT_FOUND };
+        let Some((_, found)) = &*locked(&DESCRIPTION) else { return DocaStatus::NOT_FOUND };
         // SAFETY: the host passes the size of its buffer.
         let limit = unsafe { length.replace(found.len()) };
         if limit < found.len() {
-            return DocaError::TOO_BIG;
+            return DocaStatus::TOO_BIG;
         }
         // SAFETY: the host's buffer is large enough.
         unsafe { bytes.cast::<u8>().copy_from_nonoverlapping(found.as_ptr(), found.len()) };
@@ -185,7 +185,7 @@ functions! {
     }
 
     fn failure_code(ctx: *const Ctx) {
-        ctx.failed.unwrap_or(OK)
+        ctx.failed.map_or(OK, DocaStatus::from)
     }
 
     fn failure(ctx: *const Ctx, text: *mut c_char, capacity: usize) -> usize {
@@ -215,7 +215,7 @@ functions! {
     fn worker_set_max_inflight(worker: *mut Worker, count: u32) {
         match count.is_power_of_two() {
             true => worker.configure(|worker| worker.max_inflight = count as usize),
-            false => DocaError::INVALID_VALUE,
+            false => DocaStatus::INVALID_VALUE,
         }
     }
 
@@ -233,7 +233,7 @@ functions! {
 
     fn worker_health(worker: *mut Worker, health: *mut WorkerHealth) {
         if worker.state != CtxState::RUNNING {
-            return DocaError::BAD_STATE;
+            return DocaStatus::BAD_STATE;
         }
         put(health, locked(&HEALTH).unwrap_or_else(WorkerHealth::well))
     }

@@ -5,11 +5,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use urom_abi::DocaError;
 use urom_abi::host::{
     Buf, CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data,
     GidTask, GidTaskCallback, Service, Task, Worker,
 };
+use urom_abi::{DocaError, DocaStatus};
 
 use super::core::{change, ring, wake};
 use super::objects::{Context, created, destroyed};
@@ -44,7 +44,7 @@ pub struct Work {
     deadline: Option<Instant>,
     context: *mut Context,
     data: Data,
-    status: DocaError,
+    status: DocaStatus,
     in_flight: bool,
     callback: Option<CmdTaskCallback>,
     payload: Buffer,
@@ -56,9 +56,9 @@ pub struct Work {
 }
 
 impl Work {
-    fn create<T>(context: *mut Context, group: Option<u32>, target: *mut *mut T) -> DocaError {
+    fn create<T>(context: *mut Context, group: Option<u32>, target: *mut *mut T) -> DocaStatus {
         created();
-        let (data, status) = (Data { u64: 0 }, DocaError::BAD_STATE);
+        let (data, status) = (Data { u64: 0 }, DocaStatus::BAD_STATE);
         let new = Work {
             area: Area([0; CMD_TASK_AREA]),
             limit: 0,
@@ -78,10 +78,10 @@ impl Work {
         put(target, Box::into_raw(Box::new(new)).cast())
     }
 
-    fn release(work: *mut Work) -> DocaError {
+    fn release(work: *mut Work) -> DocaStatus {
         // SAFETY: it came from a box.
         if unsafe { work.get() }.in_flight {
-            return DocaError::NOT_PERMITTED;
+            return DocaStatus::NOT_PERMITTED;
         }
         destroyed();
         // SAFETY: as above, and the host does not use it again.
@@ -101,7 +101,7 @@ impl Work {
 }
 
 /// Ends a command in flight without its answer. Returns `false` if it is not in flight.
-fn give_up(task: *mut Work, code: DocaError, is_dropped: bool) -> bool {
+fn give_up(task: *mut Work, code: DocaStatus, is_dropped: bool) -> bool {
     // SAFETY: the task is live.
     let it = unsafe { task.get() };
     // SAFETY: contexts outlive their tasks.
@@ -130,7 +130,7 @@ pub fn expire(ctx: *mut Context) -> bool {
     let mut overdue = unsafe { ctx.get() }.in_flight.clone();
     // SAFETY: tasks in flight are live.
     overdue.retain(|task| unsafe { task.get() }.deadline.is_some_and(|at| at <= now));
-    overdue.iter().fold(false, |_, task| give_up(*task, DocaError::TIME_OUT, false))
+    overdue.iter().fold(false, |_, task| give_up(*task, DocaStatus::TIME_OUT, false))
 }
 
 pub fn next_deadline(ctx: &Context) -> Option<Instant> {
@@ -175,12 +175,12 @@ pub fn complete(ctx: *mut Context, flush: bool) -> bool {
     // SAFETY: tasks in flight are live.
     let it = unsafe { task.get() };
     it.in_flight = false;
-    let code = DocaError(it.loopback() as u32);
+    let code = DocaStatus(it.loopback() as u32);
     let length = it.payload.length;
     it.status = OK;
     it.response = Some(Buffer { bytes: it.payload.bytes.clone(), length, limit: length });
     if flush {
-        it.status = DocaError::CONNECTION_RESET;
+        it.status = DocaStatus::CONNECTION_RESET;
         it.response = None;
     } else if it.is(script::STATUS_WITH_REPLY) {
         it.status = code;
@@ -229,9 +229,9 @@ pub fn complete_query(task: *mut Work) {
     let is_lost = unsafe { it.context.get() }.state != CtxState::RUNNING;
     it.status = OK;
     match it.group.unwrap() {
-        _ if is_lost => it.status = DocaError::CONNECTION_RESET,
-        9 => it.status = DocaError::CONNECTION_RESET,
-        group::WAITS_REFUSED => it.status = DocaError::NOT_FOUND,
+        _ if is_lost => it.status = DocaStatus::CONNECTION_RESET,
+        9 => it.status = DocaStatus::CONNECTION_RESET,
+        group::WAITS_REFUSED => it.status = DocaStatus::NOT_FOUND,
         group => it.ids = (0..u64::from(group)).rev().collect(),
     }
     if let Some(callback) = it.answer {
@@ -244,10 +244,10 @@ functions! {
     #[called]
     fn cmd_allocate_init(worker: *mut Worker, _plugin: u64, task: *mut *mut CmdTask) {
         if worker.state != CtxState::RUNNING {
-            return DocaError::BAD_STATE;
+            return DocaStatus::BAD_STATE;
         }
         if worker.allocated - worker.ended_out + worker.ghosts.len() == worker.max_inflight {
-            return DocaError::NO_MEMORY;
+            return DocaStatus::NO_MEMORY;
         }
         worker.allocated += 1;
         Work::create(worker, None, task)
@@ -294,13 +294,13 @@ functions! {
 
     #[called]
     fn cmd_cancel(task: *mut CmdTask) {
-        if give_up(task, DocaError::SKIPPED, false) { OK } else { DocaError::BAD_STATE }
+        if give_up(task, DocaStatus::SKIPPED, false) { OK } else { DocaStatus::BAD_STATE }
     }
 
     #[called]
     fn cmd_forget(task: *mut CmdTask) {
-        if !give_up(task, DocaError::SKIPPED, true) {
-            return DocaError::BAD_STATE;
+        if !give_up(task, DocaStatus::SKIPPED, true) {
+            return DocaStatus::BAD_STATE;
         }
         // SAFETY: contexts outlive their tasks.
         unsafe { task.context.get() }.allocated -= 1;
@@ -333,7 +333,7 @@ functions! {
         task: *mut *mut GidTask,
     ) {
         if group == 8 {
-            return DocaError::NO_MEMORY;
+            return DocaStatus::NO_MEMORY;
         }
         Work::create(service, Some(group), task);
         // SAFETY: just written.
@@ -360,9 +360,9 @@ functions! {
         // SAFETY: contexts outlive their tasks.
         let context = unsafe { task.context.get() };
         match task.group {
-            Some(7) => return DocaError::AGAIN,
+            Some(7) => return DocaStatus::AGAIN,
             Some(_) => context.queries.push_back(task),
-            None if task.is(script::REFUSE) => return DocaError(task.loopback() as u32),
+            None if task.is(script::REFUSE) => return DocaStatus(task.loopback() as u32),
             None => {
                 task.response = None;
                 context.in_flight.push_back(task);
@@ -412,7 +412,7 @@ functions! {
     #[called]
     fn buf_set_data(buf: *mut Buf, _data: *mut c_void, length: usize) {
         if length > buf.limit {
-            return DocaError::INVALID_VALUE;
+            return DocaStatus::INVALID_VALUE;
         }
         buf.length = length;
         OK

@@ -20,11 +20,11 @@ fn given(path: MemoryPath) -> Given {
 }
 
 impl Given {
-    fn run(&self, operation: *mut MemoryOperation) -> DocaError {
+    fn run(&self, operation: *mut MemoryOperation) -> DocaStatus {
         let operation = NonNull::new(operation).unwrap();
         // SAFETY: the tests' operations, which end before they are dropped, with as many bytes.
         let ran = unsafe { self.memories.shares.run(self.handle, operation) };
-        ran.err().unwrap_or(DocaError::SUCCESS)
+        ran.into()
     }
 
     fn close(&self) {
@@ -69,7 +69,7 @@ fn an_operation_stays_as_it_is_until_it_has_ended() {
     // SAFETY: the operation is valid.
     unsafe { (*of_plugin).len = u64::MAX };
     turn(&given);
-    assert_eq!((operation.status, operation.operand), (DocaError::SUCCESS, 1));
+    assert_eq!((operation.status, operation.operand), (DocaStatus::SUCCESS, 1));
     assert_eq!(&bytes, b"12345678", "it was carried out as it began");
     given.close();
     assert_eq!(given.wrong(), [Fault::Memory("changed an operation that had not ended")]);

@@ -187,7 +187,7 @@ fn refusal(told: &mut mpsc::Receiver<WorkerToHost>) -> Failure {
 
 fn names_the_call(failure: &Failure) {
     let Failure { code, text } = failure;
-    assert_eq!(*code, DocaError::TIME_OUT.0, "{text}");
+    assert_eq!(*code, DocaError::TIME_OUT, "{text}");
     assert!(text.contains("plugin `slow`") && text.contains("`worker_cmd`"), "{text}");
 }
 

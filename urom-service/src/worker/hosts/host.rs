@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 use ucx::Status;
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::extension::LONGEST_FAILURE;
 use urom_wire::control::cut;
 use urom_wire::envelope::VerificationTag;
@@ -77,7 +77,7 @@ impl TaskToken {
 
 pub(crate) struct TaskAnswer<'a> {
     pub(crate) slot: u16,
-    pub(crate) status: DocaError,
+    pub(crate) status: DocaStatus,
     pub(crate) payload: Option<usize>,
     pub(crate) why: &'a str,
 }

@@ -25,7 +25,7 @@ use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
 use ucx::{Endpoint, Request, Status};
-use urom_abi::{DocaError, Quantity};
+use urom_abi::{DocaError, DocaStatus, Quantity};
 use urom_os::EventFd;
 use urom_wire::control::Failure;
 use urom_wire::envelope::{Envelope, VerificationTag, first_channel};
@@ -205,7 +205,7 @@ impl Hosts {
 
     #[inline]
     pub(crate) fn succeed(&self, host: &HostEntry, slot: u16, payload: &[u8]) {
-        let header = short_notification(slot, DocaError::SUCCESS, payload.len());
+        let header = short_notification(slot, DocaStatus::SUCCESS, payload.len());
         if let Some(header) = header.filter(|_| !host.is_lost.get()) {
             let waits = host.outbox.borrow_mut().send(header, payload);
             self.sent(host, waits);
@@ -258,15 +258,16 @@ impl Hosts {
         host: &HostEntry,
         draft: &mut FrameDraft,
         slot: u16,
-        status: DocaError,
+        code: DocaError,
         why: &str,
     ) {
-        limited!(warn, "refused a command of {}: {why}: {status}", host.name);
-        let why = format!("the worker refused it: {why}");
+        limited!(warn, "refused a command of {}: {why}: {code}", host.name);
+        let (status, why) = (code.into(), format!("the worker refused it: {why}"));
         self.answer(host, draft, &TaskAnswer { slot, status, payload: None, why: &why });
     }
 
-    pub(crate) fn answer_all(&self, draft: &mut FrameDraft, status: DocaError) {
+    pub(crate) fn answer_all(&self, draft: &mut FrameDraft, code: DocaError) {
+        let status = code.into();
         for host in self.all() {
             let slots: Vec<u16> = host.in_flight().map(|(token, _)| token.slot).collect();
             for slot in slots {

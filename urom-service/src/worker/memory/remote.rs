@@ -17,8 +17,8 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 use ucx::{AmData, CloseMode, Message, Request, Status, Worker};
-use urom_abi::DocaError;
 use urom_abi::host_memory::{MemoryAction, MemoryOperation, MemoryPath};
+use urom_abi::{DocaError, DocaStatus};
 use urom_memory::Error;
 use urom_memory::engine::{Path, Region};
 use urom_wire::plain::Plain;
@@ -58,7 +58,7 @@ struct PendingOperations {
     sends: Vec<(u64, Request<Vec<u8>>)>,
     lost: Vec<u64>,
     /// Ended operations whose plugins are not yet notified.
-    ended: Vec<(NonNull<MemoryOperation>, DocaError)>,
+    ended: Vec<(NonNull<MemoryOperation>, DocaStatus)>,
 }
 
 #[derive(Debug)]
@@ -211,7 +211,7 @@ impl RemoteAccess {
 ///
 /// # Safety
 /// The operation is valid, and its `done` is the plugin's function.
-unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaError) {
+unsafe fn end(mut operation: NonNull<MemoryOperation>, status: DocaStatus) {
     // SAFETY: the caller's promise.
     let of_plugin = unsafe { operation.as_mut() };
     of_plugin.status = status;
@@ -284,7 +284,7 @@ impl PendingOperations {
         };
         match waiting.host.ask(&ask, bytes) {
             Ok(request) => self.sends.extend(request.map(|request| (number, request))),
-            Err(code) => self.finish(number, code),
+            Err(code) => self.finish(number, code.into()),
         }
     }
 
@@ -296,7 +296,7 @@ impl PendingOperations {
                 && let Some(waiting) = self.waiting.get(&number)
             {
                 let code = waiting.host.unsent();
-                self.finish(number, code);
+                self.finish(number, code.into());
             }
         }
     }
@@ -310,16 +310,16 @@ impl PendingOperations {
         // Another host may have guessed the number.
         let of_host = |waiting: &&mut PendingOperation| waiting.host.token == token;
         let Some(waiting) = self.waiting.get_mut(&number).filter(of_host) else { return };
-        let status = DocaError(answer.status.get());
+        let status = DocaStatus(answer.status.get());
         // SAFETY: it is valid until it has ended.
         unsafe { waiting.operation.as_mut() }.result = answer.result.get();
-        if status != DocaError::SUCCESS {
+        if status != DocaStatus::SUCCESS {
             return self.finish(number, status);
         }
         match data {
             AmData::Eager(bytes) => self.moved(number, bytes),
             // Hosts of this release never answer like this.
-            AmData::Rendezvous(_) => self.finish(number, DocaError::IO_FAILED),
+            AmData::Rendezvous(_) => self.finish(number, DocaStatus::IO_FAILED),
         }
     }
 
@@ -330,7 +330,7 @@ impl PendingOperations {
         let operation = unsafe { waiting.operation.as_ref() };
         if operation.action == MemoryAction::READ {
             if bytes.len() as u64 != waiting.asked {
-                return self.finish(number, DocaError::IO_FAILED);
+                return self.finish(number, DocaStatus::IO_FAILED);
             }
             let to = operation.local.wrapping_add(waiting.moved as usize);
             // SAFETY: the plugin's buffer has capacity for the whole operation.
@@ -339,22 +339,22 @@ impl PendingOperations {
         waiting.moved += waiting.asked;
         match waiting.moved < operation.len {
             true => self.ask(number),
-            false => self.finish(number, DocaError::SUCCESS),
+            false => self.finish(number, DocaStatus::SUCCESS),
         }
     }
 
-    fn finish(&mut self, number: u64, status: DocaError) {
+    fn finish(&mut self, number: u64, status: DocaStatus) {
         if let Some(waiting) = self.waiting.remove(&number) {
             self.ended.push((waiting.operation, status));
         }
     }
 
     /// Ends the operations on some hosts' memory.
-    fn end_of(&mut self, is_theirs: impl Fn(&RemoteHost) -> bool, status: DocaError) {
+    fn end_of(&mut self, is_theirs: impl Fn(&RemoteHost) -> bool, code: DocaError) {
         self.waiting.retain(|_, waiting| {
             let ends = is_theirs(&waiting.host);
             if ends {
-                self.ended.push((waiting.operation, status));
+                self.ended.push((waiting.operation, code.into()));
             }
             !ends
         });

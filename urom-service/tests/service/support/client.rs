@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use ucx::{AmData, AmFlags, CloseMode, Endpoint, Worker};
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_wire::control::{
     Attach, DaemonToHost, Failure, HostToDaemon, HostToWorker, PluginEntry, StartWorker,
     WorkerToHost,
@@ -180,7 +180,7 @@ pub(crate) fn first_message(uromd: &Uromd) -> (Link<DaemonToHost, HostToDaemon>,
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) slot: u16,
-    pub(crate) status: DocaError,
+    pub(crate) status: DocaStatus,
     pub(crate) payload: Option<Vec<u8>>,
 }
 

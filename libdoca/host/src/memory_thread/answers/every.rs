@@ -75,7 +75,7 @@ impl MemoryServer {
                     let why = |error| log!(debug, "a worker is not reached again: {error}");
                     session.endpoint = endpoint.map_err(why).ok();
                 }
-                let all = answer(token, EVERY, DocaError::CONNECTION_RESET, 0);
+                let all = answer(token, EVERY, Err(DocaError::CONNECTION_RESET));
                 let send = |endpoint: &Endpoint| endpoint.am_send(AM_ANSWER, all.as_bytes(), ());
                 every.sent = session.endpoint.as_ref().map(send);
             }

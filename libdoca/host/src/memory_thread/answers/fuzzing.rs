@@ -140,10 +140,10 @@ impl Rig {
         let received = std::mem::take(&mut *received.borrow_mut());
         let [(answer, read)] = &received[..] else { panic!("{} answers", received.len()) };
         assert_eq!((answer.token, answer.number), (ask.token, ask.number));
-        let status = DocaError(answer.status.get());
+        let status = DocaStatus(answer.status.get());
         match expected {
             Ok((result, bytes)) => {
-                assert_eq!((status, answer.result.get()), (DocaError::SUCCESS, result), "{ask:?}");
+                assert_eq!((status, answer.result.get()), (DocaStatus::SUCCESS, result), "{ask:?}");
                 assert!(*read == bytes, "other bytes: {ask:?}");
             }
             Err(code) => assert_eq!(status, code, "{ask:?}"),

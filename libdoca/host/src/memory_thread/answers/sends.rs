@@ -47,13 +47,13 @@ impl ServerState {
             }
         }
         for PendingSend { token, number, sent, claim } in done {
-            let code = match sent.into_done() {
+            let result = match sent.into_done() {
                 Ok((Ok(()), _)) if claim.is_none() => continue,
-                Ok((Ok(()), _)) => DocaError::SUCCESS,
-                Ok((Err(Status::CANCELED), _)) => DocaError::CONNECTION_RESET,
-                Ok((Err(_), _)) | Err(_) => DocaError::IO_FAILED,
+                Ok((Ok(()), _)) => Ok(0),
+                Ok((Err(Status::CANCELED), _)) => Err(DocaError::CONNECTION_RESET),
+                Ok((Err(_), _)) | Err(_) => Err(DocaError::IO_FAILED),
             };
-            self.answer(token, number, code, 0);
+            self.answer(token, number, result);
         }
         any
     }

@@ -100,11 +100,11 @@ impl Asked {
         self.until(|asked| !asked.received.borrow().is_empty());
         let (answer, _) = self.received.borrow_mut().remove(0);
         assert_eq!(answer.number.get(), EVERY);
-        assert_eq!(DocaError(answer.status.get()), DocaError::CONNECTION_RESET);
+        assert_eq!(DocaStatus(answer.status.get()), DocaError::CONNECTION_RESET);
     }
 
     /// Repeats a question until this answer arrives, over a new connection if the old one failed.
-    fn ask_until(&mut self, ask: &Ask, number: u64, status: DocaError) {
+    fn ask_until(&mut self, ask: &Ask, number: u64, status: DocaStatus) {
         let address = self.answers.worker.address().unwrap();
         let is_it =
             |answer: &Answer| answer.number.get() == number && answer.status.get() == status.0;
@@ -137,7 +137,7 @@ impl Asked {
         let (answer, data) = self.received.borrow_mut().pop().unwrap();
         assert!(self.received.borrow().is_empty(), "one answer to each");
         assert_eq!((answer.number, answer.token), (ask.number, ask.token));
-        DocaError(answer.status.get()).check().map(|()| (answer.result.get(), data))
+        DocaStatus(answer.status.get()).check().map(|()| (answer.result.get(), data))
     }
 
     fn word(&self, index: usize) -> u64 {

@@ -144,8 +144,7 @@ impl ServerState {
             false
         });
         for &(token, number, result) in &due {
-            let code = result.err().unwrap_or(DocaError::SUCCESS);
-            self.answer(token, number, code, result.unwrap_or(0));
+            self.answer(token, number, result);
         }
         !due.is_empty()
     }

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::device::Device;
@@ -30,14 +30,14 @@ impl ContextPart for MmapAdvise {
         "mmap_advise"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
         ctx.engine()?;
         ctx.set_state(CtxState::RUNNING);
-        Ok(DocaError::SUCCESS)
+        Ok(DocaStatus::SUCCESS)
     }
 
-    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
-        Ok(local::stop(ctx, &self.tasks))
+    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
+        local::stop(ctx, &self.tasks)
     }
 
     fn retire(&self) {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::yield_now;
 use urom_abi::host::CtxState;
-use urom_abi::{DocaError, Quantity, WorkerId};
+use urom_abi::{DocaError, DocaStatus, Quantity, WorkerId};
 use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
@@ -158,7 +158,7 @@ impl Domain {
                 let Failure { code, text } =
                     failure_of(ctx).unwrap_or_else(|| failure!(BAD_STATE, "start it first"));
                 let id = WorkerId(*id);
-                failure!(code = DocaError(code), "the domain's worker {id} does not run: {text}")
+                failure!(code = code, "the domain's worker {id} does not run: {text}")
             })
         };
         self.workers.borrow().iter().map(run).collect()
@@ -190,7 +190,7 @@ impl ContextPart for Domain {
         "domain"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
         let pe = ctx.engine()?;
         let oob = self.oob.get().ok_or_else(|| {
             failure!(
@@ -227,7 +227,7 @@ impl ContextPart for Domain {
         self.run.replace(Some(run));
         pe.exchange(Rc::clone(ctx));
         ctx.set_state(CtxState::STARTING);
-        Ok(DocaError::IN_PROGRESS)
+        Ok(DocaStatus::IN_PROGRESS)
     }
 
     fn step(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
@@ -262,7 +262,7 @@ impl ContextPart for Domain {
         self.run.take();
     }
 
-    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
+    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
         if let Some(run) = self.run.take() {
             // Frees the host's request.
             drop(run.start.take());
@@ -272,7 +272,7 @@ impl ContextPart for Domain {
             }
         }
         ctx.set_state(CtxState::IDLE);
-        Ok(DocaError::SUCCESS)
+        Ok(())
     }
 
     fn retire(&self) {}
@@ -333,6 +333,6 @@ impl OwnWorker {
                 failure!(NOT_CONNECTED, "its context was stopped before it had the domain's table")
             });
         let id = self.id;
-        failure!(code = DocaError(code), "the domain could not start at worker {id}: {text}")
+        failure!(code = code, "the domain could not start at worker {id}: {text}")
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{Cancelled, CtxState};
-use urom_abi::{DocaError, WORKER_ID_ANY};
+use urom_abi::{DocaError, DocaStatus, WORKER_ID_ANY};
 use urom_wire::control::{Attach, Failure, StartWorker};
 
 use crate::event::EngineEvent;
@@ -110,7 +110,7 @@ impl ContextPart for Worker {
         "worker"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaError, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
         let pe = ctx.engine()?;
         let missing = |what: &str| failure!(INVALID_VALUE, "the worker lacks {what}");
         // A clone, because the state callback may destroy the worker and clear the cell.
@@ -169,16 +169,16 @@ impl ContextPart for Worker {
         let (requests, mailbox) = (running.requests.clone(), Arc::clone(&pe.mailbox));
         running.control.spawn(worker_link::serve(visit, requests, ctx.begin(), mailbox, given));
         ctx.set_state(CtxState::STARTING);
-        Ok(DocaError::IN_PROGRESS)
+        Ok(DocaStatus::IN_PROGRESS)
     }
 
     /// Always asynchronous, so that hosts that count progress results see the end.
-    fn stop(&self, ctx: &Context) -> Result<DocaError, DocaError> {
+    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
         if let Some(run) = self.run.borrow().clone() {
             run.stop(&*ctx.pe()?);
         }
         ctx.set_state(CtxState::STOPPING);
-        Ok(DocaError::IN_PROGRESS)
+        Err(DocaError::IN_PROGRESS)
     }
 
     fn on_event(&self, _ctx: &Context, pe: &Pe, event: EngineEvent) {
@@ -195,7 +195,7 @@ impl ContextPart for Worker {
     fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
-                run.refusal.set(DocaError::SUCCESS);
+                run.refusal.set(Ok(()));
                 true
             }
             _ => false,

@@ -7,8 +7,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::rc::{Rc, Weak};
 
-use urom_abi::DocaError;
 use urom_abi::host::{self, Data, Task};
+use urom_abi::{DocaError, DocaStatus};
 
 use super::{Graph, Node, NodeWork};
 use crate::failure::refuse_if;
@@ -45,7 +45,7 @@ pub(crate) struct GraphInstance {
     in_flight: Cell<bool>,
     running: Cell<usize>,
     /// Error of the first failed node.
-    status: Cell<DocaError>,
+    result: Cell<Result<(), DocaError>>,
     /// The enclosing instance and its node for this one.
     parent: RefCell<Option<(Rc<GraphInstance>, usize)>>,
 }
@@ -85,7 +85,7 @@ impl GraphInstance {
             user_data: Cell::default(),
             in_flight: Cell::new(false),
             running: Cell::new(0),
-            status: Cell::new(DocaError::SUCCESS),
+            result: Cell::new(Ok(())),
             parent: RefCell::new(None),
         });
         Ok(publish(instance))
@@ -162,7 +162,7 @@ impl GraphInstance {
         refuse_if(!self.graph.runs(&self.nodes), DocaError::BAD_STATE)?;
         self.in_flight.set(true);
         self.graph.in_flight.update(|count| count + 1);
-        self.status.set(DocaError::SUCCESS);
+        self.result.set(Ok(()));
         let claimed = (0..self.nodes.len()).try_for_each(|at| self.claim_node(at));
         claimed.inspect_err(|_| self.let_go())
     }
@@ -199,7 +199,7 @@ impl GraphInstance {
                 NodeWork::Task(ctx) => {
                     if let Ok(task) = task_of(ctx, data) {
                         task.head().stage.set(TaskStage::Held);
-                        task.head().status.set(DocaError::BAD_STATE);
+                        task.head().status.set(DocaStatus::BAD_STATE);
                     }
                 }
                 NodeWork::User(_) => {}
@@ -224,12 +224,12 @@ impl GraphInstance {
     }
 
     fn begin(&self, at: usize) {
-        if self.status.get() != DocaError::SUCCESS {
+        if self.result.get().is_err() {
             return;
         }
         match self.try_begin(at) {
             Ok(()) => self.running.update(|count| count + 1),
-            Err(code) => self.status.set(code),
+            failed => self.result.set(failed),
         }
     }
 
@@ -248,7 +248,7 @@ impl GraphInstance {
                     pe.nodes.borrow_mut().remove(&data.cast());
                     head.in_graph.set(false);
                     head.stage.set(TaskStage::Done);
-                    head.status.set(*code);
+                    head.status.set((*code).into());
                 })
             }
             NodeWork::User(_) => {
@@ -264,13 +264,11 @@ impl GraphInstance {
         }
     }
 
-    fn ended(&self, at: usize, code: DocaError) {
+    fn ended(&self, at: usize, result: Result<(), DocaError>) {
         self.running.update(|count| count - 1);
-        if code != DocaError::SUCCESS {
+        if let Err(code) = result {
             log!(debug, "a graph's node {at}, in the order of creation, failed: {code}");
-            if self.status.get() == DocaError::SUCCESS {
-                self.status.set(code);
-            }
+            self.result.set(self.result.get().and(result));
         } else {
             for &next in &self.nodes[at].after {
                 let left = {
@@ -302,8 +300,8 @@ impl GraphInstance {
                     return;
                 };
                 // SAFETY: the host set this function for this call.
-                let code = unsafe { callback(cookie) };
-                self.ended(at, code);
+                let status = unsafe { callback(cookie) };
+                self.ended(at, status.check());
             }
             GraphStep::Over => self.over(),
         }
@@ -311,12 +309,12 @@ impl GraphInstance {
 
     fn over(&self) {
         self.let_go();
-        let status = self.status.get();
+        let result = self.result.get();
         if let Some((parent, at)) = self.parent.take() {
-            return parent.ended(at, status);
+            return parent.ended(at, result);
         }
         let Some(conf) = self.graph.conf.get() else { return };
-        let callback = if status == DocaError::SUCCESS { conf.completed } else { conf.failed };
+        let callback = if result.is_ok() { conf.completed } else { conf.failed };
         let (own_data, graph_data) = (self.user_data.get(), self.graph.user_data.get());
         // SAFETY: the host set this function for this call, and owns the instance from now on.
         unsafe { callback(as_c(self), own_data, graph_data) };
@@ -329,7 +327,7 @@ impl Pe {
         head.in_graph.set(false);
         let node = self.nodes.borrow_mut().remove(&task);
         if let Some((instance, at)) = node {
-            instance.ended(at, head.status.get());
+            instance.ended(at, head.status.get().check());
         }
     }
 }

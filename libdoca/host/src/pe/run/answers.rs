@@ -1,6 +1,6 @@
 //! Answers of the worker and the tasks they complete.
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_wire::frame::{Header, Notification, short_status};
 use urom_wire::ring::Garbage;
 
@@ -39,7 +39,7 @@ impl WorkerRun {
         let limit = self.longest.get();
         let &Notification { slot, status, payload, .. } = notification;
         let answer = match payload {
-            Some(payload) if payload.len() > limit => (DocaError::TOO_BIG, None),
+            Some(payload) if payload.len() > limit => (DocaStatus::TOO_BIG, None),
             payload => (status, payload),
         };
         let Some(task) = self.tasks.answer(slot, answer.0, answer.1) else {

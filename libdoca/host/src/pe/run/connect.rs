@@ -50,7 +50,7 @@ impl WorkerRun {
             None => match self.connect_ucx(pe, &attached) {
                 Ok(ucx) => FrameLink::Ucx(Box::new(ucx)),
                 // The worker also fails to connect. Its refusal has both sides' variables.
-                Err(failure) if failure.code() == DocaError::NOT_CONNECTED => {
+                Err(failure) if failure.code == DocaError::NOT_CONNECTED => {
                     self.unreachable.replace(Some(failure));
                     self.let_in(attached);
                     return Ok(());

@@ -8,8 +8,8 @@ use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use urom_abi::DocaError;
 use urom_abi::host::{self, CMD_TASK_AREA as AREA, CmdTaskCallback, CmdTaskEnd, Data};
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::envelope::Envelope;
 use urom_wire::frame::{CommandStart, DEADLINE_LEN, HEADER_LEN, Header};
 
@@ -37,7 +37,7 @@ pub(crate) struct Head {
     pub(crate) stage: Cell<TaskStage>,
     /// Submitted by a graph's instance, which gets the result instead of the callback.
     pub(crate) in_graph: Cell<bool>,
-    pub(crate) status: Cell<DocaError>,
+    pub(crate) status: Cell<DocaStatus>,
     pub(crate) user_data: Cell<Data>,
 }
 
@@ -46,7 +46,7 @@ impl Head {
         Head {
             stage: Cell::new(TaskStage::Free),
             in_graph: Cell::new(false),
-            status: Cell::new(DocaError::BAD_STATE),
+            status: Cell::new(DocaStatus::BAD_STATE),
             user_data: Cell::default(),
         }
     }
@@ -54,16 +54,16 @@ impl Head {
     #[inline]
     pub(crate) fn hold(&self) {
         self.stage.set(TaskStage::Held);
-        self.status.set(DocaError::BAD_STATE);
+        self.status.set(DocaStatus::BAD_STATE);
         self.user_data.take();
     }
 
     /// Returns the host-visible status: `IN_PROGRESS` before completion.
     #[inline]
-    pub(crate) fn shown_status(&self) -> DocaError {
+    pub(crate) fn shown_status(&self) -> DocaStatus {
         match self.stage.get() {
             TaskStage::InFlight | TaskStage::Answered | TaskStage::Planned => {
-                DocaError::IN_PROGRESS
+                DocaStatus::IN_PROGRESS
             }
             _ => self.status.get(),
         }
@@ -86,8 +86,12 @@ impl TaskStage {
 }
 
 /// The end of an unfinished task or a task without a response.
-const NO_END: CmdTaskEnd =
-    CmdTaskEnd { status: DocaError::BAD_STATE, cancelled: 0, response: ptr::null_mut(), length: 0 };
+const NO_END: CmdTaskEnd = CmdTaskEnd {
+    status: DocaStatus::BAD_STATE,
+    cancelled: 0,
+    response: ptr::null_mut(),
+    length: 0,
+};
 
 /// A command: one slot of a connection, which allocates and frees it. The fields in use from
 /// submission to end are in the first cache lines.
@@ -268,7 +272,7 @@ impl CmdTask {
     pub(crate) fn cancel(&self, code: DocaError) {
         self.slot.set(None);
         self.start.set(None);
-        self.answer(code, None);
+        self.answer(code.into(), None);
         self.end.set(CmdTaskEnd { cancelled: 1, ..self.end.get() });
     }
 
@@ -282,7 +286,7 @@ impl CmdTask {
 
     /// Records the end of the command; `response` is the plugin's notification.
     #[inline]
-    pub(crate) fn answer(&self, status: DocaError, response: Option<&[u8]>) {
+    pub(crate) fn answer(&self, status: DocaStatus, response: Option<&[u8]>) {
         let end = match response {
             Some(payload) if self.response.fill(payload) => CmdTaskEnd {
                 status,
@@ -290,7 +294,7 @@ impl CmdTask {
                 response: self.response.data().cast(),
                 length: payload.len(),
             },
-            Some(_) => CmdTaskEnd { status: DocaError::NO_MEMORY, ..NO_END },
+            Some(_) => CmdTaskEnd { status: DocaStatus::NO_MEMORY, ..NO_END },
             None => CmdTaskEnd { status, ..NO_END },
         };
         self.head.status.set(end.status);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use urom_abi::host::Cancelled;
-use urom_abi::{DocaError, Quantity, WorkerId};
+use urom_abi::{DocaError, DocaStatus, Quantity, WorkerId};
 
 use crate::pe::run::task::{CmdTask, CmdTaskRef, TaskStage};
 
@@ -217,7 +217,7 @@ impl TaskTable {
     pub(crate) fn answer(
         &self,
         slot: u16,
-        status: DocaError,
+        status: DocaStatus,
         payload: Option<&[u8]>,
     ) -> Option<CmdTaskRef> {
         let task = self.slots.get(usize::from(slot))?.get();
@@ -242,7 +242,7 @@ impl TaskTable {
         lost.retain(|task| task.head.stage.get() == TaskStage::InFlight);
         lost.sort_by_key(|task| task.serial.get());
         for task in &lost {
-            task.answer(code, None);
+            task.answer(code.into(), None);
         }
         self.answered.set(self.submitted.get());
         lost
@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn answer(table: &TaskTable, task: CmdTaskRef) {
-        let (slot, status) = (task.slot.get().unwrap(), DocaError::SUCCESS);
+        let (slot, status) = (task.slot.get().unwrap(), DocaStatus::SUCCESS);
         assert!(table.answer(slot, status, None).is_some_and(|found| found == task));
         task.head.stage.set(TaskStage::Done);
         table.completed();
@@ -295,7 +295,7 @@ mod tests {
         table.release(table.slots[0].get().unwrap());
         assert_eq!((slot(), slot()), (Some(0), None));
         for slot in [0, 2, u16::MAX] {
-            assert!(table.answer(slot, DocaError::SUCCESS, None).is_none(), "{slot}");
+            assert!(table.answer(slot, DocaStatus::SUCCESS, None).is_none(), "{slot}");
         }
     }
 
@@ -312,7 +312,7 @@ mod tests {
         assert!(overdue == [first] && next == Some(later));
         table.cancel(first, DocaError::TIME_OUT, false);
         let end = first.end.get();
-        assert_eq!((end.status, end.cancelled), (DocaError::TIME_OUT, 1));
+        assert_eq!((end.status, end.cancelled), (DocaStatus::TIME_OUT, 1));
         assert_eq!(table.count(), 2, "it counts once before the host gets its end, and after it");
         table.release(first);
         let waiting = |waiting| Cancelled { waiting, late: 0, dropped: 0 };

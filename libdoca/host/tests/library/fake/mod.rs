@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use ucx::{AmFlags, Endpoint, WorkerAddress};
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_wire::control::{
     DaemonToHost, HandoverAddress, HostToDaemon, HostToWorker, PluginBuild, PluginEntry,
     WorkerToHost,
@@ -176,6 +176,6 @@ impl Attached {
     }
 }
 
-fn frame(slot: u16, status: DocaError, payload: Option<&[u8]>) -> Vec<u8> {
+fn frame(slot: u16, status: DocaStatus, payload: Option<&[u8]>) -> Vec<u8> {
     bytes_of::notification(slot, status, payload, &[])
 }

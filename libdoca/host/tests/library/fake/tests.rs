@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpStream;
 use ucx::AmFlags;
-use urom_abi::DocaError;
 use urom_abi::host::CtxState;
+use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{DaemonToHost, Failure, HandoverAddress, HostToWorker, WorkerToHost};
 use urom_wire::envelope::{AM_HANDSHAKE, AM_NOTIFICATIONS, Envelope, VerificationTag};
 use urom_wire::fuzzing::frames as bytes_of;
@@ -51,7 +51,7 @@ fn garbage_from_a_worker_is_dropped_and_valid_messages_arrive() {
         let twice = [frame(a, OK, Some(b"one")), frame(a, OK, Some(b"two")), vec![1; 7]].concat();
         host.send(twice);
         host.send(frame(b, OK, Some(&[0; 4065])));
-        host.send(frame(c, DocaError(300), None));
+        host.send(frame(c, DocaStatus(300), None));
         // A redundant second Attached, then the end for this host.
         let again = WorkerToHost::Attached {
             socket: HandoverAddress::default(),
@@ -63,8 +63,7 @@ fn garbage_from_a_worker_is_dropped_and_valid_messages_arrive() {
         fake.send(&mut host.stream, &again);
         host.wait_for(5);
         assert_eq!(host.slots.borrow()[4], a);
-        let enough =
-            Failure { code: DocaError::AUTHENTICATION.0, text: "enough of you".to_owned() };
+        let enough = Failure { code: DocaError::AUTHENTICATION, text: "enough of you".to_owned() };
         fake.send(&mut host.stream, &WorkerToHost::Refused(enough));
         // Until the host has seen the end.
         while fake
@@ -80,8 +79,8 @@ fn garbage_from_a_worker_is_dropped_and_valid_messages_arrive() {
     let tasks: Vec<usize> = (0..4).map(|_| context.submit(b"command").addr()).collect();
     let expected = [
         (tasks[0], OK, Some(b"one".to_vec())),
-        (tasks[1], DocaError::TOO_BIG, None),
-        (tasks[2], DocaError(300), None),
+        (tasks[1], DocaStatus::TOO_BIG, None),
+        (tasks[2], DocaStatus(300), None),
     ];
     for (at, (task, status, response)) in expected.into_iter().enumerate() {
         let done = engine.done();
@@ -93,7 +92,7 @@ fn garbage_from_a_worker_is_dropped_and_valid_messages_arrive() {
     }
     for task in [tasks[3], tasks[0]] {
         let done = engine.done();
-        assert_eq!((done.task, done.status), (task, DocaError::AUTHENTICATION));
+        assert_eq!((done.task, done.status), (task, DocaStatus::AUTHENTICATION));
     }
     assert_eq!(failure(context.ctx), "enough of you");
     assert_eq!(engine.next(), 1);
@@ -269,7 +268,7 @@ fn failed_worker(address: SocketAddr) -> String {
 }
 
 /// Returns the result of a service start with a scripted daemon.
-fn start_with(accept: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaError, String) {
+fn start_with(accept: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (DocaStatus, String) {
     let (fake, address) = Fake::new();
     let daemon = std::thread::spawn(move || {
         let stream = accept(&fake);
@@ -284,13 +283,13 @@ fn start_with(accept: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (Doca
 fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
     let ours = ucx::version().to_string();
     type Accept = fn(&Fake) -> TcpStream;
-    let cases: [(Accept, DocaError, [&str; 2]); 3] = [
+    let cases: [(Accept, DocaStatus, [&str; 2]); 3] = [
         (
             |fake| {
                 let other = ucx::Version { major: 1, minor: 99, patch: 3 };
                 fake.accept(Hello::with_ucx(Role::Daemon, other))
             },
-            DocaError::UNSUPPORTED_VERSION,
+            DocaStatus::UNSUPPORTED_VERSION,
             ["1.99.3", &ours],
         ),
         (
@@ -301,12 +300,12 @@ fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
                 fake.send(&mut stream, &welcome);
                 stream
             },
-            DocaError::IO_FAILED,
+            DocaStatus::IO_FAILED,
             ["all of them", ""],
         ),
         (
             |fake| fake.accept(Hello::new(Role::Worker)),
-            DocaError::UNSUPPORTED_VERSION,
+            DocaStatus::UNSUPPORTED_VERSION,
             ["daemon", "worker"],
         ),
     ];

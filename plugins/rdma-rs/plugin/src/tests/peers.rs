@@ -96,7 +96,7 @@ fn an_instance_that_was_stopped_before_is_refused() {
     one.call(Connect { rdma: one.rdma, details: &old }).unwrap();
     until(&domain, "the state", || one.state() == State::Error);
     let query = one.call(Query { rdma: one.rdma }).unwrap();
-    assert_eq!(query.failure, DocaError::CONNECTION_RESET.0);
+    assert_eq!(query.failure, DocaError::CONNECTION_RESET.code());
     assert_eq!(two.state(), State::Init);
 }
 
@@ -201,7 +201,7 @@ fn a_peer_that_dies_while_it_sends_costs_the_connections_and_not_the_plugin() {
     for end in [two, waits] {
         until(&domain, "the state", || end.state() == State::Error);
         let query = end.call(Query { rdma: end.rdma }).unwrap();
-        assert_eq!(query.failure, DocaError::CONNECTION_RESET.0);
+        assert_eq!(query.failure, DocaError::CONNECTION_RESET.code());
         end.call(Stop { rdma: end.rdma }).unwrap();
         end.call(Start { rdma: end.rdma }).unwrap();
     }

@@ -112,7 +112,7 @@ fn after_a_failure_nothing_is_taken_until_stop_start_export_and_connect() {
     }
     let query = one.call(Query { rdma: one.rdma }).unwrap();
     let why = String::from_utf8(query.why.to_vec()).unwrap();
-    assert_eq!(query.failure, DocaError::NOT_FOUND.0);
+    assert_eq!(query.failure, DocaError::NOT_FOUND.code());
     assert!(why.contains("has not exported it"), "{why}");
     for end in [one, two] {
         end.call(Stop { rdma: end.rdma }).unwrap();
@@ -159,7 +159,7 @@ fn operations_pending_at_a_stop_end_with_shutdown() {
     until(&domain, "the other end's state", || two.state() == State::Error);
     let query = two.call(Query { rdma: two.rdma }).unwrap();
     let why = String::from_utf8(query.why.to_vec()).unwrap();
-    assert_eq!(query.failure, DocaError::CONNECTION_RESET.0);
+    assert_eq!(query.failure, DocaError::CONNECTION_RESET.code());
     assert!(why.contains("the instance was stopped"), "{why}");
     until(&domain, "the memory", || memory.opened() == 0);
 }

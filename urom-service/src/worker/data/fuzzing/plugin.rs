@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use urom_abi::DocaError;
+use urom_abi::DocaStatus;
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::Methods;
 use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, Words};
@@ -55,29 +55,29 @@ pub(super) fn reset() {
     PACKED.set(0);
 }
 
-unsafe extern "C" fn begin(_: *mut WorkerCtx) -> DocaError {
-    DocaError::SUCCESS
+unsafe extern "C" fn begin(_: *mut WorkerCtx) -> DocaStatus {
+    DocaStatus::SUCCESS
 }
 
 unsafe extern "C" fn close(_: *mut WorkerCtx) {}
 
-unsafe extern "C" fn addr(_: *mut WorkerCtx, _: *mut c_void, len: *mut usize) -> DocaError {
+unsafe extern "C" fn addr(_: *mut WorkerCtx, _: *mut c_void, len: *mut usize) -> DocaStatus {
     // SAFETY: the worker's pointer.
     unsafe { len.write(0) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
-unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> DocaError {
+unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> DocaStatus {
     loop {
         // SAFETY: the worker's list.
         if unsafe { list::is_empty(commands) } {
-            return DocaError::SUCCESS;
+            return DocaStatus::SUCCESS;
         }
         // SAFETY: see above; a link is the first field of its descriptor.
         let first = unsafe { (*commands).next };
         // SAFETY: the list is not empty.
         let Some(link) = (unsafe { list::pop_front(commands) }).and_then(NonNull::new) else {
-            return DocaError::UNEXPECTED;
+            return DocaStatus::UNEXPECTED;
         };
         // SAFETY: a descriptor of the worker, which is not in a list now.
         let command = unsafe { CommandDesc::from_raw(link.cast()) };
@@ -87,7 +87,7 @@ unsafe extern "C" fn worker_cmd(_: *mut WorkerCtx, commands: *mut ListLink) -> D
             debug_assert_eq!(raw, first);
             // SAFETY: the list's head, and a link that is not in a list.
             unsafe { push_front(commands, raw) };
-            return DocaError::BAD_CONFIG;
+            return DocaStatus::BAD_CONFIG;
         }
         answer(&command);
     }
@@ -112,11 +112,11 @@ unsafe extern "C" fn call(_: *mut WorkerCtx, call: *mut CommandCall) -> Called {
             Called::ANSWERED
         }
         3 => {
-            call.status = DocaError(300);
+            call.status = DocaStatus(300);
             Called::ANSWERED
         }
         4 => {
-            call.status = DocaError(u32::MAX);
+            call.status = DocaStatus(u32::MAX);
             call.answer_len = 0;
             Called::ANSWERED
         }
@@ -166,7 +166,7 @@ fn answer(command: &CommandDesc) {
     let payload = command.payload();
     let kind = payload.first().map_or(0, |first| first % 16);
     let len = if kind == 6 { LIMIT } else { payload.len() };
-    let status = if kind == 2 { DocaError(300) } else { DocaError::SUCCESS };
+    let status = if kind == 2 { DocaStatus(300) } else { DocaStatus::SUCCESS };
     let note = || {
         let mut note = NotificationDesc::zeroed(len).expect("memory");
         note.address_to(command, status);
@@ -192,26 +192,26 @@ fn answer(command: &CommandDesc) {
     }
 }
 
-unsafe extern "C" fn progress(_: *mut WorkerCtx, notifications: *mut ListLink) -> DocaError {
+unsafe extern "C" fn progress(_: *mut WorkerCtx, notifications: *mut ListLink) -> DocaStatus {
     let ready = READY.take();
     if ready.is_empty() {
-        return DocaError::EMPTY;
+        return DocaStatus::EMPTY;
     }
     for note in ready {
         // SAFETY: the worker's list, and a descriptor that is not in a list.
         unsafe { list::push_back(notifications, note.into_raw().cast()) };
     }
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }
 
 unsafe extern "C" fn notif_pack(
     note: *mut WorkerNotify,
     packed_len: *mut usize,
     packed: *mut c_void,
-) -> DocaError {
+) -> DocaStatus {
     let count = PACKED.replace(PACKED.get() + 1);
     if count % 16 == 15 {
-        return DocaError::UNEXPECTED;
+        return DocaStatus::UNEXPECTED;
     }
     // SAFETY: the plugin's own notification.
     let len = unsafe { (*note).len } as usize;
@@ -224,5 +224,5 @@ unsafe extern "C" fn notif_pack(
     unsafe { packed.cast::<u8>().write_bytes(0xaa, NOTIFICATION_HEADER + len) };
     // SAFETY: the worker's pointer.
     unsafe { packed_len.write(says) };
-    DocaError::SUCCESS
+    DocaStatus::SUCCESS
 }

@@ -92,7 +92,7 @@ struct Started {
     /// Bytes moved so far, and the expected bytes.
     moved: usize,
     model: Vec<u8>,
-    ended: Option<DocaError>,
+    ended: Option<DocaStatus>,
 }
 
 struct Parcel {
@@ -164,7 +164,7 @@ impl FuzzedRegions {
 
     fn answer(&mut self, step: u8, program: &mut Program<'_>) {
         let (which, damage) = (usize::from(program.small()), program.small());
-        let status = DocaError(u32::from(step / 16));
+        let status = DocaStatus(u32::from(step / 16));
         let mut data = program.bytes();
         let whole;
         let chosen = which % self.started.len().max(1);
@@ -191,7 +191,7 @@ impl FuzzedRegions {
         self.operations().borrow_mut().answered(answer.as_bytes(), AmData::Eager(data));
         if number == EVERY {
             let theirs = self.started.iter_mut().filter(|started| started.of_host == of_host);
-            theirs.for_each(|started| started.ended = Some(DocaError::CONNECTION_RESET));
+            theirs.for_each(|started| started.ended = Some(DocaStatus::CONNECTION_RESET));
             return;
         }
         let is_meant = |started: &&mut Started| {
@@ -200,16 +200,16 @@ impl FuzzedRegions {
         let Some(started) = self.started.iter_mut().find(is_meant) else { return };
         let asked = (started.model.len() - started.moved).min(MOST_MOVED as usize);
         let is_read = started.parcel.operation.action == MemoryAction::READ;
-        if status != DocaError::SUCCESS {
+        if status != DocaStatus::SUCCESS {
             started.ended = Some(status);
         } else if is_read && data.len() != asked {
-            started.ended = Some(DocaError::IO_FAILED);
+            started.ended = Some(DocaStatus::IO_FAILED);
         } else {
             if is_read {
                 started.model[started.moved..][..asked].copy_from_slice(data);
             }
             started.moved += asked;
-            started.ended = (started.moved == started.model.len()).then_some(DocaError::SUCCESS);
+            started.ended = (started.moved == started.model.len()).then_some(DocaStatus::SUCCESS);
         }
     }
 
@@ -234,7 +234,7 @@ impl FuzzedRegions {
     fn end(&mut self) {
         self.operations().borrow_mut().end_of(|_| true, DocaError::CONNECTION_RESET);
         for started in &mut self.started {
-            started.ended = Some(DocaError::CONNECTION_RESET);
+            started.ended = Some(DocaStatus::CONNECTION_RESET);
         }
         self.turn();
         // A long write is sent in parts, at the receiver's speed.

@@ -36,13 +36,13 @@ impl OneOperation {
 
     /// Starts an operation, and waits until the host has its request.
     fn ask(&mut self) {
-        self.operation.status = DocaError::IN_PROGRESS;
+        self.operation.status = DocaStatus::IN_PROGRESS;
         let before = self.library.asked.get();
         assert_eq!(self.start(), DocaError::IN_PROGRESS);
         self.until(|rig| rig.library.asked.get() > before);
     }
 
-    fn ended(&mut self) -> DocaError {
+    fn ended(&mut self) -> DocaStatus {
         // SAFETY: the rig's own, which only the calls of this thread write.
         let status =
             |rig: &OneOperation| unsafe { (&raw const rig.operation.status).read_volatile() };

@@ -8,9 +8,9 @@ fn a_failed_connection_is_reopened_and_the_worker_notified() {
     asked.serve_gone(6);
     for _ in 0..3 {
         let lost = Ask { share: 6.into(), ..question(READ, 0, MOST_MOVED) };
-        asked.ask_until(&lost, EVERY, DocaError::CONNECTION_RESET);
+        asked.ask_until(&lost, EVERY, DocaStatus::CONNECTION_RESET);
         let there = question(READ, 8, 8);
-        asked.ask_until(&there, there.number.get(), DocaError::SUCCESS);
+        asked.ask_until(&there, there.number.get(), DocaStatus::SUCCESS);
     }
 }
 
@@ -38,7 +38,7 @@ fn a_worker_is_notified_until_it_receives_and_its_requests_are_not_executed() {
     asked.until_every();
     asked.until(|asked| asked.answers.pause().is_none());
     assert_eq!(asked.word(3), 3);
-    asked.ask_until(&add, add.number.get(), DocaError::SUCCESS);
+    asked.ask_until(&add, add.number.get(), DocaStatus::SUCCESS);
     assert_eq!(asked.word(3), 103);
 }
 

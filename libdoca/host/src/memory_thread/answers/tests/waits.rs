@@ -32,7 +32,7 @@ impl Asked {
     fn next(&mut self) -> u64 {
         self.until(|asked| !asked.received.borrow().is_empty());
         let (answer, data) = self.received.borrow_mut().remove(0);
-        assert_eq!((answer.status.get(), data.len()), (DocaError::SUCCESS.0, 0));
+        assert_eq!((answer.status.get(), data.len()), (DocaStatus::SUCCESS.0, 0));
         answer.result.get()
     }
 }

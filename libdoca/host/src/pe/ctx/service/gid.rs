@@ -73,7 +73,7 @@ impl Queries {
 
     pub(crate) fn on_answer(&self, pe: &Pe, query: u64, result: Result<Vec<u64>, Failure>) {
         if let Some(task) = self.waiting.borrow_mut().remove(&query) {
-            task.answer(pe, result.map_err(|failure| DocaError(failure.code)));
+            task.answer(pe, result.map_err(|failure| failure.code));
         }
     }
 
@@ -114,7 +114,7 @@ impl GidTask {
     }
 
     fn answer(self: Rc<Self>, pe: &Pe, result: Result<Vec<u64>, DocaError>) {
-        self.head.status.set(DocaError::of(result.as_ref().map(drop).map_err(|code| *code)));
+        self.head.status.set(result.as_ref().map(drop).map_err(|code| *code).into());
         *self.ids.borrow_mut() = result.unwrap_or_default();
         self.head.stage.set(TaskStage::Answered);
         pe.push(Other::Group(self));
