@@ -1,7 +1,7 @@
 macro_rules! every_name {
     ($make:ident) => {
         $make! {
-            Build Clone Command Context Data Debug DocaError Done Elements Get GetIfaceFn
+            Build Clone Command Context Data Debug DocaStatus Done Elements Get GetIfaceFn
             GetVersionFn Handler MOST Notification Ok OpenContext Option Payload Plugin
             PluginExtension PluginIface Protocol Put Received Rest Result Side Stop
             UROM_PLUGIN_EXTENSION a addr also array beside_structures bool build bytes cfg cfg_attr
