@@ -79,20 +79,20 @@ thread_local! {
 }
 
 /// One wait. It borrows the thread's notifier; a nested wait makes a second one.
-struct Wait {
+struct ThreadWait {
     /// A forked child must not read a wake-up from the descriptor, which it shares with its parent.
     maker: Maker,
     notifier: Arc<Notifier>,
 }
 
-impl Wait {
-    fn begin() -> Wait {
+impl ThreadWait {
+    fn begin() -> ThreadWait {
         crate::tokio::begin_driving();
         let spare = NOTIFIER.try_with(Cell::take).ok().flatten();
         let spare = spare.filter(|(maker, _)| maker.is_here());
         let new = || (Maker::here(), Arc::new(Notifier::new()));
         let (maker, notifier) = spare.unwrap_or_else(new);
-        Wait { maker, notifier }
+        ThreadWait { maker, notifier }
     }
 
     /// Waits until `done` holds; returns `false` when `deadline` passed first. `resume` continues a
@@ -133,7 +133,7 @@ impl Wait {
     }
 }
 
-impl Drop for Wait {
+impl Drop for ThreadWait {
     fn drop(&mut self) {
         crate::tokio::end_driving();
         let notifier = Arc::clone(&self.notifier);
@@ -146,7 +146,7 @@ fn drive<F: Future>(future: F, deadline: Option<Instant>, idle: Idle) -> Option<
         !callback::is_running(),
         "a completion callback cannot wait: nothing moves until it returns"
     );
-    let wait = Wait::begin();
+    let wait = ThreadWait::begin();
     let waker = Waker::from(Arc::clone(&wait.notifier));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
@@ -225,7 +225,7 @@ fn progress_all() -> Instant {
 /// For callers that must not unwind: the next progress call resumes a callback's panic. Returns
 /// `false` when `limit` passed first.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let wait = Wait::begin();
+    let wait = ThreadWait::begin();
     wait.until(
         Idle::default(),
         Some(Instant::now() + limit),

@@ -24,7 +24,7 @@ pub enum BackendKind {
 
 /// One end of a range of levels. DOCA's "lower" limit is the least severe level, the larger number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum LevelBound {
     /// The least severe level, or the limit of SDK messages.
     Lower,
     /// The most severe level.
@@ -63,7 +63,7 @@ impl Backend {
 pub struct Backends {
     first: OnceLock<&'static Backend>,
     standard: OnceLock<()>,
-    /// Indexed by [`End`].
+    /// Indexed by [`LevelBound`].
     limits: [AtomicU32; 2],
     sdk: AtomicU32,
     otherwise: [Backend; 2],
@@ -160,7 +160,7 @@ impl Backends {
     pub fn set_limit(
         &'static self,
         backend: *const Backend,
-        end: End,
+        end: LevelBound,
         level: u32,
         strict: bool,
     ) -> Result<(), DocaError> {
@@ -176,20 +176,20 @@ impl Backends {
         level: u32,
     ) -> Result<(), DocaError> {
         let level = checked(level)?;
-        self.find(backend, BackendKind::Sdk)?.limits[End::Lower as usize]
+        self.find(backend, BackendKind::Sdk)?.limits[LevelBound::Lower as usize]
             .store(level | STRICT, Relaxed);
         crate::changes::limits_changed();
         Ok(())
     }
 
     /// `doca_log_level_set_global_{lower,upper}_limit`.
-    pub fn set_global_limit(&self, end: End, level: u32) -> Result<(), DocaError> {
+    pub fn set_global_limit(&self, end: LevelBound, level: u32) -> Result<(), DocaError> {
         self.limits[end as usize].store(checked(level)?, Relaxed);
         Ok(())
     }
 
     /// `doca_log_level_get_global_{lower,upper}_limit`.
-    pub fn global_limit(&self, end: End) -> u32 {
+    pub fn global_limit(&self, end: LevelBound) -> u32 {
         self.limits[end as usize].load(Relaxed)
     }
 
@@ -198,7 +198,7 @@ impl Backends {
         self.sdk.store(checked(level)?, Relaxed);
         self.all()
             .filter(|backend| backend.kind == BackendKind::Sdk)
-            .for_each(|backend| backend.limits[End::Lower as usize].store(0, Relaxed));
+            .for_each(|backend| backend.limits[LevelBound::Lower as usize].store(0, Relaxed));
         crate::changes::limits_changed();
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use urom_abi::{DocaError, DocaStatus};
-use urom_log::backend::{BACKENDS, Backend, BackendKind, End};
+use urom_log::backend::{BACKENDS, Backend, BackendKind, LevelBound};
 use urom_log::sdk::{self, SdkBackends};
 use urom_log::{Sink, guard, guard_or};
 
@@ -71,34 +71,34 @@ export! {
         BACKENDS.set_sdk_level(backend, level)
     }
     fn doca_log_backend_set_level_lower_limit(backend: *mut Backend, level: u32) {
-        BACKENDS.set_limit(backend, End::Lower, level, false)
+        BACKENDS.set_limit(backend, LevelBound::Lower, level, false)
     }
     fn doca_log_backend_set_level_lower_limit_strict(backend: *mut Backend, level: u32) {
-        BACKENDS.set_limit(backend, End::Lower, level, true)
+        BACKENDS.set_limit(backend, LevelBound::Lower, level, true)
     }
     fn doca_log_backend_set_level_upper_limit(backend: *mut Backend, level: u32) {
-        BACKENDS.set_limit(backend, End::Upper, level, false)
+        BACKENDS.set_limit(backend, LevelBound::Upper, level, false)
     }
     fn doca_log_backend_set_level_upper_limit_strict(backend: *mut Backend, level: u32) {
-        BACKENDS.set_limit(backend, End::Upper, level, true)
+        BACKENDS.set_limit(backend, LevelBound::Upper, level, true)
     }
     fn doca_log_level_set_global_lower_limit(level: u32) {
-        BACKENDS.set_global_limit(End::Lower, level)
+        BACKENDS.set_global_limit(LevelBound::Lower, level)
     }
     fn doca_log_level_set_global_upper_limit(level: u32) {
-        BACKENDS.set_global_limit(End::Upper, level)
+        BACKENDS.set_global_limit(LevelBound::Upper, level)
     }
     fn doca_log_level_set_global_sdk_limit(level: u32) { BACKENDS.set_global_sdk_limit(level) }
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_log_level_get_global_lower_limit() -> u32 {
-    guard_or(0, || BACKENDS.global_limit(End::Lower))
+    guard_or(0, || BACKENDS.global_limit(LevelBound::Lower))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn doca_log_level_get_global_upper_limit() -> u32 {
-    guard_or(0, || BACKENDS.global_limit(End::Upper))
+    guard_or(0, || BACKENDS.global_limit(LevelBound::Upper))
 }
 
 #[unsafe(no_mangle)]

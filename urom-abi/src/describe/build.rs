@@ -1,7 +1,7 @@
 //! Functions for generated code that build a description and check field offsets and sizes.
 
 use super::{
-    Comparison, Condition, Constant, Count, Field, FieldKind, Found, Given, Messages, Payload,
+    Comparison, Condition, Constant, Count, Field, FieldKind, FoundType, Given, Messages, Payload,
     Presence, Sign, Term, Type, Variant,
 };
 use crate::DEFAULT_MAX_MESSAGE;
@@ -89,7 +89,7 @@ pub const fn given(text: &'static str, term: Option<Term>) -> Count {
 /// The description and the type have different sizes or alignments.
 #[must_use]
 #[track_caller]
-pub const fn ty<T>(found: Found<T>, name: &'static str) -> Type {
+pub const fn ty<T>(found: FoundType<T>, name: &'static str) -> Type {
     match found.ty() {
         Some(ty) => {
             assert!(

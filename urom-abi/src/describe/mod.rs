@@ -28,7 +28,7 @@ pub(crate) use misfit::listed;
 pub(crate) use misfit::visit;
 pub use presence::{Comparison, Condition, Given, Presence, Sign, Term};
 pub use types::{
-    Described, Enum, EnumValue, Found, NotDescribed, Probe, Struct, StructField, Type,
+    Described, Enum, EnumValue, FoundType, NotDescribed, Probe, Struct, StructField, Type,
 };
 
 /// A plugin's protocol.

@@ -200,25 +200,25 @@ pub struct Probe<T>(PhantomData<T>);
 
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Found<T> {
+pub struct FoundType<T> {
     ty: Option<Type>,
     of: PhantomData<T>,
 }
 
-impl<T> Found<T> {
+impl<T> FoundType<T> {
     pub(super) const fn ty(&self) -> Option<Type> {
         self.ty
     }
 }
 
 impl<T: Described> Probe<T> {
-    pub const FOUND: Found<T> = Found { ty: Some(T::TYPE), of: PhantomData };
+    pub const FOUND: FoundType<T> = FoundType { ty: Some(T::TYPE), of: PhantomData };
 }
 
 #[doc(hidden)]
 pub trait NotDescribed {
     type Of;
-    const FOUND: Found<Self::Of> = Found { ty: None, of: PhantomData };
+    const FOUND: FoundType<Self::Of> = FoundType { ty: None, of: PhantomData };
 }
 
 impl<T> NotDescribed for Probe<T> {

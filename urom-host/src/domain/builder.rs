@@ -6,7 +6,7 @@ use std::rc::Rc;
 use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 
-use super::context::{self, Member, Owner};
+use super::context::{self, DomainWorker, Owner};
 use super::exchange::Exchange;
 use super::{Domain, DomainBuffer};
 use crate::callback;
@@ -99,7 +99,7 @@ impl DomainBuilder {
             invalid("it lacks a worker", "name at least one with DomainBuilder::worker")
         })?;
         let engine = first.engine.clone();
-        let workers = self.workers.into_iter().map(|(id, worker)| (id, Member::new(worker)));
+        let workers = self.workers.into_iter().map(|(id, worker)| (id, DomainWorker::new(worker)));
         let workers = workers.collect();
         let owner = Owner::create(engine, context::DomainObject { exchange, workers })?;
         owner.configure(&self.buffers)?;

@@ -15,26 +15,26 @@ pub(super) type Owner = owner::Owner<DomainObject>;
 
 pub(crate) struct DomainObject {
     pub(super) exchange: Exchange,
-    pub(super) workers: Vec<(u64, Member)>,
+    pub(super) workers: Vec<(u64, DomainWorker)>,
 }
 
 /// A worker in a domain, which cannot be stopped before the domain.
-pub(super) struct Member(Rc<worker::Owner>);
+pub(super) struct DomainWorker(Rc<worker::Owner>);
 
-impl Member {
-    pub(super) fn new(worker: Rc<worker::Owner>) -> Member {
+impl DomainWorker {
+    pub(super) fn new(worker: Rc<worker::Owner>) -> DomainWorker {
         worker.domains.update(|domains| domains + 1);
-        Member(worker)
+        DomainWorker(worker)
     }
 }
 
-impl Drop for Member {
+impl Drop for DomainWorker {
     fn drop(&mut self) {
         self.0.domains.update(|domains| domains - 1);
     }
 }
 
-impl Deref for Member {
+impl Deref for DomainWorker {
     type Target = Rc<worker::Owner>;
 
     fn deref(&self) -> &Rc<worker::Owner> {

@@ -22,7 +22,7 @@ use super::{File, Library};
 use crate::error::{Error, Result};
 
 /// A loaded file, never unloaded: the library may have threads, and programs copy the table.
-struct Loaded {
+struct LoadedLibrary {
     /// Device and inode: a file may have several names.
     identity: (u64, u64),
     api: Api,
@@ -31,9 +31,9 @@ struct Loaded {
 
 const NAME_DOCAS: &str = "name the file libdoca_urom.so of DOCA 2.7 or newer";
 
-static LOADED: Mutex<Vec<&'static Loaded>> = Mutex::new(Vec::new());
+static LOADED: Mutex<Vec<&'static LoadedLibrary>> = Mutex::new(Vec::new());
 
-impl Loaded {
+impl LoadedLibrary {
     fn library(&'static self) -> Library {
         Library { api: &self.api, file: Some(&self.file) }
     }
@@ -78,8 +78,8 @@ pub(super) unsafe fn load(path: &Path, origin: Option<&str>) -> Result<Library> 
     let api = table(&handle, &version, &what)?;
     check_together(&api, &what)?;
     tracing::debug!("{} is loaded: DOCA {version}", path.display());
-    let new: &'static Loaded =
-        Box::leak(Box::new(Loaded { identity, api, file: File { path, version } }));
+    let new: &'static LoadedLibrary =
+        Box::leak(Box::new(LoadedLibrary { identity, api, file: File { path, version } }));
     loaded.push(new);
     Ok(new.library())
 }

@@ -27,7 +27,7 @@ use crate::callback::guard;
 use crate::error::Result;
 use crate::library::non_null;
 use crate::plugin::Plugin;
-use crate::worker::{Context, End, RawReply, Slot, SlotState, TaskPayload};
+use crate::worker::{Context, RawReply, Slot, SlotState, TaskEnd, TaskPayload};
 
 /// A command task not in flight. Dropping it returns its slot with the task.
 pub(crate) struct Task<'a> {
@@ -224,13 +224,13 @@ impl<'a> Task<'a> {
         self.end().1.is_some()
     }
 
-    pub(crate) fn cancelled(&self) -> Option<End> {
+    pub(crate) fn cancelled(&self) -> Option<TaskEnd> {
         // SAFETY: the library keeps this memory while the task is live.
         let end =
             self.slot.end.map(|end| unsafe { end.read() }).filter(|end| end.cancelled != 0)?;
         Some(match end.status {
-            DocaStatus::TIME_OUT => End::TimedOut(self.slot.limit.get()),
-            _ => End::Cancelled,
+            DocaStatus::TIME_OUT => TaskEnd::TimedOut(self.slot.limit.get()),
+            _ => TaskEnd::Cancelled,
         })
     }
 

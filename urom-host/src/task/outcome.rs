@@ -11,7 +11,7 @@ use crate::context::ObjectKind;
 use crate::error::{Error, ErrorKind, Result, inherited};
 use crate::plugin::Plugin;
 use crate::task::{Arrived, Response};
-use crate::worker::{Context, End, RawReply, Slot};
+use crate::worker::{Context, RawReply, Slot, TaskEnd};
 
 /// ``Loopback on worker 3, plugin `worker_graph`,``
 pub(super) fn what(context: &Context, plugin: &str, command: &str) -> String {
@@ -42,24 +42,24 @@ impl Sent {
     }
 }
 
-impl End {
+impl TaskEnd {
     pub(crate) fn code(self) -> DocaError {
         match self {
-            End::TimedOut(_) => DocaError::TIME_OUT,
-            End::Cancelled => DocaError::SKIPPED,
-            End::Inherited(_) => DocaError::BAD_STATE,
+            TaskEnd::TimedOut(_) => DocaError::TIME_OUT,
+            TaskEnd::Cancelled => DocaError::SKIPPED,
+            TaskEnd::Inherited(_) => DocaError::BAD_STATE,
         }
     }
 }
 
 #[cold]
-fn ended(what: String, end: End) -> Error {
+fn ended(what: String, end: TaskEnd) -> Error {
     match end {
-        End::TimedOut(limit) => {
+        TaskEnd::TimedOut(limit) => {
             Error::timed_out(what, Duration::from_nanos(limit), "the worker's state")
         }
-        End::Cancelled => Error::cancelled(what),
-        End::Inherited(why) => inherited(what, why),
+        TaskEnd::Cancelled => Error::cancelled(what),
+        TaskEnd::Inherited(why) => inherited(what, why),
     }
 }
 

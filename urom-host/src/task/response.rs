@@ -8,14 +8,14 @@ use urom_abi::protocol::Incoming;
 use urom_abi::{DocaStatus, Payload};
 
 use crate::task::Task;
-use crate::worker::{Context, End, Owner, RawReply, Slot, SlotState};
+use crate::worker::{Context, Owner, RawReply, Slot, SlotState, TaskEnd};
 
 pub(crate) enum Response<'a> {
     Arrived(DocaStatus, Arrived<'a>),
     /// A copied notification, or none: the task was released before a future took it.
     Held(RawReply),
     /// The program cancelled the task or its deadline passed.
-    Cancelled(End),
+    Cancelled(TaskEnd),
 }
 
 impl<'a> Response<'a> {
@@ -49,7 +49,7 @@ impl<'a> Response<'a> {
             Response::Held(reply) => reply,
             Response::Cancelled(end) => {
                 let why =
-                    if let End::Inherited(why) = end { why.to_string() } else { String::new() };
+                    if let TaskEnd::Inherited(why) = end { why.to_string() } else { String::new() };
                 RawReply { status: end.code().into(), bytes: None, why }
             }
         }

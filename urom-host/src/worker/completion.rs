@@ -16,7 +16,7 @@ use crate::callback;
 use crate::engine::Timed;
 use crate::task::{Response, Task};
 use crate::worker::context::{Context, Owner, Slot};
-use crate::worker::slots::{End, SlotState};
+use crate::worker::slots::{SlotState, TaskEnd};
 
 impl Context {
     /// Handles completions except the usual case.
@@ -175,7 +175,7 @@ impl Context {
             // SAFETY: the task is live and belongs to the worker.
             return unsafe { cancel(slot.command.as_ptr()) }.check().is_ok();
         }
-        self.give_up(slot, End::Cancelled);
+        self.give_up(slot, TaskEnd::Cancelled);
         if state == SlotState::Calling {
             self.engine.core().deadlines().note(Instant::now());
             self.engine.core().deadlines().check_next();
@@ -183,7 +183,7 @@ impl Context {
         true
     }
 
-    fn give_up(&self, slot: &Slot, end: End) {
+    fn give_up(&self, slot: &Slot, end: TaskEnd) {
         slot.cancelled.set(Some(end));
         slot.state.set(SlotState::Cancelled);
         if let Some(waker) = slot.waker.take() {
@@ -193,7 +193,7 @@ impl Context {
 
     #[cold]
     pub(crate) fn end_inherited(&self, slot: &Slot, why: Inherited) {
-        slot.cancelled.set(Some(End::Inherited(why)));
+        slot.cancelled.set(Some(TaskEnd::Inherited(why)));
         slot.state.set(SlotState::Cancelled);
     }
 
@@ -259,7 +259,7 @@ impl Timed for Owner {
                 Some(at) if at <= now => {
                     moved = true;
                     // A panicking waker must not keep the other tasks waiting.
-                    callback::guard(|| self.give_up(slot, End::TimedOut(slot.limit.get())));
+                    callback::guard(|| self.give_up(slot, TaskEnd::TimedOut(slot.limit.get())));
                 }
                 Some(at) => next = Some(next.map_or(at, |next: Instant| next.min(at))),
                 None => {}

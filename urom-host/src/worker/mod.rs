@@ -16,7 +16,7 @@ pub use builder::WorkerBuilder;
 pub(crate) use context::{Context, MemoryUse, Owner, Slot};
 pub use health::Health;
 pub use raw_reply::RawReply;
-pub(crate) use slots::{CALLBACK_ROOM, End, SlotState, TaskPayload};
+pub(crate) use slots::{CALLBACK_ROOM, SlotState, TaskEnd, TaskPayload};
 
 use crate::ServiceHandle;
 use crate::engine::ProgressEngine;
@@ -129,6 +129,12 @@ impl Worker {
     /// count against [`max_inflight`](Self::max_inflight) until the worker answers them or ends.
     pub fn cancelled(&self) -> usize {
         self.owner.cancelled().waiting as usize
+    }
+
+    /// The former name of [`cancelled`](Self::cancelled).
+    #[deprecated(note = "renamed to `cancelled`")]
+    pub fn given_up(&self) -> usize {
+        self.cancelled()
     }
 
     /// The number of discarded replies to cancelled tasks and tasks past their deadline, including

@@ -28,14 +28,14 @@ pub(crate) enum SlotState {
     Calling,
     /// The task is complete; its future has not taken it.
     Complete,
-    /// The future or callback gets the slot's [`End`]. The task may be in flight.
+    /// The future or callback gets the slot's [`TaskEnd`]. The task may be in flight.
     Cancelled,
     /// The task is in flight, and its answer will be discarded.
     Dropped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum TaskEnd {
     /// The deadline passed, this many nanoseconds after the submission.
     TimedOut(u64),
     Cancelled,
@@ -78,7 +78,7 @@ pub(crate) struct Slot<C> {
     /// The deadline, for a library without deadlines.
     pub(crate) deadline: Cell<Option<Instant>>,
     /// The reason of an early end, for a library without deadlines.
-    pub(crate) cancelled: Cell<Option<End>>,
+    pub(crate) cancelled: Cell<Option<TaskEnd>>,
     /// The answer of a task released because its worker stopped.
     pub(crate) reply: Cell<Option<Box<RawReply>>>,
     /// Set in the state `Calling`.

@@ -3,7 +3,7 @@
 mod in_process;
 mod meeting;
 mod rendezvous;
-mod strangers;
+mod unknown_peers;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -13,7 +13,7 @@ use crate::exchange::Oob;
 use crate::failure::{fail_if, failure};
 use crate::handle::{Opaque, present, put};
 use crate::pe::ctx::Context;
-use crate::pe::ctx::domain::{Domain, DomainBuffer};
+use crate::pe::ctx::domain::{Domain, MemberBuffer};
 
 /// # Safety
 /// `start` is NULL or has `len` readable bytes.
@@ -57,7 +57,7 @@ functions! {
         // SAFETY: the caller's blob.
         let mkey = unsafe { blob(mkey, mkey_len) }?;
         let (va, len) = (buffer.addr() as u64, buffer_len as u64);
-        domain.add_buffer(DomainBuffer { va, len, memh, mkey })
+        domain.add_buffer(MemberBuffer { va, len, memh, mkey })
     }
 
     set fn doca_urom_domain_set_oob[domain: *mut host::Domain](oob: *mut OobColl) {

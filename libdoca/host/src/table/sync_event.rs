@@ -16,13 +16,13 @@ use crate::failure::{failure, refuse_if};
 use crate::handle::{Opaque, present, put};
 use crate::map::logged;
 use crate::pe::ctx::Context;
-use crate::pe::ctx::sync_event::{EventRole, Location, SyncEvent};
+use crate::pe::ctx::sync_event::{EventLocation, EventRole, SyncEvent};
 
 fn here(event: &SyncEvent, role: EventRole, dev: *mut Dev) -> Result<(), Failure> {
     let device = Device::find(dev).map_err(|code| {
         failure!(code = code, "the device of a sync event is NULL, closed or none")
     })?;
-    event.add_location(role, Location::Cpu, Some(device))
+    event.add_location(role, EventLocation::Cpu, Some(device))
 }
 
 /// Imports another process's event. Returns the counter and the importer's roles.
@@ -66,11 +66,11 @@ functions! {
     }
 
     set fn doca_sync_event_add_publisher_location_remote_pci[event: *mut host::SyncEvent]() {
-        event.add_location(EventRole::Publisher, Location::RemotePci, None)
+        event.add_location(EventRole::Publisher, EventLocation::RemotePci, None)
     }
 
     set fn doca_sync_event_add_publisher_location_remote_net[event: *mut host::SyncEvent]() {
-        event.add_location(EventRole::Publisher, Location::RemoteNet, None)
+        event.add_location(EventRole::Publisher, EventLocation::RemoteNet, None)
     }
 
     set fn doca_sync_event_add_subscriber_location_cpu[event: *mut host::SyncEvent](dev: *mut Dev) {
@@ -78,7 +78,7 @@ functions! {
     }
 
     set fn doca_sync_event_add_subscriber_location_remote_pci[event: *mut host::SyncEvent]() {
-        event.add_location(EventRole::Subscriber, Location::RemotePci, None)
+        event.add_location(EventRole::Subscriber, EventLocation::RemotePci, None)
     }
 
     set fn doca_sync_event_set_addr[event: *mut host::SyncEvent](address: *mut u64) {
@@ -116,13 +116,13 @@ functions! {
         dev: *mut Dev, bytes: *mut *const u8, len: *mut usize,
     ) => (bytes, len) {
         Device::find(dev)?;
-        event.export(Location::RemotePci)?
+        event.export(EventLocation::RemotePci)?
     }
 
     fn doca_sync_event_export_to_remote_net[event: *mut host::SyncEvent](
         bytes: *mut *const u8, len: *mut usize,
     ) => (bytes, len) {
-        event.export(Location::RemoteNet)?
+        event.export(EventLocation::RemoteNet)?
     }
 
     fn doca_sync_event_get[event: *mut host::SyncEvent](value: *mut u64) => value {

@@ -20,15 +20,15 @@ fn structures_and_constants_equal_those_of_pmix_headers() {
         ("sizeof(pmix_proc_t)", size_of::<Proc>()),
         ("_Alignof(pmix_proc_t)", align_of::<Proc>()),
         ("offsetof(pmix_proc_t, rank)", offset_of!(Proc, rank)),
-        ("sizeof(pmix_value_t)", size_of::<Value>()),
-        ("_Alignof(pmix_value_t)", align_of::<Value>()),
-        ("offsetof(pmix_value_t, data)", offset_of!(Value, data)),
-        ("sizeof(pmix_byte_object_t)", size_of::<Bytes>()),
-        ("offsetof(pmix_byte_object_t, size)", offset_of!(Bytes, size)),
+        ("sizeof(pmix_value_t)", size_of::<PmixValue>()),
+        ("_Alignof(pmix_value_t)", align_of::<PmixValue>()),
+        ("offsetof(pmix_value_t, data)", offset_of!(PmixValue, data)),
+        ("sizeof(pmix_byte_object_t)", size_of::<PmixBytes>()),
+        ("offsetof(pmix_byte_object_t, size)", offset_of!(PmixBytes, size)),
         ("sizeof(pmix_info_t)", size_of::<Info>()),
         ("offsetof(pmix_info_t, flags)", offset_of!(Info, flags)),
         ("offsetof(pmix_info_t, value)", offset_of!(Info, value)),
-        ("sizeof(pmix_status_t)", size_of::<Status>()),
+        ("sizeof(pmix_status_t)", size_of::<PmixStatus>()),
         ("sizeof(pmix_scope_t)", size_of_val(&GLOBAL)),
         ("sizeof(pmix_data_type_t)", size_of_val(&INT)),
         ("PMIX_MAX_KEYLEN + 1", KEY_SIZE),
@@ -39,10 +39,10 @@ fn structures_and_constants_equal_those_of_pmix_headers() {
         ("PMIX_GLOBAL", GLOBAL.into()),
     ];
     let codes = [
-        ("PMIX_SUCCESS", Status::SUCCESS),
-        ("PMIX_ERR_TIMEOUT", Status::TIMEOUT),
-        ("PMIX_ERR_UNREACH", Status::UNREACHABLE),
-        ("PMIX_ERR_NOT_FOUND", Status::NOT_FOUND),
+        ("PMIX_SUCCESS", PmixStatus::SUCCESS),
+        ("PMIX_ERR_TIMEOUT", PmixStatus::TIMEOUT),
+        ("PMIX_ERR_UNREACH", PmixStatus::UNREACHABLE),
+        ("PMIX_ERR_NOT_FOUND", PmixStatus::NOT_FOUND),
     ];
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
     let codes = codes.map(|(name, status)| (name, status.0.to_string()));

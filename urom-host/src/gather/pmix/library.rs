@@ -14,14 +14,14 @@ const FILE: &str = "libpmix.so.2";
 /// `pmix_status_t`: 0 is success, errors are negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(super) struct Status(c_int);
+pub(super) struct PmixStatus(c_int);
 
-impl Status {
-    const SUCCESS: Status = Status(0);
-    pub(super) const TIMEOUT: Status = Status(-24);
+impl PmixStatus {
+    const SUCCESS: PmixStatus = PmixStatus(0);
+    pub(super) const TIMEOUT: PmixStatus = PmixStatus(-24);
     /// `PMIX_ERR_UNREACH`: the server does not answer.
-    pub(super) const UNREACHABLE: Status = Status(-25);
-    pub(super) const NOT_FOUND: Status = Status(-46);
+    pub(super) const UNREACHABLE: PmixStatus = PmixStatus(-25);
+    pub(super) const NOT_FOUND: PmixStatus = PmixStatus(-46);
 }
 
 const KEY_SIZE: usize = 512;
@@ -53,25 +53,25 @@ const BYTES: u16 = 27;
 /// `pmix_byte_object_t`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Bytes {
+struct PmixBytes {
     bytes: *mut c_char,
     size: usize,
 }
 
 /// The union in `pmix_value_t`: the used alternatives, and its size.
 #[repr(C)]
-union Data {
+union PmixData {
     int: c_int,
     uint32: u32,
-    bytes: Bytes,
+    bytes: PmixBytes,
     _size: [u64; 3],
 }
 
 /// `pmix_value_t`.
 #[repr(C)]
-struct Value {
+struct PmixValue {
     kind: u16,
-    data: Data,
+    data: PmixData,
 }
 
 /// `pmix_info_t`.
@@ -79,28 +79,37 @@ struct Value {
 struct Info {
     key: [c_char; KEY_SIZE],
     flags: u32,
-    value: Value,
+    value: PmixValue,
 }
 
 const _: () = {
     assert!(size_of::<Proc>() == 260 && align_of::<Proc>() == 4 && offset_of!(Proc, rank) == 256);
-    assert!(size_of::<Value>() == 32 && align_of::<Value>() == 8 && offset_of!(Value, data) == 8);
-    assert!(size_of::<Bytes>() == 16 && offset_of!(Bytes, size) == 8);
+    assert!(
+        size_of::<PmixValue>() == 32
+            && align_of::<PmixValue>() == 8
+            && offset_of!(PmixValue, data) == 8
+    );
+    assert!(size_of::<PmixBytes>() == 16 && offset_of!(PmixBytes, size) == 8);
     assert!(size_of::<Info>() == 552 && offset_of!(Info, flags) == 512);
     assert!(offset_of!(Info, value) == 520);
 };
 
-type Get =
-    unsafe extern "C" fn(*const Proc, *const c_char, *const Info, usize, *mut *mut Value) -> Status;
+type Get = unsafe extern "C" fn(
+    *const Proc,
+    *const c_char,
+    *const Info,
+    usize,
+    *mut *mut PmixValue,
+) -> PmixStatus;
 
 pub(super) struct PmixLibrary {
-    init: unsafe extern "C" fn(*mut Proc, *const Info, usize) -> Status,
+    init: unsafe extern "C" fn(*mut Proc, *const Info, usize) -> PmixStatus,
     get: Get,
-    put: unsafe extern "C" fn(u8, *const c_char, *mut Value) -> Status,
-    commit: unsafe extern "C" fn() -> Status,
-    finalize: unsafe extern "C" fn(*const Info, usize) -> Status,
-    destruct: unsafe extern "C" fn(*mut Value),
-    text: unsafe extern "C" fn(Status) -> *const c_char,
+    put: unsafe extern "C" fn(u8, *const c_char, *mut PmixValue) -> PmixStatus,
+    commit: unsafe extern "C" fn() -> PmixStatus,
+    finalize: unsafe extern "C" fn(*const Info, usize) -> PmixStatus,
+    destruct: unsafe extern "C" fn(*mut PmixValue),
+    text: unsafe extern "C" fn(PmixStatus) -> *const c_char,
 }
 
 impl PmixLibrary {
@@ -142,7 +151,7 @@ impl PmixLibrary {
         Ok(library)
     }
 
-    pub(super) fn init(&self) -> Result<Proc, Status> {
+    pub(super) fn init(&self) -> Result<Proc, PmixStatus> {
         let mut process = Proc { job: [0; 256], rank: 0 };
         // SAFETY: PMIx writes to the local structure. The attributes are empty.
         done(unsafe { (self.init)(&mut process, ptr::null(), 0) })?;
@@ -154,9 +163,9 @@ impl PmixLibrary {
         let _ = unsafe { (self.finalize)(ptr::null(), 0) };
     }
 
-    pub(super) fn publish(&self, key: &CStr, value: &[u8]) -> Result<(), Status> {
-        let bytes = Bytes { bytes: value.as_ptr().cast_mut().cast(), size: value.len() };
-        let mut value = Value { kind: BYTES, data: Data { bytes } };
+    pub(super) fn publish(&self, key: &CStr, value: &[u8]) -> Result<(), PmixStatus> {
+        let bytes = PmixBytes { bytes: value.as_ptr().cast_mut().cast(), size: value.len() };
+        let mut value = PmixValue { kind: BYTES, data: PmixData { bytes } };
         // SAFETY: PMIx copies key and value before it returns, and does not write to the bytes.
         done(unsafe { (self.put)(GLOBAL, key.as_ptr(), &mut value) })?;
         // SAFETY: PMIx is initialised by an earlier `init`.
@@ -173,8 +182,8 @@ impl PmixLibrary {
         process: &Proc,
         key: &CStr,
         seconds: c_int,
-    ) -> Result<Vec<u8>, Status> {
-        let value = Value { kind: INT, data: Data { int: seconds } };
+    ) -> Result<Vec<u8>, PmixStatus> {
+        let value = PmixValue { kind: INT, data: PmixData { int: seconds } };
         let mut timeout = Info { key: [0; KEY_SIZE], flags: 0, value };
         for (target, byte) in timeout.key.iter_mut().zip(TIMEOUT.to_bytes()) {
             *target = byte.cast_signed();
@@ -184,7 +193,7 @@ impl PmixLibrary {
                 return None;
             }
             // SAFETY: `kind` selects this alternative.
-            let Bytes { bytes, size } = unsafe { value.data.bytes };
+            let PmixBytes { bytes, size } = unsafe { value.data.bytes };
             if bytes.is_null() {
                 return Some(Vec::new());
             }
@@ -193,7 +202,7 @@ impl PmixLibrary {
         })
     }
 
-    pub(super) fn number(&self, process: &Proc, key: &CStr) -> Result<u32, Status> {
+    pub(super) fn number(&self, process: &Proc, key: &CStr) -> Result<u32, PmixStatus> {
         let job = Proc { rank: ALL_RANKS, ..*process };
         self.value(&job, key, &[], |value| {
             if value.kind != UINT32 {
@@ -209,8 +218,8 @@ impl PmixLibrary {
         process: &Proc,
         key: &CStr,
         attributes: &[Info],
-        read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Result<T, Status> {
+        read: impl FnOnce(&PmixValue) -> Option<T>,
+    ) -> Result<T, PmixStatus> {
         let mut value = ptr::null_mut();
         // SAFETY: all arguments outlive the call; PMIx writes its value's pointer to the local
         // variable.
@@ -219,16 +228,16 @@ impl PmixLibrary {
             (self.get)(process, key.as_ptr(), attributes, count, &mut value)
         })?;
         // SAFETY: on success it is NULL or a value owned by this function.
-        let Some(found) = (unsafe { value.as_ref() }) else { return Err(Status::NOT_FOUND) };
+        let Some(found) = (unsafe { value.as_ref() }) else { return Err(PmixStatus::NOT_FOUND) };
         let result = read(found);
         // SAFETY: this function owns the value. Its parts are freed once, here.
         unsafe { (self.destruct)(value) };
         // SAFETY: PMIx allocated the value with `malloc`, and it is freed once.
         unsafe { libc::free(value.cast()) };
-        result.ok_or(Status::NOT_FOUND)
+        result.ok_or(PmixStatus::NOT_FOUND)
     }
 
-    pub(super) fn describe(&self, status: Status) -> String {
+    pub(super) fn describe(&self, status: PmixStatus) -> String {
         // SAFETY: PMIx returns a string in static memory for every status.
         let text = unsafe { (self.text)(status) };
         // SAFETY: as above, unless NULL.
@@ -238,8 +247,8 @@ impl PmixLibrary {
     }
 }
 
-fn done(status: Status) -> Result<(), Status> {
-    if status == Status::SUCCESS { Ok(()) } else { Err(status) }
+fn done(status: PmixStatus) -> Result<(), PmixStatus> {
+    if status == PmixStatus::SUCCESS { Ok(()) } else { Err(status) }
 }
 
 /// # Safety

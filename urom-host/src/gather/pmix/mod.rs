@@ -20,7 +20,7 @@ use urom_os::fork::Maker;
 use super::rendezvous::address::MeetingAddress;
 use super::rendezvous::deadline;
 use super::{Error, Rendezvous};
-use library::{PmixLibrary, Proc, Status};
+use library::{PmixLibrary, PmixStatus, Proc};
 
 pub(super) const VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "PMIX_RANK"];
 
@@ -127,8 +127,10 @@ fn meet(key: &CString, end: Instant) -> Result<MeetingRole, Error> {
         let seconds = left.as_secs().max(1).try_into().unwrap_or(i32::MAX);
         match library.bytes(&first, key, seconds) {
             Ok(found) => break found,
-            Err(Status::NOT_FOUND | Status::TIMEOUT) if Instant::now() < end => thread::sleep(LOOK),
-            Err(Status::NOT_FOUND | Status::TIMEOUT) => {
+            Err(PmixStatus::NOT_FOUND | PmixStatus::TIMEOUT) if Instant::now() < end => {
+                thread::sleep(LOOK)
+            }
+            Err(PmixStatus::NOT_FOUND | PmixStatus::TIMEOUT) => {
                 let text = "participant 0 (rank 0 of the job) did not publish its address in time: \
                             see its own error";
                 return Err(Error::new(DocaError::TIME_OUT, text));
@@ -158,7 +160,7 @@ fn session() -> Result<&'static Session, Error> {
     }
     let library = PmixLibrary::load()?;
     let process = library.init().map_err(|status| {
-        let what = if status == Status::UNREACHABLE {
+        let what = if status == PmixStatus::UNREACHABLE {
             "the launcher's PMIx server does not answer: it has ended, or this is another job"
         } else {
             "PMIx could not be initialised"
@@ -183,6 +185,6 @@ extern "C" fn finalize() {
     }
 }
 
-fn failed(library: &PmixLibrary, status: Status, what: &str) -> Error {
+fn failed(library: &PmixLibrary, status: PmixStatus, what: &str) -> Error {
     Error::new(DocaError::NOT_CONNECTED, format!("{what}: {}", library.describe(status)))
 }

@@ -67,7 +67,7 @@ pub(super) fn accept(
     participants: u32,
     limit: Duration,
 ) -> Result<Vec<Link>, Error> {
-    let mut meeting = Meeting { participants, links: Vec::new(), strangers: Vec::new() };
+    let mut meeting = Meeting { participants, links: Vec::new(), unknown_peers: Vec::new() };
     let result = meeting.wait(listeners, limit);
     let mut links: Vec<Link> = meeting.links.into_iter().map(|(link, _)| link).collect();
     if let Err(error) = result {
@@ -87,7 +87,7 @@ pub(super) fn accept(
 struct Meeting {
     participants: u32,
     links: Vec<(Link, SocketAddr)>,
-    strangers: Vec<SocketAddr>,
+    unknown_peers: Vec<SocketAddr>,
 }
 
 impl Meeting {
@@ -146,7 +146,7 @@ impl Meeting {
                         Err(error) => result = Err(error),
                     },
                     Err(_) => {
-                        reject(&mut self.strangers, *address);
+                        reject(&mut self.unknown_peers, *address);
                         return false;
                     }
                 }
@@ -171,9 +171,9 @@ impl Meeting {
         let mut text =
             format!("not all {participants} participants came within {limit:?}: missing {missing}");
         text += &format!("; participant 0 listened at {}", listed(&at));
-        if let Some(last) = self.strangers.last() {
-            let strangers = Quantity(self.strangers.len(), "connection");
-            text += &format!("; {strangers} came from other programs, the last from {last}");
+        if let Some(last) = self.unknown_peers.last() {
+            let unknown_peers = Quantity(self.unknown_peers.len(), "connection");
+            text += &format!("; {unknown_peers} came from other programs, the last from {last}");
         }
         Error::new(DocaError::TIME_OUT, text)
     }
@@ -200,7 +200,7 @@ fn twins(index: u32) -> Error {
     Error::new(DocaError::INVALID_VALUE, text)
 }
 
-fn reject(strangers: &mut Vec<SocketAddr>, stranger: SocketAddr) {
-    tracing::warn!("{stranger} connected to the rendezvous and is not a participant");
-    strangers.push(stranger);
+fn reject(unknown_peers: &mut Vec<SocketAddr>, peer: SocketAddr) {
+    tracing::warn!("{peer} connected to the rendezvous and is not a participant");
+    unknown_peers.push(peer);
 }

@@ -42,11 +42,11 @@ pub struct Rendezvous {
     /// At participant 0: all others, by index. At the others: participant 0.
     links: Vec<Link>,
     number: u32,
-    exchange: Option<Pending>,
+    exchange: Option<PendingGather>,
     failed: Option<String>,
 }
 
-struct Pending {
+struct PendingGather {
     deadline: Instant,
     block: Vec<u8>,
     /// The frame to send. At participant 0: all blocks, once they have arrived.
@@ -138,7 +138,7 @@ impl Rendezvous {
     }
 
     fn step(&mut self, blocks: &mut [u8]) -> Result<bool, Error> {
-        let Some(Pending { deadline, block, frame: own }) = &mut self.exchange else {
+        let Some(PendingGather { deadline, block, frame: own }) = &mut self.exchange else {
             return Err(idle());
         };
         let length = block.len();
@@ -196,7 +196,7 @@ impl AllGather for Rendezvous {
         }
         let frame = if self.index == 0 { Vec::new() } else { frame(BLOCKS, self.number, block) };
         let (deadline, block) = (deadline(self.limit), block.to_vec());
-        self.exchange = Some(Pending { deadline, block, frame });
+        self.exchange = Some(PendingGather { deadline, block, frame });
         Ok(())
     }
 

@@ -36,13 +36,13 @@ pub(crate) struct Domain {
     pub(crate) oob: Cell<Option<Oob>>,
     workers: RefCell<Vec<(u64, Weak<Context>)>>,
     count: Cell<usize>,
-    buffers: RefCell<Vec<DomainBuffer>>,
+    buffers: RefCell<Vec<MemberBuffer>>,
     run: RefCell<Option<Rc<DomainRun>>>,
 }
 
 type Start = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
 
-pub(crate) struct DomainBuffer {
+pub(crate) struct MemberBuffer {
     pub(crate) va: u64,
     pub(crate) len: u64,
     pub(crate) memh: Vec<u8>,
@@ -104,7 +104,7 @@ impl Domain {
         Ok(())
     }
 
-    pub(crate) fn add_buffer(&self, buffer: DomainBuffer) -> Result<(), Failure> {
+    pub(crate) fn add_buffer(&self, buffer: MemberBuffer) -> Result<(), Failure> {
         let count = self.count.get();
         fail_if!(
             count == 0,
@@ -175,7 +175,7 @@ impl Domain {
                 .collect(),
         });
         let buffers = self.buffers.borrow();
-        let segments = buffers.iter().map(|DomainBuffer { va, len, memh, mkey }| Segment {
+        let segments = buffers.iter().map(|MemberBuffer { va, len, memh, mkey }| Segment {
             va: *va,
             len: *len,
             memh,

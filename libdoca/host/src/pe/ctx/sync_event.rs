@@ -28,7 +28,7 @@ pub(crate) const PUBLISHES: u32 = 1;
 const SUBSCRIBES: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Location {
+pub(crate) enum EventLocation {
     Cpu,
     RemotePci,
     RemoteNet,
@@ -52,8 +52,8 @@ object!(RemoteNet, RemoteNet);
 
 #[derive(Default)]
 pub(crate) struct SyncEvent {
-    publisher: Cell<Option<Location>>,
-    subscriber: Cell<Option<Location>>,
+    publisher: Cell<Option<EventLocation>>,
+    subscriber: Cell<Option<EventLocation>>,
     devices: RefCell<Vec<Arc<Device>>>,
     memory: RefCell<CounterStorage>,
     tasks: LocalTasks,
@@ -81,7 +81,8 @@ struct StartedEvent {
 
 impl SyncEvent {
     pub(crate) fn imported(counter: Counter, roles: u32, device: Arc<Device>) -> SyncEvent {
-        let location = |role| if roles & role > 0 { Location::Cpu } else { Location::RemotePci };
+        let location =
+            |role| if roles & role > 0 { EventLocation::Cpu } else { EventLocation::RemotePci };
         SyncEvent {
             publisher: Cell::new(Some(location(PUBLISHES))),
             subscriber: Cell::new(Some(location(SUBSCRIBES))),
@@ -108,7 +109,7 @@ impl SyncEvent {
     pub(crate) fn add_location(
         &self,
         role: EventRole,
-        location: Location,
+        location: EventLocation,
         device: Option<Arc<Device>>,
     ) -> Result<(), Failure> {
         self.is_own()?;
@@ -175,7 +176,7 @@ impl SyncEvent {
     }
 
     /// Exports the event; the bytes live until it stops.
-    pub(crate) fn export(&self, to: Location) -> Result<(*const u8, usize), DocaError> {
+    pub(crate) fn export(&self, to: EventLocation) -> Result<(*const u8, usize), DocaError> {
         let mut running = self.running();
         let running = running.as_mut().ok_or(DocaError::BAD_STATE)?;
         let (publisher, subscriber) = (self.publisher.get(), self.subscriber.get());
@@ -233,8 +234,8 @@ impl ContextPart for SyncEvent {
         let counter = counter.map_err(|error| failure!(code = error.code(), "{}", error.text()))?;
         *self.running() = Some(StartedEvent {
             counter,
-            publishes: publisher == Location::Cpu,
-            subscribes: subscriber == Location::Cpu,
+            publishes: publisher == EventLocation::Cpu,
+            subscribes: subscriber == EventLocation::Cpu,
             export: None,
         });
         ctx.set_state(CtxState::RUNNING);

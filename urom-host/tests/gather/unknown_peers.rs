@@ -136,12 +136,12 @@ fn indices_that_cannot_be_end_the_meeting() {
 #[test]
 fn strangers_are_turned_away_and_disturb_nobody() {
     let (listener, address) = meet();
-    let mut strangers: Vec<_> = (0..90).map(|_| TcpStream::connect(address).unwrap()).collect();
-    for (n, stranger) in strangers.iter_mut().enumerate() {
+    let mut unknown_peers: Vec<_> = (0..90).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for (n, peer) in unknown_peers.iter_mut().enumerate() {
         match n % 4 {
-            0 => stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
-            1 => stranger.write_all(b"me").unwrap(),
-            2 => stranger.shutdown(std::net::Shutdown::Write).unwrap(),
+            0 => peer.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
+            1 => peer.write_all(b"me").unwrap(),
+            2 => peer.shutdown(std::net::Shutdown::Write).unwrap(),
             _ => {}
         }
     }
@@ -153,9 +153,9 @@ fn strangers_are_turned_away_and_disturb_nobody() {
 #[test]
 fn strangers_are_told_of_when_the_group_stays_incomplete() {
     let (listener, address) = meet();
-    let mut stranger = TcpStream::connect(address).unwrap();
-    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    let from = stranger.local_addr().unwrap();
+    let mut peer = TcpStream::connect(address).unwrap();
+    peer.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let from = peer.local_addr().unwrap();
     let error = Rendezvous::host(listener, 2, SHORT).unwrap_err();
     assert_eq!(error.code(), DocaError::TIME_OUT);
     assert!(
