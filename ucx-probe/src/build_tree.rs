@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::found::{FoundUcx, UcxSource};
+use crate::found::{Found, Source};
 use crate::unpacked::{UnfitUcx, look_into};
 
 /// Returns the newest fit for `arch` beside or above `path`, or in the kit's `target` directory.
-pub(crate) fn search(path: Option<&Path>, kit: &Path, arch: &str) -> Result<FoundUcx, UnfitUcx> {
+pub(crate) fn search(path: Option<&Path>, kit: &Path, arch: &str) -> Result<Found, UnfitUcx> {
     let directories = path.map(beside_and_above).into_iter().flatten();
     let directories = directories.chain([kit.join("target/ucx")]);
     let mut packages: Vec<_> =
@@ -17,7 +17,7 @@ pub(crate) fn search(path: Option<&Path>, kit: &Path, arch: &str) -> Result<Foun
     packages.dedup();
     let mut reasons = Vec::new();
     for (_, root) in packages.iter().rev() {
-        match look_into(UcxSource::BuildTree, root, arch) {
+        match look_into(Source::BuildTree, root, arch) {
             Ok(found) => return Ok(found),
             Err(unfit) => reasons.push(unfit.reason),
         }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::test_trees::Sample;
 
-    fn newest(sample: &Sample, arch: &str) -> Result<FoundUcx, String> {
+    fn newest(sample: &Sample, arch: &str) -> Result<Found, String> {
         search(Some(&sample.path("")), &sample.path("kit"), arch).map_err(|unfit| unfit.reason)
     }
 

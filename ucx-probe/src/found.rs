@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a UCX was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UcxSource {
+pub enum Source {
     /// In the directory named by this environment variable.
     Variable(String),
     /// By pkg-config.
@@ -18,9 +18,9 @@ pub enum UcxSource {
 /// A UCX to link with: [`OLDEST`](crate::OLDEST) or newer, for the target's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FoundUcx {
+pub struct Found {
     /// Where it was found.
-    pub source: UcxSource,
+    pub source: Source,
     /// Major and minor version.
     pub version: (u32, u32),
     /// The directory of the libraries. `None` if it is on the linker's default path.
@@ -29,10 +29,10 @@ pub struct FoundUcx {
     pub(crate) files: Vec<PathBuf>,
 }
 
-impl FoundUcx {
+impl Found {
     /// Returns the directory for the rpath; `None` if it is on the loader's default path.
     #[must_use]
     pub fn rpath(&self) -> Option<&Path> {
-        self.directory.as_deref().filter(|_| self.source != UcxSource::Multiarch)
+        self.directory.as_deref().filter(|_| self.source != Source::Multiarch)
     }
 }

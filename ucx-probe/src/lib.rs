@@ -49,7 +49,7 @@ mod test_trees;
 mod unpacked;
 
 pub use advice::NotFound;
-pub use found::{FoundUcx, UcxSource};
+pub use found::{Found, Source};
 pub use script::{emit_link, emit_rpath, rpath};
 pub use search::{Search, of_target};
 

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use crate::advice::NotFound;
-use crate::found::{FoundUcx, UcxSource};
+use crate::found::{Found, Source};
 use crate::search::{Search, of_target};
 use crate::unpacked::{self, UnfitUcx, failed, look_at, look_into};
 use crate::{VARIABLE, build_tree, pkg_config};
 
 impl Search {
     /// Returns the first UCX that fits, or an error with a reason for each location.
-    pub fn find(&self) -> Result<FoundUcx, NotFound> {
+    pub fn find(&self) -> Result<Found, NotFound> {
         if let Err(reason) = unpacked::machine(&self.arch) {
             return Err(NotFound::new(self, vec![reason]));
         }
@@ -24,7 +24,7 @@ impl Search {
             }
             Err((reason, None)) => attempts.push(reason),
         }
-        let others: [&dyn Fn() -> Result<FoundUcx, UnfitUcx>; 3] =
+        let others: [&dyn Fn() -> Result<Found, UnfitUcx>; 3] =
             [&|| pkg_config::search(self), &|| self.multiarch(), &|| {
                 build_tree::search(self.build_path.as_deref(), &self.kit, &self.arch)
             }];
@@ -47,7 +47,7 @@ impl Search {
     }
 
     /// Checks the user's directory. An error names the variable if it ends the search.
-    fn named(&self) -> Result<FoundUcx, (String, Option<String>)> {
+    fn named(&self) -> Result<Found, (String, Option<String>)> {
         let own = of_target(VARIABLE, &self.target);
         if let Some(root) = self.variable(&own) {
             return self.in_root(&own, &root).map_err(|unfit| (unfit.reason, Some(own)));
@@ -62,7 +62,7 @@ impl Search {
         })
     }
 
-    fn in_root(&self, variable: &str, root: &OsString) -> Result<FoundUcx, UnfitUcx> {
+    fn in_root(&self, variable: &str, root: &OsString) -> Result<Found, UnfitUcx> {
         let root = Path::new(root);
         if !root.is_absolute() {
             return Err(UnfitUcx::from(format!(
@@ -73,18 +73,18 @@ impl Search {
         }
         let root = fs::canonicalize(root)
             .map_err(|error| failed(&format!("{variable}: looking for"), root, &error))?;
-        look_into(UcxSource::Variable(variable.to_owned()), &root, &self.arch)
+        look_into(Source::Variable(variable.to_owned()), &root, &self.arch)
             .map_err(|unfit| UnfitUcx { reason: format!("{variable}: {}", unfit.reason), ..unfit })
     }
 
     /// Checks Debian's directories for the architecture, which linkers and loaders search.
-    fn multiarch(&self) -> Result<FoundUcx, UnfitUcx> {
+    fn multiarch(&self) -> Result<Found, UnfitUcx> {
         let name = format!("{}-linux-gnu", self.arch);
         let libraries = self.system.join("usr/lib").join(&name);
         let include = self.system.join("usr/include");
         let own = include.join(&name);
         let include = if own.join("ucp").is_dir() { own } else { include };
-        look_at(UcxSource::Multiarch, libraries, &include, &self.arch)
+        look_at(Source::Multiarch, libraries, &include, &self.arch)
     }
 }
 

@@ -32,7 +32,7 @@ fn the_variable_comes_before_every_other_location() {
     let named = sample.ucx("named", (1, 17), "x86_64");
     sample.ucx("project/target/ucx/1.22.0-x86_64/libucx", (1, 22), "x86_64");
     let found = search(&sample, THIS, &[("UROM_UCX_DIR", &named)]).find().expect("it is named");
-    assert_eq!(found.source, UcxSource::Variable("UROM_UCX_DIR".to_owned()));
+    assert_eq!(found.source, Source::Variable("UROM_UCX_DIR".to_owned()));
     assert_eq!((found.version, found.rpath()), ((1, 17), Some(&*named.join("lib"))));
 }
 
@@ -80,7 +80,7 @@ fn a_general_variable_for_this_machine_does_not_concern_a_foreign_target() {
     sample.ucx("project/target/ucx/1.22.0-aarch64/libucx", (1, 22), "aarch64");
     let found =
         search(&sample, OTHER, &[("UROM_UCX_DIR", &own)]).find().expect("the build tree has one");
-    assert_eq!(found.source, UcxSource::BuildTree);
+    assert_eq!(found.source, Source::BuildTree);
     let reason =
         refusal(&search(&sample, OTHER, &[("UROM_UCX_DIR_aarch64_unknown_linux_gnu", &own)]));
     assert!(reason.contains("is not for aarch64"), "{reason}");
@@ -92,7 +92,7 @@ fn an_empty_variable_is_none_and_a_relative_one_is_refused() {
     sample.ucx("project/target/ucx/1.22.0-x86_64/libucx", (1, 22), "x86_64");
     let found =
         search(&sample, THIS, &[("UROM_UCX_DIR", Path::new(""))]).find().expect("it is not set");
-    assert_eq!(found.source, UcxSource::BuildTree);
+    assert_eq!(found.source, Source::BuildTree);
     let reason = refusal(&search(&sample, THIS, &[("UROM_UCX_DIR", Path::new("target/ucx"))]));
     assert!(reason.contains("UROM_UCX_DIR=target/ucx is relative"), "{reason}");
 }
@@ -103,7 +103,7 @@ fn debians_directory_of_the_target_needs_no_search_path() {
     let libraries = sample.library("system/usr/lib/aarch64-linux-gnu", "aarch64");
     sample.header("system/usr/include", (1, 18));
     let found = search(&sample, OTHER, &[]).find().expect("the system has one");
-    assert_eq!(found.source, UcxSource::Multiarch);
+    assert_eq!(found.source, Source::Multiarch);
     assert_eq!((found.directory.as_deref(), found.rpath()), (Some(&*libraries), None));
     // The architecture's own headers come first.
     sample.header("system/usr/include/aarch64-linux-gnu", (1, 13));

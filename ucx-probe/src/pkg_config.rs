@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::OLDEST;
-use crate::found::{FoundUcx, UcxSource};
+use crate::found::{Found, Source};
 use crate::search::Search;
 use crate::unpacked::{UnfitUcx, check_machine};
 
@@ -22,7 +22,7 @@ struct PkgConfig {
 }
 
 /// Checks that UCX is new enough, where it is, and that it fits the target's machine.
-pub(crate) fn search(search: &Search) -> Result<FoundUcx, UnfitUcx> {
+pub(crate) fn search(search: &Search) -> Result<Found, UnfitUcx> {
     let pkg_config = PkgConfig::new(search)?;
     let (major, minor) = OLDEST;
     pkg_config.ask(&["--print-errors", "--exists", &format!("ucx >= {major}.{minor}")])?;
@@ -30,8 +30,7 @@ pub(crate) fn search(search: &Search) -> Result<FoundUcx, UnfitUcx> {
     let mut numbers = text.split('.').map_while(|number| number.parse().ok());
     let version = numbers.next().zip(numbers.next());
     let version = version.ok_or_else(|| format!("pkg-config ucx: `{text}` is not a version"))?;
-    let answer =
-        |directory, files| FoundUcx { source: UcxSource::PkgConfig, version, directory, files };
+    let answer = |directory, files| Found { source: Source::PkgConfig, version, directory, files };
 
     let directory = PathBuf::from(pkg_config.ask(&["--variable=libdir", "ucx"])?);
     let library = directory.join("libucp.so");
@@ -124,7 +123,7 @@ mod tests {
         sample.program("pkg-config", &script).into()
     }
 
-    fn found(target: &str, set: Vec<(&'static str, OsString)>) -> Result<FoundUcx, String> {
+    fn found(target: &str, set: Vec<(&'static str, OsString)>) -> Result<Found, String> {
         let read = move |name: &str| set.iter().find(|(known, _)| *known == name)?.1.clone().into();
         let search = Search { foreign: target != THIS, ..Search::with(target, read) };
         super::search(&search).map_err(|unfit| unfit.reason)

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::advice::NotFound;
-use crate::found::FoundUcx;
+use crate::found::Found;
 use crate::search::Search;
 
 /// Adds UCX's directory to the rpath of each program, shared library and test of a package, from
@@ -52,7 +52,7 @@ fn failure_lines(missing: &str, only_documented: bool) -> Vec<String> {
     clippy::panic,
     reason = "it documents its panic, and a build script cannot return an error"
 )]
-fn searched() -> Result<FoundUcx, NotFound> {
+fn searched() -> Result<Found, NotFound> {
     let search = Search::of_build_script().unwrap_or_else(|reason| panic!("{reason}"));
     let answer = search.find();
     emit(&watched(&search, answer.as_ref().ok()));
@@ -60,7 +60,7 @@ fn searched() -> Result<FoundUcx, NotFound> {
 }
 
 /// Without these lines cargo runs the script again only when the script changes.
-fn watched(search: &Search, found: Option<&FoundUcx>) -> Vec<String> {
+fn watched(search: &Search, found: Option<&Found>) -> Vec<String> {
     let mut lines: Vec<_> = search
         .variables()
         .iter()
@@ -88,7 +88,7 @@ fn rpath_lines(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-fn link_lines(found: &FoundUcx) -> Vec<String> {
+fn link_lines(found: &Found) -> Vec<String> {
     let mut lines: Vec<_> =
         ["ucp", "ucs"].map(|name| format!("cargo::rustc-link-lib=dylib={name}")).into();
     if let Some(directory) = found.directory.as_deref() {
@@ -110,11 +110,11 @@ fn emit(lines: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::UcxSource;
+    use crate::found::Source;
 
-    fn found(source: UcxSource, directory: Option<&str>) -> FoundUcx {
+    fn found(source: Source, directory: Option<&str>) -> Found {
         let (directory, files) = (directory.map(PathBuf::from), vec!["/u/libucp.so".into()]);
-        FoundUcx { source, version: (1, 22), directory, files }
+        Found { source, version: (1, 22), directory, files }
     }
 
     #[test]
@@ -136,22 +136,22 @@ mod tests {
             "cargo::rustc-link-arg=-Xlinker",
             "cargo::rustc-link-arg=/a,b",
         ];
-        assert_eq!(link_lines(&found(UcxSource::BuildTree, Some("/a,b"))), expected);
+        assert_eq!(link_lines(&found(Source::BuildTree, Some("/a,b"))), expected);
     }
 
     #[test]
     fn the_loaders_default_paths_get_no_rpath() {
-        let multiarch = found(UcxSource::Multiarch, Some("/usr/lib/aarch64-linux-gnu"));
+        let multiarch = found(Source::Multiarch, Some("/usr/lib/aarch64-linux-gnu"));
         assert_eq!(link_lines(&multiarch).len(), 3);
-        assert_eq!(link_lines(&found(UcxSource::PkgConfig, None)).len(), 2);
+        assert_eq!(link_lines(&found(Source::PkgConfig, None)).len(), 2);
     }
 
     #[test]
     fn a_script_without_an_answer_is_run_again_each_time() {
         let search = Search::with("x86_64-unknown-linux-gnu", |_| None);
-        let again = |found: Option<&FoundUcx>| watched(&search, found).join("\n");
+        let again = |found: Option<&Found>| watched(&search, found).join("\n");
         assert!(again(None).contains("rerun-if-changed=no-ucx-was-found"));
-        let known = again(Some(&found(UcxSource::PkgConfig, None)));
+        let known = again(Some(&found(Source::PkgConfig, None)));
         assert!(known.ends_with("\ncargo::rerun-if-changed=/u/libucp.so"), "{known}");
     }
 }

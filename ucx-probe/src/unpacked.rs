@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::OLDEST;
-use crate::found::{FoundUcx, UcxSource};
+use crate::found::{Found, Source};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnfitUcx {
@@ -31,7 +31,7 @@ pub(crate) fn machine(arch: &str) -> Result<u16, String> {
 }
 
 /// Checks the root of an installed or unpacked UCX, or the directory that pip creates around it.
-pub(crate) fn look_into(source: UcxSource, root: &Path, arch: &str) -> Result<FoundUcx, UnfitUcx> {
+pub(crate) fn look_into(source: Source, root: &Path, arch: &str) -> Result<Found, UnfitUcx> {
     let inner = root.join("libucx");
     let root = if inner.join("include").is_dir() { &inner } else { root };
     let lib64 = root.join("lib64");
@@ -42,11 +42,11 @@ pub(crate) fn look_into(source: UcxSource, root: &Path, arch: &str) -> Result<Fo
 
 /// Checks libraries and headers, which may be in different directories.
 pub(crate) fn look_at(
-    source: UcxSource,
+    source: Source,
     libraries: PathBuf,
     include: &Path,
     arch: &str,
-) -> Result<FoundUcx, UnfitUcx> {
+) -> Result<Found, UnfitUcx> {
     let header = include.join("ucp/api/ucp_version.h");
     let version = version(&header)?;
     if version < OLDEST {
@@ -59,7 +59,7 @@ pub(crate) fn look_at(
     if library.to_str().is_none_or(|path| path.contains('\n')) {
         return Err(format!("{} has a name that cargo cannot be told", library.display()).into());
     }
-    Ok(FoundUcx { source, version, directory: Some(libraries), files: vec![library, header] })
+    Ok(Found { source, version, directory: Some(libraries), files: vec![library, header] })
 }
 
 fn version(header: &Path) -> Result<(u32, u32), String> {
@@ -105,8 +105,8 @@ mod tests {
     use super::{look_into as look_into_of, *};
     use crate::test_trees::{Sample, elf};
 
-    fn look_into(root: &Path, arch: &str) -> Result<FoundUcx, UnfitUcx> {
-        look_into_of(UcxSource::BuildTree, root, arch)
+    fn look_into(root: &Path, arch: &str) -> Result<Found, UnfitUcx> {
+        look_into_of(Source::BuildTree, root, arch)
     }
 
     #[test]

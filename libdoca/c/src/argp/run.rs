@@ -7,7 +7,7 @@ use std::ptr;
 
 use urom_abi::DocaStatus;
 use urom_abi::version::RELEASE;
-use urom_log::backend::{BACKENDS, End};
+use urom_log::backend::{BACKENDS, LevelBound};
 
 use crate::argp::command::CommandPath;
 use crate::argp::model::{ArgpError, Callback, Flag, FlagAction, FlagValue, ParsedFlag, refusal};
@@ -44,7 +44,7 @@ pub(crate) unsafe fn run(
         let FlagValue::Int(level) = value else { continue };
         let level = level.unsigned_abs();
         let set = match flag.action {
-            Some(FlagAction::LogLevel) => BACKENDS.set_global_limit(End::Lower, level),
+            Some(FlagAction::LogLevel) => BACKENDS.set_global_limit(LevelBound::Lower, level),
             Some(FlagAction::SdkLogLevel) => BACKENDS.set_global_sdk_limit(level),
             _ => continue,
         };
@@ -112,7 +112,7 @@ fn end(text: &str) -> ! {
 }
 
 pub(crate) fn levels() -> (u32, u32) {
-    (BACKENDS.global_limit(End::Lower), BACKENDS.global_sdk_limit())
+    (BACKENDS.global_limit(LevelBound::Lower), BACKENDS.global_sdk_limit())
 }
 
 /// Prepends the flags of JSON files. The command line overrides them.
