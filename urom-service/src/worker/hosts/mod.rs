@@ -261,7 +261,7 @@ impl Hosts {
         code: DocaError,
         why: &str,
     ) {
-        limited!(warn, "refused a command of {}: {why}: {code}", host.name);
+        limited!(warn, "refused a command of {}: {why} ({})", host.name, code.name());
         let (status, why) = (code.into(), format!("the worker refused it: {why}"));
         self.answer(host, draft, &TaskAnswer { slot, status, payload: None, why: &why });
     }
