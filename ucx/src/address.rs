@@ -19,14 +19,12 @@ const SHORTEST: usize = 10;
 
 /// The address of a worker: `ucp_address_t`.
 ///
-/// UCX reads an address without a length or a check, and may abort on a damaged one.
+/// UCX reads an address without length or check, and may abort on damage.
 /// [`as_bytes`](WorkerAddress::as_bytes) adds the worker's UCX version and a checksum, which
-/// [`from_bytes`](WorkerAddress::from_bytes) checks. Reading an address stays `unsafe`: it may be
-/// forged.
+/// [`from_bytes`](WorkerAddress::from_bytes) checks. Reading stays `unsafe`: bytes may be forged.
 ///
 /// The bytes also carry the receive queue sizes that the program set, as for
-/// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory): UCX does not check
-/// them.
+/// [`watched_shared_memory`](crate::ContextBuilder::watched_shared_memory), unchecked by UCX.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct WorkerAddress {
     bytes: Vec<u8>,
@@ -43,8 +41,7 @@ impl WorkerAddress {
     /// The environments of both processes must set the same receive queue sizes, or none.
     ///
     /// # Errors
-    /// `INVALID_ADDR` for malformed or damaged bytes; `UNREACHABLE` if the UCX versions are
-    /// incompatible.
+    /// `INVALID_ADDR` for malformed or damaged bytes; `UNREACHABLE` for incompatible UCX versions.
     pub unsafe fn from_bytes(bytes: &[u8]) -> Result<WorkerAddress> {
         let (fields, raw) = sealed::open::<FIELDS>(MARK, "a worker address", bytes)?;
         let [major, minor, patch] = [0, 4, 8].map(|at| {
@@ -93,8 +90,7 @@ impl WorkerAddress {
         &self.bytes[sealed::head(FIELDS)..]
     }
 
-    /// Returns the worker's unique number, the same in all its addresses:
-    /// `ucp_worker_address_query`.
+    /// Returns the worker's unique number in all its addresses: `ucp_worker_address_query`.
     pub fn worker_uid(&self) -> Result<u64> {
         let mut attributes = sys::ucp_worker_address_attr_t::zeroed();
         attributes.field_mask = sys::UCP_WORKER_ADDRESS_ATTR_FIELD_UID.into();

@@ -33,8 +33,7 @@ impl Endpoint {
     ///
     /// UCX copies the header, of at most [`Worker::max_am_header`] bytes (`INVALID_PARAM`
     /// otherwise). With `()` as data, it sends a header only. The request owns `data` until UCX has
-    /// read it. A short message is usually done on return: [`Request::into_done`] returns the
-    /// buffer.
+    /// read it. A short message is usually done on return: see [`Request::into_done`].
     ///
     /// UCX preserves the order only among messages that it sends in one piece.
     #[inline]

@@ -114,9 +114,8 @@ pub struct ContextBuilder {
 const LEAST_FILE_SIZE: u64 = 64 << 20;
 
 impl ContextBuilder {
-    /// The receive queue settings of
-    /// [`watched_shared_memory`](ContextBuilder::watched_shared_memory), which UCX does not check
-    /// for equality at both ends.
+    /// Queue settings of [`watched_shared_memory`](ContextBuilder::watched_shared_memory), which
+    /// UCX does not check for equality at both ends.
     pub const WATCHED_QUEUE: [(&str, &str); 3] = WATCHED_QUEUE;
 
     /// Sets a UCX configuration value for this context, with precedence over the environment.
@@ -124,8 +123,7 @@ impl ContextBuilder {
     ///
     /// UCX 1.16 reads settings of a single transport from the environment only. There, settings of
     /// `posix` (`POSIX_..`) apply to all transports with a receive queue in shared memory, `sysv`
-    /// is disabled, and settings of others have no effect. Before 1.20, they need the transport in
-    /// use.
+    /// is disabled, and other settings have no effect. Before 1.20, they need a used transport.
     ///
     /// Workers whose programs set different shared memory sizes (`FIFO_SIZE`, `FIFO_ELEM_SIZE`,
     /// `SEG_SIZE`) do not connect. Values in the environment must be the same on the whole machine.
@@ -185,13 +183,11 @@ impl ContextBuilder {
     /// is made [`without_shared_memory`](ContextBuilder::without_shared_memory) to avoid `SIGXFSZ`.
     ///
     /// # Errors
-    /// - `NO_ELEM` or `INVALID_PARAM` for an unknown configuration name; only a logged warning
-    ///   before 1.20.
+    /// - `NO_ELEM` or `INVALID_PARAM` for an unknown configuration name (only logged before 1.20).
     /// - `NO_DEVICE` when the list of transports leaves none.
     /// - `INVALID_PARAM` for a string with a zero byte.
     /// - `EXCEEDS_LIMIT` when the process has too few free descriptors (`ulimit -n`).
-    /// - `UNSUPPORTED` for settings that fail later, such as `UCX_PROTO_ENABLE=n` from 1.22 with
-    ///   RMA.
+    /// - `UNSUPPORTED` for settings that fail later, as `UCX_PROTO_ENABLE=n` from 1.22 with RMA.
     /// - The error of [`require_version`](crate::require_version), and other errors of UCX.
     pub fn build(mut self) -> Result<Context> {
         require_version()?;

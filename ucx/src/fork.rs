@@ -54,10 +54,8 @@ const FORKED: u64 = 1 << 62;
 /// Flag: a thread of that process is inside [`move_here`].
 const MOVING: u64 = 1 << 63;
 
-/// Prepares UCX before a context is made. Returns whether a parent process used UCX.
-///
-/// # Errors
-/// The system is out of descriptors or threads.
+/// Prepares UCX before a context is made; fails without descriptors or threads. Returns whether a
+/// parent process used UCX.
 pub(crate) fn prepare() -> io::Result<bool> {
     let here = u64::from(std::process::id());
     loop {

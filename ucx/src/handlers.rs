@@ -1,7 +1,6 @@
-//! The handlers of active messages, and their callbacks from UCX.
-//!
-//! A message that a worker sends to itself over the `self` transport arrives inside the send.
-//! Handlers never nest: such a message waits until a running handler has returned.
+//! The handlers of active messages, and their callbacks from UCX. A message over the `self`
+//! transport arrives inside the send, but handlers never nest: it waits until a running handler has
+//! returned.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -98,9 +97,8 @@ impl Worker {
     /// Calls `handler` for every active message with this id: `ucp_worker_set_am_recv_handler`.
     /// Replaces an earlier handler. UCX drops a message without a handler and logs it.
     ///
-    /// [`progress`](Worker::progress) calls handlers one at a time. A message over the `self`
-    /// transport is handled inside the send, or, if a handler sends it, copied and handled after
-    /// that handler.
+    /// [`progress`](Worker::progress) calls handlers one at a time. A message over `self` is
+    /// handled inside the send, or, if a handler sends it, copied and handled later.
     ///
     /// The handler may send, start requests and drop endpoints; it cannot progress the worker, and
     /// must not hold a strong handle of it. If it panics, `progress` resumes the panic.

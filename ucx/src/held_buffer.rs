@@ -1,6 +1,4 @@
-//! Buffers of running operations.
-//!
-//! Moving a `Box` asserts unique access to its bytes under Rust's aliasing rules, but UCX has a
+//! Buffers of running operations. Moving a `Box` asserts unique access to its bytes, but UCX has a
 //! pointer to these bytes. `MaybeUninit` makes no such assertion.
 
 use std::any::Any;

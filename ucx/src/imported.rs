@@ -41,8 +41,7 @@ impl Drop for ImportedMapping {
 }
 
 impl Imported {
-    /// Returns whether an RDMA device or an emulation of `ucp_mem_map` exists: UCX could abort
-    /// otherwise.
+    /// Returns whether an RDMA device or emulated `ucp_mem_map` exists: else UCX could abort.
     #[must_use]
     pub fn is_possible() -> bool {
         has_rdma_device() || is_interposed()

@@ -209,8 +209,7 @@ impl WorkerState {
         self.attention.set(true);
     }
 
-    /// Ends the worker. If it returns false, UCX still uses buffers: leak this state and its
-    /// context.
+    /// Ends the worker. False means that UCX still uses buffers: leak this state and its context.
     pub(crate) fn close(&self) -> bool {
         self.closing.set(true);
         self.handlers.clear();

@@ -31,12 +31,10 @@
 //!
 //! # Rules
 //! - A worker and its objects stay on one thread. Each thread makes its own [`Context`].
-//! - [`Worker::progress`] calls handlers, hooks and wakers, and [`Worker::arm`] the hooks of
-//!   endpoints whose peer left a [`Mesh`]. `progress` resumes the panic of a handler; no panic
-//!   crosses C.
+//! - [`Worker::progress`] calls handlers, hooks and wakers; [`Worker::arm`] the hooks of endpoints
+//!   whose peer left a [`Mesh`]. `progress` resumes a handler's panic; no panic crosses C.
 //! - A [`Status`] from C may be any byte. UCX does not defend against a malicious peer, so calls
-//!   with addresses, keys and handles of other processes are `unsafe`: the caller vouches for their
-//!   origin.
+//!   with addresses, keys and handles of other processes are `unsafe`: the caller vouches for them.
 //! - In the steady state, sending, receiving, waking and progressing allocate nothing.
 
 /// Implements `Debug` for a handle with selected fields.

@@ -100,12 +100,10 @@ debug_fields!(PeerAddress, |it| { worker: it.worker, port: it.local.map(|local| 
 impl EndpointBuilder {
     /// Connects to a worker with a [`Mesh`](crate::Mesh), like
     /// [`connect`](EndpointBuilder::connect). In shared memory, a socket to the peer's mesh detects
-    /// that the peer leaves: the endpoint then fails with `CONNECTION_RESET`, and pending
-    /// operations end.
+    /// its end: the endpoint fails with `CONNECTION_RESET`, and pending operations end.
     ///
     /// [`progress`](crate::Worker::progress) polls the socket once in 16 idle or 1024 busy rounds,
-    /// at most once a millisecond, and [`arm`](crate::Worker::arm) polls it. It cannot wake a
-    /// sleeping worker.
+    /// at most once a ms, as does [`arm`](crate::Worker::arm). It cannot wake a sleeping worker.
     ///
     /// # Errors
     /// The errors of `connect`, and the system's errors for the socket.

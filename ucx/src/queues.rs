@@ -1,7 +1,5 @@
-//! Settings that both ends of a connection must share: receive queue sizes in shared memory.
-//!
-//! UCX does not check these. Sizes in the environment are ignored, as usually all processes share
-//! it.
+//! Receive queue sizes in shared memory, which both ends of a connection must share, unchecked by
+//! UCX. Sizes in the environment are ignored, as usually all processes share it.
 
 use crate::sealed::sum;
 use crate::status::{Result, Status};
@@ -10,8 +8,7 @@ use crate::status::{Result, Status};
 pub(crate) const UNIFIED_MODE: &str = "UNIFIED_MODE";
 
 pub(crate) const WATCHED_QUEUE: [(&str, &str); 3] = [
-    // Slots that fit both cores' caches, as UCX's 256 do not; with 32, 32 hosts waited for each
-    // other.
+    // Slots that fit both cores' caches, unlike UCX's 256; with 32, 32 hosts waited for each other.
     ("POSIX_FIFO_SIZE", "64"),
     // Slots of 4 KiB and UCX's headers; a larger message takes a request and other memory.
     ("POSIX_FIFO_ELEM_SIZE", "4224"),

@@ -1,7 +1,5 @@
-//! Requests: running operations, as futures that own their buffer until UCX is done with it.
-//!
-//! UCX reserves a [`RequestSlot`] in each of its pooled requests, so operations do not allocate. A
-//! request dropped early leaves its buffer in the slot until UCX calls back.
+//! Requests: running operations, as futures that own their buffer until UCX is done with it. UCX's
+//! pooled requests have a [`RequestSlot`] each, which keeps the buffer of a dropped request.
 
 use std::any::Any;
 use std::fmt;

@@ -19,10 +19,8 @@ pub(crate) fn seal(mark: Mark, fields: &[&[u8]], body: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the fields and the body of bytes made by [`seal`]; `what` names them in errors.
-///
-/// # Errors
-/// `INVALID_ADDR` for foreign, truncated or damaged bytes.
+/// Returns the fields and the body of bytes made by [`seal`], or `INVALID_ADDR` for foreign,
+/// truncated or damaged bytes; `what` names them in errors.
 pub(crate) fn open<'a, const FIELDS: usize>(
     mark: Mark,
     what: &str,

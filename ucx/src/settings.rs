@@ -25,11 +25,9 @@ const SEVERAL: [&str; 5] = ["all", "*", "shm", "sm", "mm"];
 
 pub(crate) type Setting<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// Adapts the settings to `release`; `environment` is the environment's transport list.
-///
-/// Drops settings of unused transports before 1.20, which would log a warning. UCX 1.16 has only
-/// common settings for receive queues (`MM_..`): they get the values of `posix`; `sysv` is
-/// disabled.
+/// Adapts the settings to `release`; `environment` is the environment's transport list. Drops
+/// settings of unused transports before 1.20, which would log a warning. UCX 1.16 has only common
+/// settings for receive queues (`MM_..`): they get the values of `posix`; `sysv` is disabled.
 pub(crate) fn for_release<'a>(
     settings: &'a [(String, String)],
     release: Version,

@@ -47,8 +47,7 @@ impl Queues {
         self.0.iter().any(|(counter, before)| slots_taken(counter) == before + count)
     }
 
-    /// Takes a slot in the queue with `count` slots taken since [`now`](Self::now) without filling
-    /// it.
+    /// Takes an unfilled slot in the queue with `count` slots taken since [`now`](Self::now).
     pub fn block(&self, count: u64) {
         let moved = |(counter, before): &&(&AtomicU64, u64)| slots_taken(counter) == before + count;
         let Some((taken, _)) = self.0.iter().find(moved) else {

@@ -76,8 +76,7 @@ impl<W> SocketWatch<W> {
         let removed = self.sockets.borrow_mut().remove(&id);
         let Some((socket, _)) = removed else { return };
         if let Some(epoll) = &*self.epoll.borrow() {
-            // Removed explicitly, as a copy in another process would keep it. It is in the set: no
-            // error.
+            // Removed explicitly: another process's copy would keep it. It is in the set: no error.
             let _ = epoll::delete(&**epoll, &*socket);
         }
         self.any.set(!self.sockets.borrow().is_empty());

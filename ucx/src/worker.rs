@@ -34,8 +34,7 @@ impl Worker {
         &self.inner.context
     }
 
-    /// Drives all progress and calls handlers: `ucp_worker_progress`. Returns whether anything
-    /// happened; inside a handler, false.
+    /// Drives progress and calls handlers: `ucp_worker_progress`. False if idle or in a handler.
     ///
     /// Error hooks, and deferred closes of endpoints, run here after UCX has returned.
     ///
@@ -75,8 +74,7 @@ impl Worker {
         WorkerAddress::of(self.raw(), self.context().queues())
     }
 
-    /// Returns a descriptor, only for polling, that is readable when an armed worker has work:
-    /// `ucp_worker_get_efd`.
+    /// Returns a descriptor to poll, readable when an armed worker has work: `ucp_worker_get_efd`.
     ///
     /// # Errors
     /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.
@@ -93,9 +91,8 @@ impl Worker {
     /// Arms the event descriptor: `ucp_worker_arm`. Returns false when there is work already. To
     /// sleep, progress until that returns false, arm, and poll if arming returned true.
     ///
-    /// A peer that leaves a [`Mesh`](crate::Mesh), which this function checks, and UCX's keepalive
-    /// timer do not make the descriptor readable: a worker with such endpoints should sleep for a
-    /// limited time.
+    /// A peer that leaves a [`Mesh`](crate::Mesh), which this checks, and UCX's keepalive timer do
+    /// not make the descriptor readable: a worker with such endpoints should limit its sleep.
     ///
     /// # Errors
     /// `UNSUPPORTED` without [`Features::WAKEUP`]; otherwise UCX's error.

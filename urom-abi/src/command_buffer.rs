@@ -30,8 +30,7 @@ impl CommandBuffer {
         Some(CommandBuffer { block: NonNull::new(memory.cast())?, capacity })
     }
 
-    /// Reclaims the memory of a command with a single owner; `None` while it has other owners,
-    /// which keep the command.
+    /// Reclaims a command's memory; `None` while other owners keep the command.
     ///
     /// # Safety
     /// The command was made from a `CommandBuffer` of this capacity.

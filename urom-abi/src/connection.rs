@@ -4,8 +4,7 @@ use std::fmt;
 
 /// A host's connection to a plugin's worker (`urom_worker_cmd_desc::dest_id`).
 ///
-/// All commands of a connection share its id. A worker uses an id once; a host may have several
-/// connections.
+/// A worker uses an id once, for all commands of a connection. A host may have several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct ConnectionId(u64);

@@ -22,8 +22,7 @@ impl CpuSet {
         CpuSet { words: [0; 16] }
     }
 
-    /// Adds a CPU (`DOCA_CPU_SET`). Returns false, without an effect, for numbers of at least
-    /// [`CAPACITY`](Self::CAPACITY).
+    /// Adds a CPU (`DOCA_CPU_SET`); false and unchanged from [`CAPACITY`](Self::CAPACITY) on.
     pub const fn insert(&mut self, cpu: usize) -> bool {
         if cpu >= Self::CAPACITY {
             return false;

@@ -113,8 +113,7 @@ impl NotificationDesc {
         unsafe { &(*self.block.as_ptr()).worker_notif }
     }
 
-    /// Returns the header for writing. `len` must not change: it bounds
-    /// [`payload`](Descriptor::payload).
+    /// Returns the header for writing. `len` must stay: it bounds [`payload`](Descriptor::payload).
     #[inline]
     fn header_mut(&mut self) -> &mut WorkerNotify {
         // SAFETY: as in `header`, and `self` is borrowed exclusively.

@@ -131,8 +131,7 @@ impl DocaError {
     #[deprecated(note = "use `DocaStatus::SUCCESS`")]
     pub const SUCCESS: DocaStatus = DocaStatus::SUCCESS;
 
-    /// Returns the error with a code. 0 becomes [`UNEXPECTED`](Self::UNEXPECTED): a failure must
-    /// not look like a success.
+    /// Returns the error with a code; for 0, not a failure, [`UNEXPECTED`](Self::UNEXPECTED).
     #[inline]
     pub const fn from_code(code: u32) -> DocaError {
         match NonZeroU32::new(code) {

@@ -1,8 +1,7 @@
-//! Services of a worker and a plugin of this kit for each other beyond DOCA's interface. A plugin
-//! exports a [`PluginExtension`] as [`EXTENSION_SYMBOL`]; the worker passes its [`WorkerServices`]
-//! to the plugin. Each side uses the common part of both: see [`Words`]. Other workers, such as
-//! NVIDIA's, ignore the symbol, and the plugin works without it. The same in C:
-//! `urom_plugin_extension.h`.
+//! Services of this kit's workers and plugins beyond DOCA's interface. A plugin exports a
+//! [`PluginExtension`] as [`EXTENSION_SYMBOL`]; the worker passes its [`WorkerServices`] to the
+//! plugin. Each side uses the common part of both: see [`Words`]. Other workers, such as NVIDIA's,
+//! ignore the symbol. In C: `urom_plugin_extension.h`.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -18,8 +17,7 @@ pub const EXTENSION_SYMBOL: &str = "urom_plugin_extension";
 /// Maximum length of a failure text for a host, in bytes. Longer texts are truncated.
 pub const LONGEST_FAILURE: usize = 2048;
 
-/// A structure of words; the first is its size in bytes. Releases only append words. A zero word
-/// means the same as a missing word.
+/// A structure of words: first its size in bytes. Releases append words; 0 means a missing word.
 ///
 /// # Safety
 /// The type is `repr(C)`, consists of words without padding, begins with its size as a `usize`, and
@@ -65,9 +63,8 @@ pub struct PluginExtension {
 /// valid until `close` of that context has returned, or `open` has failed.
 pub type AttachFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, services: *const WorkerServices);
 
-/// Runs a command, and answers it immediately if possible; a [pending](Called::PENDING) command is
-/// answered through `progress`. The worker calls it instead of `worker_cmd` for a command that need
-/// not wait for others of this plugin.
+/// Runs a command and answers it now, or, if [pending](Called::PENDING), through `progress`. It
+/// replaces `worker_cmd` for a command that need not wait for others of this plugin.
 pub type CallFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, call: *mut CommandCall) -> Called;
 
 /// Reports that the host no longer waits for a command, and why. The plugin must still answer it,

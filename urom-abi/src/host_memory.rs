@@ -1,6 +1,5 @@
-//! Memory that a host shares with a worker of this kit, and that plugins access through
-//! [`WorkerServices`](crate::extension::WorkerServices). The same in C: `urom_extensions.h` and
-//! `urom_plugin_extension.h`.
+//! Memory that a host shares with a worker of this kit. In C: `urom_extensions.h` and
+//! `urom_plugin_extension.h`. Plugins use [`WorkerServices`](crate::extension::WorkerServices).
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -174,8 +173,7 @@ pub struct MemoryOperation {
     pub compare: u64,
     /// See [`MemoryAction`] for `operand`, `compare` and `result`.
     pub result: u64,
-    /// Called when an `IN_PROGRESS` operation ends, on the worker's thread, outside other
-    /// functions.
+    /// Called when an `IN_PROGRESS` operation ends: on the worker's thread, not nested.
     pub done: Option<unsafe extern "C" fn(operation: *mut MemoryOperation)>,
 }
 

@@ -1,5 +1,4 @@
-//! Types shared by both sides of a DOCA UROM offload: DOCA's C structures and codes, and the
-//! encoding of commands and notifications.
+//! Types of both sides of a DOCA UROM offload: C structures, codes, and the encoding of messages.
 //!
 //! This crate does not use UCX and starts no threads. A crate that defines a protocol (with
 //! `#[urom_command]` and `#[urom_notification]`) depends only on this crate. The plugin side

@@ -1,7 +1,6 @@
-//! `ucs_list_link_t`: the circular, doubly linked, intrusive list that passes commands and
-//! notifications between worker and plugin. The functions are UCX's `list.h` on raw pointers,
-//! because C owns the descriptors half of the time. [`crate::descriptor::DescriptorList`] is the
-//! safe owner.
+//! `ucs_list_link_t`: the circular, doubly linked, intrusive list of commands and notifications.
+//! The functions are UCX's `list.h` on raw pointers, as C owns the descriptors half of the time.
+//! [`crate::descriptor::DescriptorList`] is the safe owner.
 
 /// A link or the head of a list (`ucs_list_link_t`, 16 bytes). `prev` comes first. An empty head
 /// points to itself. Not thread-safe.
@@ -64,8 +63,7 @@ pub unsafe fn push_back(head: *mut ListLink, link: *mut ListLink) {
     unsafe { (*head).prev = link };
 }
 
-/// Removes the first link (`ucs_list_extract_head`); `None` for an empty list. The link's own
-/// pointers become stale.
+/// Removes the first link (`ucs_list_extract_head`), if any. Its own pointers become stale.
 ///
 /// # Safety
 /// `head` is the initialised head of a well-formed list without concurrent access.

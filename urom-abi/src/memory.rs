@@ -8,9 +8,8 @@ use bytemuck::{Pod, Zeroable};
 use crate::Described;
 
 bitflags::bitflags! {
-    /// Permissions of the owner of memory and of others (`enum doca_access_flag`). Others are
-    /// plugins that share the memory, wherever they run. Here an `RDMA_` permission has the effect
-    /// of the corresponding `PCI_` permission.
+    /// Permissions of a memory's owner and of others (`enum doca_access_flag`). Others are all
+    /// plugins that share it. Here an `RDMA_` permission acts like its `PCI_` counterpart.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Access: u32 {
         /// The owner may read. The value is 0, because every other permission includes it.
@@ -21,8 +20,7 @@ bitflags::bitflags! {
         const RDMA_READ = 1 << 1;
         /// DOCA: peers may write over a network. Here as [`PCI_READ_WRITE`](Self::PCI_READ_WRITE).
         const RDMA_WRITE = 1 << 2;
-        /// DOCA: peers may use atomic operations over a network. Here as
-        /// [`PCI_READ_WRITE`](Self::PCI_READ_WRITE).
+        /// DOCA: atomics over a network. Here as [`PCI_READ_WRITE`](Self::PCI_READ_WRITE).
         const RDMA_ATOMIC = 1 << 3;
         /// DOCA: the DPU may read. Here plugins may read.
         const PCI_READ_ONLY = 1 << 4;

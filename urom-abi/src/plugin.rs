@@ -1,6 +1,5 @@
 //! The structures that a UROM worker and a plugin exchange, in the layout of `doca_urom_plugin.h`.
-//! C's flexible array members (`plugin_cmd`, `plugin_notif`) are omitted; their bytes follow the
-//! structure. `tests/c_layout.rs` compares the layout with a C compiler's.
+//! Bytes of C's flexible array members (`plugin_cmd`, `plugin_notif`) follow the structure.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;

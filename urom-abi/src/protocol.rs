@@ -1,7 +1,6 @@
-//! The traits that `#[urom_command]` and `#[urom_notification]` implement, and the traits of the
-//! two sides. The crate that defines a protocol may depend on neither side's runtime. So the
-//! generated code is generic over a *side*: `urom-pdk` implements [`PluginSide`], `urom-host`
-//! [`HostSide`].
+//! The traits of `#[urom_command]` and `#[urom_notification]`, and of the two sides. The crate that
+//! defines a protocol may depend on neither side's runtime. So the generated code is generic over a
+//! *side*: `urom-pdk` implements [`PluginSide`], `urom-host` [`HostSide`].
 
 use std::cell::Cell;
 use std::future::Future;
@@ -37,8 +36,7 @@ pub trait Protocol: Sized + 'static {
 
     /// Returns the notification for a malformed, failed, panicked or cancelled command.
     ///
-    /// All bytes are zero except the tag (0 if an unknown tag does not fit) and the fields echoed
-    /// from `command`.
+    /// All bytes are zero except the tag (0 if it does not fit) and the echoed fields.
     ///
     /// # Errors
     /// [`EncodeError::NoMemory`] when the C heap is exhausted.
@@ -239,8 +237,7 @@ pub trait FilledIn {
 /// How a worker that is about to sleep notices a plugin's new work. A handler's `arm` returns it.
 #[derive(Clone, Copy, Debug)]
 pub enum Armed<'a> {
-    /// The worker polls the plugin with a backoff: down to once a millisecond while a command is
-    /// pending, else to 20 times a second.
+    /// The worker polls, down to once a ms while a command is pending, else 20 times a second.
     Polled,
     /// This descriptor becomes readable on new work. The worker also polls the plugin.
     By(BorrowedFd<'a>),
@@ -317,8 +314,7 @@ pub trait HostSide: Sized + 'static {
 pub type Submitted<H, C> =
     Result<<H as HostSide>::Completion<<C as Request>::Reply>, <H as HostSide>::Error>;
 
-/// The future of a task that is awaited without `submit`: the reply, or the error of the submission
-/// or of the task.
+/// The future of a task awaited without `submit`: the reply, or the submission's or task's error.
 ///
 /// # Panics
 /// When polled after it has resolved.

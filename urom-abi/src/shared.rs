@@ -1,6 +1,5 @@
-//! A command with several owners, without extra memory. A descriptor's link is unused after its
-//! removal from the list: its first word counts the owners, its second chains commands in a
-//! [`CommandStack`].
+//! A command with several owners, without extra memory. In a descriptor outside the list, the
+//! link's first word counts owners, the second chains commands in a [`CommandStack`].
 
 use std::fmt;
 use std::marker::PhantomData;

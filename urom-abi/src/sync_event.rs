@@ -4,9 +4,8 @@ use std::fmt;
 
 use crate::host_memory::MemoryAction;
 
-/// A condition for waiting on a sync event's counter (`doca_sync_event_wait_gt`,
-/// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`). The counter is an unsigned 64-bit
-/// number.
+/// A wait condition on a sync event's counter (`doca_sync_event_wait_gt`,
+/// `doca_sync_event_wait_eq`, `doca_sync_event_wait_neq`). The counter has 64 bits, unsigned.
 ///
 /// ```
 /// use urom_abi::sync_event::Condition;

@@ -1,6 +1,5 @@
-//! The log that this project's worker passes to a plugin with its
-//! [services](crate::extension::WorkerServices). `doca_log` does not expose its level and is not
-//! available in an embedded service. In other workers a plugin of this kit uses `doca_log`.
+//! The log that this project's worker passes to a plugin as one of its
+//! [services](crate::extension::WorkerServices). Plugins in other workers use `doca_log`.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,6 @@
-//! Per-thread state of the library's callbacks. Inside a callback, which must not progress an
-//! engine, progress does nothing, and dropped workers and domains and a panic are stored here until
-//! the outermost call returns to Rust. Nothing here has a destructor, so it works while the
-//! program's thread-locals are destroyed.
+//! Per-thread state of the library's callbacks. Inside a callback, progress does nothing, and
+//! dropped workers and domains and a panic are stored here until the outermost call returns to
+//! Rust. It lacks a destructor, so it works while thread-locals are destroyed.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

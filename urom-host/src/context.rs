@@ -201,7 +201,6 @@ impl<K: ObjectKind> Context<K> {
         poll_fn(|cx| self.poll_state(cx, is_over)).await
     }
 
-    /// Waits until the context is idle.
     pub(crate) async fn idle(&self) -> Result<()> {
         let is_over = |state: &Result<CtxState>| !matches!(state, Ok(it) if *it != CtxState::IDLE);
         poll_fn(|cx| self.poll_state(cx, is_over)).await.map(drop)

@@ -32,8 +32,7 @@ impl HostSide for Host {
     }
 
     /// The callback runs inside the progress call that completes the task. It may submit further
-    /// tasks; it cannot wait. A callback of up to 32 bytes, including the echoed fields, needs no
-    /// allocation; a larger one needs one.
+    /// tasks, but not wait. Up to 32 bytes, with echoed fields, it needs no allocation.
     ///
     /// A panic in it does not cross the library: it continues in the caller of the progress.
     fn submit_with<C: Request, F>(

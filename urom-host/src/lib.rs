@@ -32,10 +32,9 @@
 //!
 //! # Waiting
 //!
-//! Every operation that takes time is a future. `.wait()` and [`block_on`] run futures on the
-//! current thread: they poll for a moment and then sleep. The module `tokio` (feature `tokio`) does
-//! the same in tokio. Any other executor works if something on the same thread progresses the
-//! engines; see [`ProgressEngine`].
+//! Every long operation is a future. `.wait()` and [`block_on`] run futures on the current thread:
+//! they poll briefly, then sleep. The module `tokio` (feature `tokio`) does so in tokio. Other
+//! executors work if something on their thread progresses the engines: see [`ProgressEngine`].
 //!
 //! `submit_with` of a generated task takes a callback instead of returning a future. The callback
 //! runs inside the progress call that completes the task. It may submit further tasks; it cannot
@@ -73,8 +72,7 @@
 //! They use the built-in library unless the first three rows name another; NVIDIA's refuses them
 //! with `NOT_SUPPORTED`. Errors of NVIDIA's library contain only DOCA's code, without a reason.
 //!
-//! A library is never unloaded. [`Library::load`] lists the usable releases and the duties of its
-//! caller.
+//! A library is never unloaded. [`Library::load`] lists usable releases and its caller's duties.
 //!
 //! # Features
 //!

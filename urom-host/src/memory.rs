@@ -1,5 +1,4 @@
-//! Memory for plugins. A host allocates memory, shares it with a worker, and names ranges in
-//! commands.
+//! Memory for plugins: a host allocates it, shares it with a worker, and names ranges in commands.
 //!
 //! A worker on the same machine maps the memory, or the kernel copies it. For any other worker a
 //! thread of this program's library accesses the memory and sends the bytes over UCX.
@@ -57,8 +56,7 @@ pub trait Share {
     ///
     /// The share takes the first of these [paths](MemoryShare::path) that works:
     ///
-    /// 1. [`MAPPED`](MemoryPath::MAPPED): a worker on this machine maps memory of
-    ///    [`Mmap::allocate`]. This is the fastest.
+    /// 1. [`MAPPED`](MemoryPath::MAPPED), the fastest: a local worker maps an [`Mmap::allocate`].
     /// 2. [`PROCESS`](MemoryPath::PROCESS): the kernel copies other memory for a worker on this
     ///    machine, if the worker has this program's user and may trace this process.
     /// 3. [`NETWORK`](MemoryPath::NETWORK): a thread of this program's library transfers the bytes
@@ -125,8 +123,7 @@ fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<Memory
     })
 }
 
-/// Memory shared with a worker, until this is dropped or [`unshare`](Self::unshare)d. It stays on
-/// the worker's thread.
+/// Memory shared with a worker, on its thread, until dropped or [`unshare`](Self::unshare)d.
 ///
 /// A map's memory stays allocated while the worker may use it, even if the map and this are
 /// dropped. For memory of [`Mmap::from_raw`] the caller must ensure this.
@@ -170,8 +167,7 @@ impl MemoryShare {
     /// command delays the future, even when the worker was stopped or lost meanwhile.
     ///
     /// # Errors
-    /// The library's code if the library cannot know whether the worker still uses the memory. Then
-    /// the memory is never freed.
+    /// The library's code if the worker may still use the memory, which is then never freed.
     pub fn unshare(self) -> Pending<()> {
         let made_here = made_here(self.used.maker, || "ending a share");
         let ended = made_here.map(|()| self.used.ended());

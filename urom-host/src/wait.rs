@@ -181,8 +181,7 @@ fn forbidden() -> Error {
         .hint("let the callback store the work, and wait outside of it")
 }
 
-/// Polls until `done` holds, at most for [`SPIN`]. Other engines than `engine` sometimes get a
-/// turn.
+/// Polls until `done` holds, at most for [`SPIN`]. Other engines sometimes get a turn.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
     if engine.core().deadlines().is_turn() {
@@ -222,8 +221,7 @@ fn progress_all() -> Instant {
     now
 }
 
-/// For callers that must not unwind: the next progress call resumes a callback's panic. Returns
-/// `false` when `limit` passed first.
+/// Does not unwind: the next progress resumes a callback's panic. Returns `false` after `limit`.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let wait = ThreadWait::begin();
     wait.until(

@@ -1,10 +1,9 @@
 //! All copies of the kit from and to memory that another process may write at any time.
 //!
-//! In Rust's model a plain copy of such bytes is a data race, and a compiler that sees the copy may
-//! read its source twice. The copies are therefore the C library's `memcpy` and `memmove`, which
-//! are written in assembler. They use ordinary loads and stores, as relaxed atomic accesses would.
-//! [`hidden`] hides the function, so the compiler cannot assume that the source is constant or read
-//! once. The copy mixes old and new bytes, and does not change afterwards.
+//! In Rust's model a plain copy of such bytes is a data race, and a compiler may read its source
+//! twice. The copies are therefore the C library's `memcpy` and `memmove`, in assembler. They use
+//! ordinary loads and stores, like relaxed atomics. [`hidden`] hides the function, so the compiler
+//! cannot assume that the source is constant or read once. A copy mixes old and new bytes.
 
 use std::ffi::c_void;
 

@@ -1,7 +1,5 @@
-//! Futexes: sleeps until a word of shared memory changes, and wakes sleeping threads.
-//!
-//! The kernel's futexes have 32 bits, so they use the low half of a 64-bit word. They are not
-//! private to a process, so they work for all processes that map the memory.
+//! Futexes: sleeps until a word of shared memory changes, and wakes threads of any process. The
+//! kernel's futexes have 32 bits, so they use the low half of a 64-bit word.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;

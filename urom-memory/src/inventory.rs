@@ -34,8 +34,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Makes an inventory of `count` buffers (`doca_buf_inventory_create`,
-    /// `doca_buf_inventory_start`).
+    /// Makes `count` buffers (`doca_buf_inventory_create`, `doca_buf_inventory_start`).
     ///
     /// # Errors
     /// `INVALID_VALUE` for 0, or 2^32 and more; `NO_MEMORY` when the allocation fails.
@@ -73,9 +72,8 @@ impl Inventory {
         self.elements.take(map.memory().0, BufferSpan::empty(head, len)).map(Buffer::of)
     }
 
-    /// Takes a buffer over a range of the map, all of it data
-    /// (`doca_buf_inventory_buf_get_by_data`). With [`Buffer::set_data`], it is
-    /// `doca_buf_inventory_buf_get_by_args`.
+    /// Takes a buffer over a range of the map as data (`doca_buf_inventory_buf_get_by_data`). With
+    /// [`Buffer::set_data`], it is `doca_buf_inventory_buf_get_by_args`.
     ///
     /// # Errors
     /// As [`take`](Self::take).

@@ -1,8 +1,7 @@
 //! DOCA's memory maps, buffers, inventories, pools and sync events, in safe Rust.
 //!
-//! Hosts and plugins use the same types, and so does this project's C library. A host shares an
-//! [`Mmap`] with a worker by `Mmap::share` of `urom_host::memory`, and a plugin opens it with
-//! `Context::memory` of `urom_pdk`.
+//! Hosts, plugins and this project's C library use these types. A host shares an [`Mmap`] by
+//! `Mmap::share` of `urom_host::memory`; a plugin opens it with `Context::memory` of `urom_pdk`.
 //!
 //! | type | is | in DOCA |
 //! | --- | --- | --- |

@@ -44,8 +44,7 @@ impl Memfd {
         self.fd.as_fd()
     }
 
-    /// Returns the descriptor for a worker that acts as a device of this process; `None` after `fd`
-    /// has sealed it against writes.
+    /// Returns the descriptor for a worker that acts as a device; `None` after `fd` sealed it.
     pub(crate) fn device_fd(&self) -> Option<BorrowedFd<'_>> {
         let is_writable = self.others_write || !self.was_sealed.is_completed();
         is_writable.then(|| self.fd.as_fd())

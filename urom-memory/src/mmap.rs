@@ -188,9 +188,6 @@ impl Mmap {
     }
 
     /// The former name of [`try_exclusive_bytes`](Self::try_exclusive_bytes).
-    ///
-    /// # Errors
-    /// As there.
     #[deprecated(note = "renamed to `try_exclusive_bytes`")]
     pub fn bytes(&mut self) -> Result<&mut [u8]> {
         self.try_exclusive_bytes()

@@ -137,9 +137,6 @@ impl SyncEvent {
     }
 
     /// The former name of [`fetch_add`](Self::fetch_add).
-    ///
-    /// # Errors
-    /// As there.
     #[deprecated(note = "renamed to `fetch_add`")]
     pub fn add(&self, value: u64) -> Result<u64> {
         self.fetch_add(value)

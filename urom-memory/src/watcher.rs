@@ -1,8 +1,7 @@
-//! [`Watch`]: wakes a future when a word of shared memory meets its condition.
-//!
-//! One thread of the program, or of the plugin, sleeps on the words of all futures. It starts with
-//! the first watch, and ends after a while without watches. It reads a word only under its lock, so
-//! the word may be freed after its watch. During the sleep, only the kernel uses the words.
+//! [`Watch`]: wakes a future when a word of shared memory meets its condition. While there are
+//! watches, one thread of the program or plugin sleeps on the words of all futures. It reads a word
+//! only under its lock, so the word may be freed after its watch. During the sleep, only the kernel
+//! uses the words.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

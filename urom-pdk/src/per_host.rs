@@ -19,10 +19,9 @@ pub struct HostLimits {
 
 /// Values of hosts, made by one command and used by later ones through a handle.
 ///
-/// A handle is a slot and its generation, never 0. The handle of a removed value stays invalid when
-/// the slot is reused. When a host leaves, its values are dropped after the handler's `host_left`.
-/// NVIDIA's worker does not report that: values stay until the plugin is closed. A clone is the
-/// same table. It stays on the worker's thread.
+/// A handle is a slot and its generation, never 0. A removed value's handle stays invalid when the
+/// slot is reused. A leaving host's values are dropped after `host_left`. NVIDIA's worker does not
+/// report that: values stay until the close. A clone is the same table, on the worker's thread.
 ///
 /// ```
 /// use urom_pdk::prelude::*;

@@ -192,8 +192,7 @@ impl Context {
         self.cancel.cancelled()
     }
 
-    /// Runs `future` until it ends or the command is [cancelled](Self::cancelled). The future is
-    /// polled first, so a ready value is never lost.
+    /// Runs `future` until it ends or [cancellation](Self::cancelled). A ready value is never lost.
     ///
     /// ```
     /// use urom_pdk::prelude::*;

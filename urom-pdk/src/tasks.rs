@@ -81,8 +81,7 @@ impl Tasks {
         }
     }
 
-    /// Starts a task, which is first polled in the plugin's next `progress`. While the plugin is
-    /// being closed, the task is dropped at once.
+    /// Starts a task, polled from the next `progress` on. A closing plugin drops the task at once.
     pub fn spawn(&self, task: impl Future<Output = ()> + 'static) -> Task {
         let (task, handle) = abortable(task);
         if !self.set.is_over.get() {

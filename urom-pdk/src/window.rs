@@ -129,8 +129,7 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
         state.entries.iter().filter(|entry| entry.value.is_none()).map(|entry| entry.key).collect()
     }
 
-    /// Drops the finished values with these keys that a [`take`](Self::take) does not await. A
-    /// value's drop must not use the window.
+    /// Drops finished values of these keys, unless awaited. A value's drop must not use the window.
     pub fn discard(&self, is_meant: impl Fn(K) -> bool) {
         let mut state = self.state.borrow_mut();
         for index in (0..state.entries.len()).rev() {

@@ -46,15 +46,13 @@ pub struct EmbeddedOptions {
 
 /// A running embedded service. Dropping it stops the daemon and the workers in order.
 ///
-/// It runs the code of `uromd`, with threads instead of processes. The environment and CPU set of a
-/// single worker have no effect (a log line reports this), and a plugin that crashes ends the
-/// process.
+/// It runs the code of `uromd` with threads instead of processes. A worker's environment and CPU
+/// set have no effect (a log line reports this), and a crashing plugin ends the process.
 ///
-/// The service lists a plugin of this kit from the description in its file. It must load any other
-/// plugin, on a thread. If loading hangs, that thread keeps the loader's lock: the process can then
-/// load nothing else, start no worker and not exit. A warning names the plugin after two seconds;
-/// in `uromd` such a plugin does no harm. A file that was replaced after this process loaded it is
-/// not loaded again until the program restarts.
+/// The service lists a plugin of this kit from its file. It must load any other plugin, on a
+/// thread. If loading hangs, that thread keeps the loader's lock: the process can then load nothing
+/// else, start no worker and not exit. A warning names the plugin after two seconds; in `uromd`
+/// such a plugin does no harm. A replaced file is loaded only after the program restarts.
 ///
 /// The service's warnings, and plugin lines down to `INFO`, go to standard error. A program with a
 /// `tracing` subscriber gets events instead; plugin events have the target `urom_plugin`.
@@ -214,8 +212,7 @@ extern "C" fn at_exit() {
 
 const LOG: &str = "the service's log says which files it found and does not serve, and why";
 
-/// Returns why an embedded service does not serve a plugin, and the remedy, for error messages.
-/// `plugin_path` is as in [`EmbeddedOptions`].
+/// Returns why an embedded service lacks a plugin, and a remedy; see [`EmbeddedOptions`].
 pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String) {
     let paths = search_path(plugin_path);
     let names = [format!("{plugin}.so"), format!("lib{plugin}.so")];

@@ -1,7 +1,5 @@
-//! Accepts connections: a listener and its [`Handshakes`].
-//!
-//! Without a free descriptor, a connection stays in the backlog. Accepting is retried after 100 ms;
-//! the caller does other work meanwhile.
+//! Accepts connections: a listener and its [`Handshakes`]. Without a free descriptor, a connection
+//! stays in the backlog, and accepting is retried after 100 ms.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;

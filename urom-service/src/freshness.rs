@@ -1,8 +1,6 @@
-//! Detects plugins in cargo's directories that are older than their sources.
-//!
-//! `cargo run -p HOST` builds the host alone, and would use the plugin of an earlier build. Cargo
-//! writes a list of sources, `libNAME.d`, beside each library; `cargo urom build` writes one beside
-//! its copies ([`list_of_copy`]).
+//! Detects plugins in cargo's directories that are older than their sources: `cargo run -p HOST`
+//! builds the host alone. Cargo writes a list of sources, `libNAME.d`, beside each library; `cargo
+//! urom build` writes one beside its copies ([`list_of_copy`]).
 
 mod sources;
 
@@ -22,10 +20,9 @@ use self::sources::sources;
 pub const COPIES: &str = "urom";
 
 /// Returns a source that is newer than the library. `None` if no source is newer, and without a
-/// list for the file: for a link, and for a file that was copied or moved without a new list.
-///
-/// A deleted source counts with its directory's time, because a build script may name files that
-/// never existed. A plugin in an image lacks sources, so a package must exist.
+/// list for the file: for a link, and for a file copied or moved without a new list. A deleted
+/// source counts with its directory's time: a build script may name files that never existed. A
+/// plugin in an image lacks sources, so a package must exist.
 fn old_by(library: &Path) -> Option<PathBuf> {
     if library.is_symlink() {
         return None;

@@ -1,10 +1,9 @@
 //! Connections that have not completed their handshake: a limited number at a time.
 //!
-//! Further connections wait in the kernel's backlog. A connection that had time for the handshake
-//! and did not complete it may lose its slot to another. The oldest silent connection of the owner
-//! with the most connections goes first. An IPv6 network is one owner; on a Unix socket, users are
-//! compared first, then the processes of one user. Refused hosts and unknown peers have separate
-//! limits on log lines.
+//! Further connections wait in the kernel's backlog. A connection that did not complete in time may
+//! lose its slot: first the oldest silent connection of the owner with the most. An IPv6 network is
+//! one owner; on a Unix socket, users are compared first, then a user's processes. Refused hosts
+//! and unknown peers have separate limits on log lines.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;

@@ -1,7 +1,5 @@
-//! `SIGHUP`: stops daemon and workers in order, unless ignored at the start (`nohup`).
-//!
-//! UCX installs its own handler while it is loaded, before `main`, so the inherited handler must be
-//! read earlier.
+//! `SIGHUP`: stops daemon and workers in order, unless ignored at the start (`nohup`). UCX installs
+//! its handler before `main`, so the inherited handler must be read earlier.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,5 @@
-//! Names of a worker's hosts for log lines: plugins identify their connections by number only.
-//!
-//! The data thread owns the names; it also calls the plugins.
+//! Names of a worker's hosts for log lines: plugins identify their connections by number only. The
+//! data thread owns the names; it also calls the plugins.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

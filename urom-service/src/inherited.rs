@@ -1,8 +1,7 @@
 //! Descriptors inherited from the program's parent.
 
-/// Sets close-on-exec on all open descriptors except the standard streams.
-///
-/// Service managers, shells and test harnesses leave descriptors open, which plugins could use.
+/// Sets close-on-exec on all open descriptors except the standard streams: service managers, shells
+/// and test harnesses leave descriptors open, which plugins could use.
 pub(crate) fn close_at_exec() {
     // Kernels before 5.11 cannot do this in one call.
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();

@@ -1,7 +1,5 @@
-//! Reads a plugin file without running it: its machine, its two symbols, its description.
-//!
-//! Loading a file runs its constructors, so files are read first. Their bytes are not trusted: the
-//! file's size bounds all reads.
+//! Reads a plugin file without running its constructors: its machine, its two symbols, its
+//! description. The bytes are not trusted: the file's size bounds all reads.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -148,8 +146,7 @@ pub fn description<'data, R: ReadRef<'data>>(
 
 /// Returns the plugin name of a file: its name without `.so`.
 ///
-/// Cargo builds `libNAME.so`, with `_` for each `-`. Such a file is the plugin `NAME` if its
-/// description states that name.
+/// Cargo's `libNAME.so`, with `_` for `-`, is the plugin `NAME` if its description states the name.
 ///
 /// # Errors
 /// The reason why a service ignores a file of this name.

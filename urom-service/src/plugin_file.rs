@@ -1,7 +1,5 @@
-//! A plugin's `.so`: loads it and calls its two functions.
-//!
-//! `uromd examine` does this to list a plugin, a worker to run it. A loaded file is never unloaded:
-//! foreign code may have left pointers to itself anywhere.
+//! A plugin's `.so`: loads it and calls its two functions, for `uromd examine` and workers. A
+//! loaded file is never unloaded: foreign code may have left pointers to itself anywhere.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -68,10 +66,9 @@ fn missing_of_doca(text: &str) -> Option<&str> {
 }
 
 /// Loads a library from `lib` of this program's installation prefix; returns whether that worked.
-/// The library stays loaded, so the loader then finds it by name.
-///
-/// A run path of the program cannot do that. RUNPATH only applies to the program's own
-/// dependencies, and RPATH takes precedence over `LD_LIBRARY_PATH`, also for UCX.
+/// The library stays loaded, so the loader then finds it by name. A run path cannot do that:
+/// RUNPATH only applies to the program's own dependencies, and RPATH takes precedence over
+/// `LD_LIBRARY_PATH`, also for UCX.
 fn load_from_prefix(library: &str) -> bool {
     let Ok(program) = std::env::current_exe() else { return false };
     let Some(prefix) = program.parent().and_then(Path::parent) else { return false };

@@ -1,8 +1,7 @@
-//! The log that workers give to plugins of the kit.
-//!
-//! In `uromd` and its workers, lines go to the process's log. In a Rust host with an embedded
-//! service, they are events of the target `urom_plugin`, or lines of the service's log without a
-//! subscriber. In a C host, plugins use the program's `doca_log` directly.
+//! The log that workers give to plugins of the kit: in `uromd` and its workers, the process's log.
+//! In a Rust host with an embedded service, lines are events of the target `urom_plugin`, or
+//! without a subscriber lines of the service's log. In a C host, plugins use the program's
+//! `doca_log`.
 
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;

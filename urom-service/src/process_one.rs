@@ -1,7 +1,5 @@
-//! `uromd` as process 1 of a container. The kernel makes every orphan a child of process 1.
-//!
-//! The daemon runs in a second process, without foreign children. Process 1 reaps every child and
-//! forwards signals.
+//! `uromd` as process 1 of a container, the parent of every orphan. The daemon runs in a second
+//! process. Process 1 reaps every child and forwards signals.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

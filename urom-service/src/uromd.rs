@@ -1,5 +1,4 @@
-//! `uromd` as a function. The program has three roles: the daemon, and `uromd worker` and `uromd
-//! examine`, which the daemon starts.
+//! `uromd` as a function: the daemon, and `uromd worker` and `uromd examine`, which it starts.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -34,8 +33,7 @@ pub fn main() -> ExitCode {
     main_of(std::env::args_os(), Vec::new())
 }
 
-/// Runs `uromd` as a part of another program. `arguments` are the arguments of `uromd`, with its
-/// name first.
+/// Runs `uromd` inside another program. `arguments` are `uromd`'s, with its name first.
 ///
 /// The program starts itself (`/proc/self/exe`) for each worker and to examine plugins. The
 /// arguments are `words`, then `worker` or `examine`, then the values for that process. Started
@@ -45,9 +43,8 @@ pub fn main() -> ExitCode {
 /// [`export_doca_log!`](crate::export_doca_log), and link with the arguments in the metadata of
 /// this package's build script.
 ///
-/// Returns when the daemon was stopped, or the worker's last host has left. Prints the listening
-/// address, errors or help, like `uromd`. The exit code is 2 for wrong arguments. Sets the
-/// process's `tracing` subscriber.
+/// Returns after the daemon stopped or the worker's last host left. Prints as `uromd` does. The
+/// exit code is 2 for wrong arguments. Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     let result = match &arguments[..] {

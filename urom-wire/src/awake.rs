@@ -1,6 +1,5 @@
-//! Deadlines that only count time while this process runs. A process that was stopped, frozen in
-//! its container or suspended with its machine should not time out its peers, which were probably
-//! paused too. So a deadline is divided into steps, and a pause of any length uses up one step.
+//! Deadlines that only count time while this process runs. A process that was stopped or suspended
+//! should not time out its peers. A deadline has steps, and a pause of any length uses up one step.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;

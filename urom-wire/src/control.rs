@@ -1,8 +1,6 @@
-//! The messages of the control streams.
-//!
-//! Each stream begins with a [`hello`](super::hello) in both directions, then carries one pair of
-//! these types ([`stream`](super::stream)). `Ping` is the heartbeat: each side sends it after
-//! [`HEARTBEAT`] of silence, and drops a peer after [`PEER_TIMEOUT`] of silence.
+//! The messages of the control streams: after a [`hello`](super::hello) each way, one pair of these
+//! types ([`stream`](super::stream)). Each side sends the heartbeat `Ping` after [`HEARTBEAT`] of
+//! silence, and drops a peer after [`PEER_TIMEOUT`] of silence.
 //!
 //! A change of these types raises [`PROTOCOL`](super::hello::PROTOCOL) and changes the seeds of the
 //! fuzz targets (CONTRIBUTING.md).
@@ -27,8 +25,7 @@ use crate::key::Secret;
 /// A side sends a `Ping` after this much silence.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The default timeout for a silent peer. A stopped or disconnected peer is detected within 5 s,
-/// with one heartbeat to spare.
+/// The default timeout for a silent peer: with a heartbeat to spare, detection takes at most 5 s.
 pub const PEER_TIMEOUT: Duration = Duration::from_millis(3500);
 
 pub const CONNECT_DEADLINE: Duration = Duration::from_secs(4);
@@ -247,8 +244,7 @@ pub enum WorkerToHost {
     Memory(MemoryAnswer),
 }
 
-/// Daemon to worker. The configuration is on the worker's command line, or in the call that starts
-/// the worker's thread.
+/// Daemon to worker. The configuration is on its command line, or in the call for its thread.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
     Ping,

@@ -180,8 +180,7 @@ impl<'a> Table<'a> {
                         address.plugin
                     ));
                 }
-                // A plugin does not get the length: it reads the bytes counted by the frame around
-                // the address.
+                // A plugin does not get the length: it reads the bytes that the frame counts.
                 if !address.address.is_empty() && !urom_abi::address::is_sound(address.address) {
                     return wrong(format!(
                         "the address of plugin `{}` at worker {} was damaged on its way",

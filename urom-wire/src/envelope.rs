@@ -1,9 +1,8 @@
 //! Messages over UCX: an [`Envelope`], then [frames](crate::frame) without padding.
 //!
 //! UCX accepts messages from any sender that reaches its port. Only the two ends of a connection
-//! and the daemon have its token, so a message that begins with a part of it, the [`VerificationTag`],
-//! belongs to the connection. Another sender must guess 48 bits: the verification tag and the channel. Messages
-//! are sent with `AmFlags::EAGER`: they arrive whole and in order.
+//! and the daemon have its token, whose part is the [`VerificationTag`]. Another sender must guess
+//! 48 bits: tag and channel. `AmFlags::EAGER` keeps messages whole and in order.
 
 use std::fmt;
 

@@ -1,8 +1,7 @@
-//! Frames: the format of commands and notifications between host and worker.
-//!
-//! A frame is a [`Header`] of 8 bytes and a body. A [`ring`](crate::ring) carries single frames; a
-//! UCX message carries several after an [`Envelope`](crate::envelope::Envelope). DOCA's 24 and 32
-//! byte headers exist only at the two ends.
+//! Frames: the format of commands and notifications between host and worker, a [`Header`] of 8
+//! bytes and a body. A [`ring`](crate::ring) carries single frames; a UCX message carries several
+//! after an [`Envelope`](crate::envelope::Envelope). DOCA's 24 and 32 byte headers exist only at
+//! the two ends.
 
 use urom_abi::DocaStatus;
 

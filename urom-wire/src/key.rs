@@ -1,8 +1,7 @@
-//! The key that a service and its hosts share, read from a file that only one user can read.
-//!
-//! Each kind of stream has a [`Secret`] derived from the key; a worker's secret depends on its id.
-//! So a worker, which runs plugins, cannot pass for the daemon or for a worker with another id. The
-//! next worker with its id has the same secret.
+//! The key that a service and its hosts share, read from a file that only one user can read. Each
+//! kind of stream has a [`Secret`] derived from the key, and workers one for each id. So a worker,
+//! which runs plugins, cannot pass for the daemon or another id, only for the next worker with its
+//! id.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -15,7 +15,6 @@
 //! | [`stream`], [`relay`] | handshake; messages and heartbeats |
 //! | --- | --- |
 //! | [`key`], [`proof`] | the secret that opens a stream |
-//! | [`stream`], [`relay`] | handshake; messages and heartbeats |
 //! | [`peer_timeout`], [`awake`] | the timeout for a silent peer; deadlines that ignore pauses |
 //! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
 //! | [`mailbox`] | messages from control threads to a thread that polls |

@@ -34,9 +34,8 @@ impl<T> Mailbox<T> {
 
     /// Posts a message and wakes the data thread. From any thread. A closed mailbox drops it.
     pub fn post(&self, message: T) {
-        // Flag and descriptor change under the lock, here and in `take`. Otherwise they could
-        // disagree with the queue, and a readable descriptor without a message keeps its owner from
-        // sleeping.
+        // Flag and descriptor change under the lock, here and in `take`. Else they could disagree
+        // with the queue, and a readable descriptor without a message keeps its owner awake.
         let mut queue = self.lock();
         if queue.is_closed {
             // Not under the lock: the drop of a message may post another.

@@ -154,9 +154,8 @@ pub fn machine() -> u128 {
     u128::from_str_radix(&boot.trim().replace('-', ""), 16).unwrap_or_default()
 }
 
-/// Hands over descriptors, or only this process, at a worker's socket. Waits for capacity in the
-/// socket's backlog, without a limit. Returns the connection once the worker has accepted, or
-/// `PermissionDenied` if it refuses.
+/// Hands over descriptors, or only this process, at a worker's socket. Waits without limit for
+/// backlog capacity. Returns the accepted connection, or `PermissionDenied` if refused.
 pub async fn hand_over(
     socket: &Path,
     slip: Slip,
@@ -205,8 +204,7 @@ pub struct Handed {
     pub process: Option<i32>,
 }
 
-/// Receives a hand-over on a connection to the socket. Fails with `InvalidData` for anything except
-/// one slip.
+/// Receives a hand-over on a connection to the socket: `InvalidData` for anything but one slip.
 pub async fn receive_handed(stream: &UnixStream) -> io::Result<Handed> {
     let peer = stream.peer_cred()?;
     let is_own = peer.uid() == rustix::process::geteuid().as_raw();

@@ -1,8 +1,7 @@
-//! The mutual proof on a control stream that both ends hold the key.
-//!
-//! After its hello, each end sends an [`Opening`]. If only one end has a key, the stream ends; if
-//! both do, the host sends its proof first, so a host without the key receives nothing derived from
-//! it. A proof is an HMAC-SHA-256 over both hellos, both openings and a mark of the prover.
+//! The mutual proof on a control stream that both ends hold the key. After its hello, each end
+//! sends an [`Opening`]. If only one end has a key, the stream ends; if both do, the host's proof
+//! comes first: without the key, a host receives nothing derived from it. A proof is an
+//! HMAC-SHA-256 over both hellos, both openings and a mark of the prover.
 
 use std::io;
 

@@ -47,8 +47,7 @@ pub fn events<E>() -> (mpsc::Sender<E>, mpsc::Receiver<E>) {
     mpsc::channel(QUEUE_LEN)
 }
 
-/// Relays messages until one end closes: `outgoing` to the stream, received ones through `map` to
-/// `incoming`. Always closes the stream.
+/// Relays `outgoing`, and through `map` `incoming`, until one end closes. Closes the stream.
 ///
 /// Returns `None` when this side ended it: all senders of `outgoing` are dropped and everything is
 /// written, or the receiver of `incoming` is dropped.
@@ -98,8 +97,7 @@ where
         biased;
         end = read => end,
         // Both halves are one task, and a peer that sends without a pause would use up its tokio
-        // budget. Then nothing would be written, and a peer that does not read would not be
-        // detected.
+        // budget. Then nothing would be written, and a peer that does not read stays undetected.
         end = tokio::task::unconstrained(write) => end,
     }
 }

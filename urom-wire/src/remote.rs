@@ -58,11 +58,9 @@ pub struct Answer {
 
 impl Plain for Answer {}
 
-/// A UCX context for these two ends only: UCX writes beyond the buffer of a receiver with shorter
-/// TCP segments than the sender's.
+/// A UCX context for these ends only: UCX overruns a receiver that has shorter TCP segments.
 pub fn context() -> ContextBuilder {
     let features = Features::AM | Features::TAG | Features::WAKEUP;
-    // With UCX's default of 8 KiB, bulk over loopback is four times slower. Both ends have buffers
-    // for the larger segments.
+    // UCX's default of 8 KiB slows bulk over loopback four times. Both ends have large buffers.
     Context::builder(features).config("TCP_TX_SEG_SIZE", "256K").config("TCP_RX_SEG_SIZE", "512K")
 }

@@ -43,8 +43,7 @@ pub enum StreamError {
     CutOff(Role),
 }
 
-/// The time for an incompatible peer to finish its handshake: the kernel drops written bytes when a
-/// stream is closed with unread ones.
+/// Time for an incompatible peer's handshake: closing with unread bytes drops written bytes.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A service's answer, instead of its proof, to a wrong proof.
@@ -60,8 +59,7 @@ pub fn prepare(stream: &TcpStream) {
 }
 
 /// Performs the handshake: exchanges and checks the hellos; then both ends prove that they hold the
-/// secret, if there is one. The timeout applies to the whole handshake, even if single bytes keep
-/// arriving.
+/// secret, if any. The timeout applies to the whole handshake, even if single bytes keep arriving.
 pub async fn handshake<S>(
     stream: &mut S,
     ours: Hello,
@@ -159,8 +157,7 @@ pub async fn send<T: Serialize>(
     message: &T,
 ) -> io::Result<()> {
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    // The length comes first. `to_extend` would write a table's pieces byte by byte in debug
-    // builds.
+    // The length comes first. Debug builds of `to_extend` would write tables byte by byte.
     let bytes = postcard::to_stdvec(&([0_u8; 4], message));
     let mut bytes = bytes.map_err(|error| invalid(error.to_string()))?;
     let len = bytes.len() - 4;

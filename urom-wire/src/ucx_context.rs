@@ -43,8 +43,7 @@ fn network_only(transports: Option<&str>) -> String {
 /// killed during a write blocks it. Peers on one machine use a [`ring`](crate::ring).
 ///
 /// Without the detection, UCX never closes an endpoint whose peer has one back: a worker would keep
-/// each host's endpoint and some MiB of attached memory. UCX itself need not check for lost peers:
-/// the control stream detects them.
+/// each host's endpoint and some MiB of attached memory. The control stream detects lost peers.
 pub fn context() -> ContextBuilder {
     let transports = std::env::var("UCX_TLS").ok();
     Context::builder(Features::AM | Features::WAKEUP)

@@ -1,8 +1,6 @@
-//! `liburom_doca.so`: DOCA's interface for UROM in C.
-//!
-//! It contains `libdoca_common`, `libdoca_urom` and `libdoca_argp`. `cargo xtask install` creates a
-//! filter library for each name; programs link with the filters, and the loader resolves their
-//! functions here. No other library of a process exports these names.
+//! `liburom_doca.so`: DOCA's interface for UROM in C (`libdoca_common`, `libdoca_urom`,
+//! `libdoca_argp`). Programs link with filter libraries of these names, made by `cargo xtask
+//! install`. No other library of a process exports these names.
 
 mod argp;
 mod core;

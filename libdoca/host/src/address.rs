@@ -85,8 +85,7 @@ impl DaemonAddress {
     }
 }
 
-/// Resolves a host. `localhost` includes IPv4 and IPv6: the resolver may return only one, and the
-/// daemon may listen on the other.
+/// Resolves a host. `localhost` includes IPv4 and IPv6, as the resolver may return only one.
 fn with_loopback(
     host: &str,
     port: u16,

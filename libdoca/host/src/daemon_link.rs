@@ -111,8 +111,7 @@ async fn connect(
             match DaemonStream::open(candidate, Role::Daemon, secret.as_ref(), *peer_timeout).await
             {
                 Ok(stream) => match welcome(address, stream).await {
-                    // Without a key, the daemon may close the stream before it reads this host's
-                    // handshake.
+                    // Without a key, the daemon may close the stream before it reads the handshake.
                     Err(failure) if failure.code == DocaError::CONNECTION_RESET => {
                         again = true;
                         cut_off = Some(failure);

@@ -18,8 +18,7 @@ use crate::service_file::long_pci;
 /// The variable that adds fake devices: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
 
-/// The PCI address shown for a device without one. It is never compared: such a device matches
-/// every line of the service file for this host.
+/// Shown for a device without a PCI address, which matches all service file lines of this host.
 pub(super) const NO_PCI_ADDRESS: &str = "0000:00:00.0";
 
 /// Without the NUL.

@@ -1,9 +1,7 @@
-//! The out-of-band exchange of a starting domain: all-gathers of sizes, blobs and verdicts by the
-//! host's functions. A domain runs at all participants or at none.
-//!
-//! A failing participant reports its failure in the next round of sizes or verdicts, because the
-//! others wait for it. The exchange ends at once only for errors that all participants see, a
-//! failed host function, or a lack of memory for the blobs.
+//! The out-of-band exchange of a starting domain, which runs at all participants or at none. A
+//! failing participant reports its failure in the next round of sizes or verdicts, because the
+//! others wait for it. Only errors that all see, a failed host function, or a lack of memory end it
+//! at once.
 
 use std::ffi::c_void;
 use std::mem;
@@ -132,10 +130,9 @@ fn refused(function: &str, round: &str, code: DocaError) -> Failure {
 }
 
 /// Runs the exchange of a start. `blob` is this participant's blob or failure. `deliver` sends all
-/// blobs to this process's workers. Succeeds when all participants' workers have the blobs.
-///
-/// Each poll calls one host function, plus `req_free` when due. Nothing wakes it. The host may stop
-/// the domain between steps, which drops and cancels the exchange.
+/// blobs to this process's workers. Succeeds when all participants' workers have the blobs. Each
+/// poll calls one host function, plus `req_free` when due. Nothing wakes it. The host may stop the
+/// domain between steps, which drops and cancels the exchange.
 pub(super) async fn exchange(
     oob: Oob,
     blob: Result<Vec<u8>, Failure>,

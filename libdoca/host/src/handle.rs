@@ -1,6 +1,5 @@
-//! Conversions between C pointers and this library's objects. Each object begins with an
-//! [`ObjectTag`]. NULL and other kinds give `INVALID_VALUE`; an object from before a fork gives
-//! `BAD_STATE`: its connections and threads are the parent's.
+//! Conversions between C pointers and objects, which begin with an [`ObjectTag`]. NULL and other
+//! kinds give `INVALID_VALUE`; an object from before a fork gives `BAD_STATE`.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -191,7 +190,6 @@ pub(super) unsafe fn put_text_of<C: Opaque>(
     text.map_or(0, |text| unsafe { put_text(&text, buffer, capacity) })
 }
 
-///
 /// # Safety
 /// `target` is NULL or writable.
 #[inline]

@@ -345,8 +345,7 @@ impl Pe {
             }
             Other::State(ctx, next) => {
                 let has_callback = ctx.state_changed.get().is_some();
-                // Hosts with tasks in flight take a 1 as a completion, so other losses must not
-                // count.
+                // Hosts with tasks in flight take a 1 as a completion: other losses do not count.
                 let aside = next == CtxState::STOPPING || (ctx.lost.get() && self.in_flight() != 0);
                 match ctx.arrive(self, next) {
                     true if !aside => Some(1),

@@ -1,9 +1,8 @@
 //! The file in `DOCA_UROM_SERVICE_FILE`: the daemon of each host and device.
 //!
 //! Each line has five fields separated by white space: `<app_hostname> <service_type>
-//! <dev_hostname> <dev_pci_addr> <net,devs>`. Blank lines are ignored, as is the rest of a line
-//! from a field that begins with `#`. Names are case-insensitive, and a short name equals a
-//! qualified name that begins with it.
+//! <dev_hostname> <dev_pci_addr> <net,devs>`. A field that begins with `#` begins a comment. Names
+//! are case-insensitive; a short name equals qualified names that begin with it.
 
 use std::fmt;
 use std::net::IpAddr;

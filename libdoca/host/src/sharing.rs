@@ -182,8 +182,7 @@ impl Sharing {
                     self.note_path(MemoryPath(by.path), reason);
                 }
                 match (result, &self.thread) {
-                    // Notify after the memory thread accepts questions: the host may cause one at
-                    // once.
+                    // After the memory thread accepts questions: the host may cause one at once.
                     (Ok(SharedBy { path, ucx_address }), Some(thread))
                         if !ucx_address.is_empty() =>
                     {
@@ -237,8 +236,7 @@ impl Sharing {
         }
     }
 
-    /// Removes a share that the worker refused or ended. Runs the end callback when this process no
-    /// longer uses the memory for the worker.
+    /// Removes a refused or ended share. Runs the end callback once this process stops using it.
     fn drop_share(&mut self, share: u64) {
         let Some(ShareState { memory, ending, .. }) = self.shares.remove(&share) else { return };
         let Some((_, callback)) = ending else {

@@ -49,10 +49,7 @@ impl WorkerSocket {
         visited.map_err(|error| at_socket(socket, &error))
     }
 
-    /// Sends descriptors, or only this process's identity.
-    ///
-    /// # Errors
-    /// Why the socket is not usable.
+    /// Sends descriptors, or only this process's identity; fails if the socket is not usable.
     pub(super) async fn hand(&self, slip: Slip, fds: &[BorrowedFd<'_>]) -> Result<(), String> {
         self.visit(async |socket| hand_over(socket, slip, fds).await.map(drop)).await
     }

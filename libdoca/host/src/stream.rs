@@ -40,8 +40,7 @@ where
     In: Message + DeserializeOwned + Send + 'static,
     Out: Message + Serialize + Send + Sync + 'static,
 {
-    /// Connects and performs the handshake, with proof of the secret. Retries if the service is too
-    /// busy and closes the connection meanwhile.
+    /// Connects, performs the handshake and proves the secret. Retries if a busy service closes it.
     pub(super) async fn open(
         address: SocketAddr,
         expected: Role,

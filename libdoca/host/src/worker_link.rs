@@ -214,8 +214,7 @@ pub(super) async fn admission(
     }
 }
 
-/// Checks that a worker loaded the builds in the daemon's list: a file may have been replaced
-/// before or after the worker's start.
+/// Checks that a worker loaded the listed builds: a file may have been replaced meanwhile.
 fn same_builds<'a>(
     id: u64,
     listed: impl Iterator<Item = &'a PluginEntry>,
@@ -322,8 +321,7 @@ impl WatchedWorker<'_> {
     }
 }
 
-/// Sends a domain's table in pieces, at the worker's pace. Stops when the domain is over, because
-/// another table may follow.
+/// Sends a domain's table at the worker's pace. Stops when the domain is over: another may follow.
 async fn send_table(stream: &WorkerStream, domain: u64, table: &[u8], is_over: impl Fn() -> bool) {
     let send = |word| stream.send_in_turn(HostToWorker::Domain { domain, word });
     send(DomainWord::Start { len: table.len() as u64 }).await;
@@ -357,8 +355,7 @@ pub(super) enum WorkerOrder {
     },
 }
 
-/// The last report of a worker's hung plugins and its time, written by the stream's task. A worker
-/// without a report is healthy.
+/// The stream's task writes the last report of hung plugins and its time; `None` means healthy.
 #[derive(Debug, Default)]
 pub(super) struct HealthReport(Mutex<Option<(HungCall, Instant)>>);
 

@@ -24,10 +24,8 @@ pub enum CloseMode {
     Force,
 }
 
-/// Closes an endpoint; inside a callback, after the callback has returned.
-///
-/// In a mesh, a forced close waits until UCX has read the peers' data: UCX 1.22 crashes otherwise
-/// on the connection request of a dead process.
+/// Closes an endpoint; inside a callback, after its return. In a mesh, a forced close waits until
+/// UCX has read the peers' data: UCX 1.22 crashes otherwise on a dead process's connection request.
 pub(super) fn close(
     raw: sys::ucp_ep_h,
     shared: Rc<EndpointState>,

@@ -49,8 +49,7 @@ impl EndpointBuilder {
         self
     }
 
-    /// Connects to this address: `ucp_ep_create`. The first request or the error hook reports a
-    /// failure.
+    /// Connects to this address: `ucp_ep_create`. The first request or error hook reports failures.
     ///
     /// # Errors
     /// `UNREACHABLE` when no transport reaches the peer, its UCX is incompatible (see

@@ -1,8 +1,6 @@
-//! Tests whether the receive queue of a mesh's worker still moves after a peer has left.
-//!
-//! Over shared memory, all peers of a UCX worker share one receive queue. A process killed between
-//! taking a slot and filling it blocks the queue, undetected by UCX. After a loss, a second worker
-//! of this process sends a message into the queue, and the mesh checks whether it arrives.
+//! Tests whether the receive queue of a mesh's worker still moves after a peer has left. A process
+//! killed between taking and filling a slot blocks this shared queue, undetected by UCX. After a
+//! loss, a second worker of this process sends a message into the queue.
 
 use std::cell::Cell;
 use std::rc::Rc;

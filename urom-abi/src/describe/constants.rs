@@ -1,6 +1,5 @@
-//! The constants in expressions of a definition. The macros see their names but not their types.
-//! Method resolution finds the numbers: it prefers [`IsNumber`] to [`IsAnything`]. Constants cannot
-//! call trait methods, so the call is in a closure that never runs; its return type is the answer.
+//! The constants in expressions of a definition, whose types macros cannot see. Method resolution
+//! prefers [`IsNumber`] to [`IsAnything`], in a closure that never runs: its type is the answer.
 
 use std::marker::PhantomData;
 

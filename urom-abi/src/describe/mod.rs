@@ -4,9 +4,8 @@
 //! it to a C header, and programs can list or check a plugin's messages. A plugin's file contains
 //! it as a [`section`], which can be read without loading the plugin.
 //!
-//! A message is `{ tag; header fields; union of one structure per variant }` in C layout, followed
-//! by the payloads of its variant, in order and without padding. All offsets are relative to the
-//! message's first byte.
+//! A message is `{ tag; header fields; union of one structure per variant }` in C layout, then its
+//! variant's payloads in order, without padding. Offsets count from the message's first byte.
 //!
 //! [`DESCRIPTION`]: crate::protocol::Protocol::DESCRIPTION
 
@@ -120,8 +119,7 @@ impl Messages {
 /// A field of the fixed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The name in Rust. An unnamed payload word is named after the payload: `data_addr`,
-    /// `data_len`.
+    /// The Rust name. An unnamed payload word has the payload's: `data_addr`, `data_len`.
     pub name: &'static str,
     /// Its documentation.
     pub docs: &'static str,

@@ -25,8 +25,7 @@ macro_rules! host_functions {
                 fn doca_urom_service_set_dev(service: *mut Service, dev: *mut Dev) -> DocaStatus;
                 /// Returns the service as a context, valid as long as the service. NULL for NULL.
                 fn doca_urom_service_as_ctx(service: *mut Service) -> *mut Ctx;
-                /// Returns the plugins, valid while running: `BAD_STATE` when not running,
-                /// `NOT_FOUND` without plugins.
+                /// Returns the plugins, valid while running, or `BAD_STATE`; `NOT_FOUND` if none.
                 fn doca_urom_service_get_plugins_list(
                     service: *mut Service,
                     plugins: *mut *const PluginInfo,
@@ -286,8 +285,7 @@ macro_rules! host_extensions {
             /// As `doca_pe_progress`, but polls for about 100 ns, and completes up to 64 ready
             /// commands. Returns the number of events delivered.
             fn urom_pe_progress_many(pe: *mut Pe) -> u32;
-            /// Makes the notification handle readable within this many nanoseconds, if a
-            /// notification is requested by then.
+            /// Makes the notification handle readable within this time, if requested by then.
             fn urom_pe_wake_within(pe: *mut Pe, nanoseconds: u64) -> DocaStatus;
         }
     };

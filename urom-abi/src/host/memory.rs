@@ -1,6 +1,5 @@
-//! DOCA's memory maps, buffers, inventories, pools, sync events and graphs, and device queries for
-//! C programs: `libdoca_common` exports these functions, `libdoca_urom` implements them. Rust hosts
-//! use `urom-memory` and futures instead.
+//! DOCA's functions of memory, sync events, graphs and device queries for C programs. Rust hosts
+//! use `urom-memory` and futures. `libdoca_common` exports them, `libdoca_urom` implements them.
 
 use std::ffi::{c_char, c_int, c_void};
 

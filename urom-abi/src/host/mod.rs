@@ -137,12 +137,10 @@ pub struct CmdTaskEnd {
 
 assert_layout!(CmdTaskEnd, 24, align 8, { cancelled @ 4, response @ 8, length @ 16 });
 
-/// Size of the host's area in a command task (`UROM_CMD_TASK_AREA`); an extension, see
-/// [`Extensions`].
+/// Size of the host's area in a command task (`UROM_CMD_TASK_AREA`), for [`Extensions`].
 pub const CMD_TASK_AREA: usize = 192;
 
-/// Counts of a worker's cancelled commands (`struct urom_cancelled`); an extension, see
-/// [`Extensions`].
+/// Counts of a worker's cancelled commands (`struct urom_cancelled`), for [`Extensions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Cancelled {
@@ -156,8 +154,7 @@ pub struct Cancelled {
 
 assert_layout!(Cancelled, 24, align 8, { late @ 8, dropped @ 16 });
 
-/// A worker's report on its plugins (`struct urom_worker_health`); an extension, see
-/// [`Extensions`].
+/// A worker's report on its plugins (`struct urom_worker_health`), for [`Extensions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct WorkerHealth {

@@ -74,8 +74,7 @@ macro_rules! table {
 
 macro_rules! extensions {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)?;)*) => {
-        /// Functions beyond DOCA's interface, documented in `urom_extensions.h`. Other releases may
-        /// lack some, and other libraries lack all.
+        /// Functions of `urom_extensions.h`. Other releases may lack some, other libraries all.
         #[derive(Clone, Copy, Debug)]
         #[repr(C)]
         pub struct Extensions {

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use super::unit;
 use crate::wire::Plain;
 
-/// The elements of a payload, borrowed: a slice of `T` at any alignment, read by value. Equality
-/// compares bytes.
+/// A payload's borrowed elements: a slice of `T` at any alignment, read by value, equal by bytes.
 ///
 /// ```
 /// use urom_abi::Elements;

@@ -165,8 +165,7 @@ impl Payload {
         payload
     }
 
-    /// Returns the descriptor with this payload as its tail, truncated to `from` bytes and the
-    /// payload.
+    /// Returns the descriptor, truncated to `from` bytes and this payload as its tail.
     ///
     /// # Errors
     /// The payload, when it does not start at byte `from` of a descriptor.

@@ -1,7 +1,6 @@
 //! Arbitrary messages, for property tests and fuzzers (feature `test-util`). The macros implement
-//! [`Arbitrary`] for message enums and the structures of their variants. The messages can be
-//! encoded: payloads match the lengths and conditions of the other fields. Fails with
-//! `IncorrectFormat` when a condition or a codec rejects nearly all values.
+//! [`Arbitrary`] for messages that can be encoded: payloads match the other fields' lengths and
+//! conditions. `IncorrectFormat` means that a condition or a codec rejects nearly all values.
 
 pub use arbitrary::{Arbitrary, Error, Result, Unstructured};
 

@@ -1,6 +1,5 @@
-//! Tracks descriptors on the C heap and their owners, for leak checks (feature `test-util`).
-//! Allocations within [`of`] belong to its owner; any thread may free them. Only allocations and
-//! frees by this copy of the crate are tracked.
+//! Tracks C heap descriptors and their owners, for leak checks (feature `test-util`). Allocations
+//! within [`of`] belong to its owner; any thread may free them. Tracks only this copy of the crate.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -166,8 +166,7 @@ pub fn notification<const LEN: usize>(
     Ok(desc.map_or_else(in_place, Answer::Descriptor))
 }
 
-// Errors are always inlined. Otherwise the compiler moves each decoded message through memory,
-// which doubles the cost of decoding.
+// Errors are inlined: otherwise each decoded message moves through memory, at twice the cost.
 
 #[inline(always)]
 pub(super) fn too_short(message: Name, found: usize, least: usize) -> DecodeError {

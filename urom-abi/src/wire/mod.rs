@@ -1,6 +1,5 @@
-//! Decoding and encoding of commands and notifications in C's layout, called by generated code. A
-//! message is a fixed part (`{ tag; header fields; union of structs }`, padded to the largest
-//! variant) and its inline payloads, without padding. Decoding checks every length, without panics.
+//! Decoding and encoding of messages in C's layout, called by generated code: a fixed part, padded
+//! to the largest variant, and its inline payloads. Decoding checks every length, without panics.
 
 mod const_str;
 mod error;

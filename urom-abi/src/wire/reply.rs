@@ -17,8 +17,7 @@ pub trait Notifications {
     const DESCRIPTION: Messages;
 }
 
-/// The answer type of a command, implemented only for the variants of the notification enum `Of`,
-/// so that rustc lists them.
+/// The answer type of a command: a variant of the enum `Of`. rustc lists the implementations.
 ///
 /// Generated code always names the answer through it, so that rustc reports a wrong type only once.
 #[diagnostic::on_unimplemented(

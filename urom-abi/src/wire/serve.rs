@@ -9,9 +9,8 @@ use crate::protocol::{Answer, AnswerBuffer, Now, Reply, Request};
 /// The path of this file, which backtraces show above a handler's method.
 pub const FILE: &str = file!();
 
-/// Decodes a command, calls `run` and writes the answer with its echoed fields to the buffer that
-/// `buffer` returns, if any. Generated code does not name the answer here, so that a wrong type is
-/// a single error.
+/// Decodes a command, calls `run` and writes the answer with its echoed fields to `buffer`'s
+/// result, if any. Generated code does not name the answer here, so a wrong type is a single error.
 #[inline]
 pub fn serve<'a, C, F, E>(
     read: impl FnOnce() -> Result<C, DecodeError>,

@@ -42,8 +42,7 @@ impl DomainBuilder {
         self
     }
 
-    /// Adds memory of this process that the domain's workers may access
-    /// (`doca_urom_domain_add_buffer`).
+    /// Adds memory of this process for the domain's workers (`doca_urom_domain_add_buffer`).
     pub fn buffer(mut self, buffer: DomainBuffer) -> Self {
         self.buffers.push(buffer);
         self
@@ -55,8 +54,7 @@ impl DomainBuilder {
         self
     }
 
-    /// Starts the domain (`doca_ctx_start`) and returns a future of it. All processes of the domain
-    /// must start it at the same time.
+    /// Starts the domain (`doca_ctx_start`). All its processes must start it at the same time.
     ///
     /// # Errors
     /// The future resolves to

@@ -40,8 +40,7 @@ pub type Buffer = DomainBuffer;
 /// [buffers](DomainBuffer). While the domain starts, the processes exchange these through an
 /// [`AllGather`](crate::gather::AllGather). Once the domain runs, plugins on the workers look up
 /// addresses, memory handles and keys by those ids. With this project's service a domain runs in
-/// all processes or in none: when a worker fails, the errors in the other processes name its
-/// process.
+/// all processes or in none: errors elsewhere name the process of a failed worker.
 ///
 /// [`DomainBuilder::start`] starts a domain, in all processes at the same time:
 ///
@@ -104,9 +103,8 @@ impl Domain {
         &self.owner.engine
     }
 
-    /// Stops the domain (`doca_ctx_stop`) in this process only: its workers forget the domain,
-    /// workers of other processes keep their data. Stopping begins at once; the future resolves
-    /// when the domain is idle.
+    /// Stops the domain (`doca_ctx_stop`) in this process only: its workers forget it, other
+    /// processes' workers keep their data. Stopping begins at once; the future resolves when idle.
     ///
     /// # Errors
     /// The future resolves to the library's error if it refuses to stop the domain.

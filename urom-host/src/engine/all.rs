@@ -1,6 +1,5 @@
-//! The progress engines of this thread, which every wait drives together. The list lacks a
-//! destructor, so it is valid while the program's thread-locals are destroyed. The last engine
-//! frees it.
+//! The progress engines of this thread, which every wait drives. The list lacks a destructor, so it
+//! is valid while thread-locals are destroyed. The last engine frees it.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;

@@ -1,6 +1,5 @@
-//! The deadlines that this crate checks itself: of futures that sleep, and of commands in a library
-//! without deadlines. An engine stores only a time before which nothing is due; at that time its
-//! workers search their tasks.
+//! The deadlines that this crate checks itself: of sleeping futures, and of commands in a library
+//! without deadlines. Before an engine's stored time none is due; then workers search their tasks.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Weak;
@@ -63,8 +62,7 @@ impl Deadlines {
         self.next.get().is_some() && (!moved || self.is_turn())
     }
 
-    /// Counts a completion or a wait; returns whether to check the deadlines even if something
-    /// moves.
+    /// Counts a completion or a wait; returns whether to check deadlines while something moves.
     #[inline]
     pub(crate) fn is_turn(&self) -> bool {
         self.moves.set((self.moves.get() + 1) % MOVES);

@@ -30,8 +30,7 @@ use deadlines::{Deadlines, MOVES};
 ///
 /// A dropped worker that does not stop within 0.1 s is left to its engine, which destroys it once
 /// it has stopped. The last clone waits up to 10 s for such workers; then a running worker is
-/// leaked, with a line in the log. With a library other than this kit's, the drop of the worker
-/// waits that long.
+/// leaked and logged. With a library other than this kit's, the worker's drop waits that long.
 ///
 /// Every future of this crate progresses its own engine when polled. [`block_on`](crate::block_on)
 /// and the `wait` methods progress all engines of their thread.
@@ -39,8 +38,7 @@ use deadlines::{Deadlines, MOVES};
 /// # Sleeping
 ///
 /// The engine is also a file descriptor, readable after a request once there is an answer or a
-/// passed [deadline](crate::Completion) (if the library has deadlines). For a program with its own
-/// event loop:
+/// passed [deadline](crate::Completion) (if the library has them). In a program's own event loop:
 ///
 /// 1. [`progress`](Self::progress) until it returns `false`;
 /// 2. [`request_notification`](Self::request_notification);
@@ -90,8 +88,7 @@ impl ProgressEngine {
         self.0.progress()
     }
 
-    /// The number of submitted, incomplete tasks of all its contexts
-    /// (`doca_pe_get_num_inflight_tasks`).
+    /// The number of tasks in flight in all its contexts (`doca_pe_get_num_inflight_tasks`).
     ///
     /// # Errors
     /// The library's errors.
@@ -107,8 +104,7 @@ impl ProgressEngine {
         )
     }
 
-    /// Requests one notification (`doca_pe_request_notification`). Waits of this crate do not
-    /// cancel it.
+    /// Requests a notification (`doca_pe_request_notification`). Waits of this crate keep it.
     ///
     /// The descriptor becomes readable at the next event or deadline, including deadlines of tasks
     /// submitted later; at once if something is ready.

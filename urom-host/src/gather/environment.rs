@@ -20,8 +20,7 @@ impl Rendezvous {
     /// | `PMIX_NAMESPACE` and `PMIX_RANK` of a PMIx launcher | [`by_pmix`](Self::by_pmix) |
     /// | `UROM_RENDEZVOUS` (`HOST:PORT`), `UROM_RANK`, `UROM_SIZE` | [`join`](Self::join) |
     ///
-    /// The variables of a rendezvous take precedence. `limit` applies to the meeting and each
-    /// exchange.
+    /// A rendezvous's variables take precedence. `limit` applies to the meeting and each exchange.
     ///
     /// # Errors
     /// `NOT_FOUND` without either; `INVALID_VALUE` when a rendezvous variable is missing or not a

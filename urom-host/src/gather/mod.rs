@@ -27,14 +27,12 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Exchanges bytes between the processes of a [`Domain`](crate::Domain) while it starts (`struct
 /// doca_urom_domain_oob_coll`, "out of band").
 ///
-/// Every participant sends a block, all of one length, and receives all blocks. The crate has
-/// [`InProcess`], [`Rendezvous`] and, with the feature `mpi`, `Mpi`; implement the trait for other
-/// launchers.
+/// Each participant sends a block, all of one length, and receives all blocks. The crate has
+/// [`InProcess`], [`Rendezvous`] and, with feature `mpi`, `Mpi`; implement it for other launchers.
 ///
 /// One exchange runs at a time: the domain calls [`begin`](Self::begin), then [`test`](Self::test)
-/// until the exchange is over. The library decides the number of exchanges and the length of their
-/// blocks, equal for all participants. When a domain cancels an exchange, it does not use the
-/// all-gather again.
+/// until its end. The library decides the number of exchanges and their block length, equal for all
+/// participants. When a domain cancels an exchange, it does not use the all-gather again.
 ///
 /// All calls come from the thread that starts and progresses the domain. They must not wait for
 /// other participants or progress an engine. A panic in a call fails the domain's start and
@@ -77,8 +75,7 @@ pub trait AllGather {
     /// blocks have the same length.
     ///
     /// # Errors
-    /// When the exchange cannot begin, for instance during another one; the domain then does not
-    /// start.
+    /// When the exchange cannot begin, for instance during another; the domain then does not start.
     fn begin(&mut self, block: &[u8]) -> Result<(), BoxError>;
 
     /// Continues the exchange without waiting (`req_test`) and returns whether it is over. Then

@@ -39,8 +39,7 @@ const AT_ONCE: usize = 8 << 20;
 /// ```
 ///
 /// Open MPI may load its own UCX. With the feature `builtin`, the program links UCX, and Open MPI
-/// uses that. Otherwise run the program with `--mca pml ob1`, or its plugins may find an older UCX
-/// than they need.
+/// uses that. Otherwise run the program with `--mca pml ob1`, or its plugins may find an old UCX.
 ///
 /// ```compile_fail,E0277
 /// fn assert_send<T: Send>() {}
@@ -65,8 +64,7 @@ struct MpiExchange {
 }
 
 impl Mpi {
-    /// Duplicates `communicator`: all its processes must do so at the same time and in the same
-    /// order.
+    /// Duplicates `communicator`: all its processes must do so at the same time, in the same order.
     ///
     /// # Errors
     /// `BAD_STATE` when MPI is not initialised or already finalized; `INVALID_VALUE` for an

@@ -41,11 +41,9 @@ impl fmt::Display for File {
 }
 
 impl Library {
-    /// The default library, for instance of [`Service::connect`](crate::Service::connect): the
-    /// first of
+    /// The default library, as of [`Service::connect`](crate::Service::connect): the first of
     ///
-    /// 1. the file in `UROM_DOCA_LIBRARY`, or the built-in library for the word `builtin`. An empty
-    ///    variable counts as unset;
+    /// 1. the file in `UROM_DOCA_LIBRARY`, or the built-in library for `builtin`; empty is unset;
     /// 2. if `DOCA_UROM_SERVICE_FILE` is set, the library in DOCA's install path, such as
     ///    `/opt/mellanox/doca/lib/aarch64-linux-gnu/libdoca_urom.so`, if that file exists;
     /// 3. the [built-in](Self::builtin) one, with the feature `builtin`.

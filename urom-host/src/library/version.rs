@@ -3,8 +3,7 @@
 const OLDEST: (u32, u32) = (2, 7);
 const NEWEST_MAJOR: u32 = 3;
 
-/// Returns whether a version such as `3.0.0058` or `2.9.1-0.1` is newer than the known releases, or
-/// why it cannot be used.
+/// Returns whether a version such as `2.9.1-0.1` is newer than the known releases, or its problem.
 pub(super) fn judge(text: &str) -> Result<bool, String> {
     match parse(text) {
         None => Err(format!(

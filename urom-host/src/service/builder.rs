@@ -11,8 +11,7 @@ use crate::service::core::Connecting;
 use crate::service::settings::{ServiceSettings, ServiceSource};
 use crate::service::{Service, ServiceHandle};
 
-/// A builder for a connection, returned by [`Service::builder`]. [`connect`](Self::connect)
-/// connects.
+/// A builder of a connection: [`Service::builder`] makes it, [`connect`](Self::connect) connects.
 ///
 /// [`address`](Self::address) or [`embedded`](Self::embedded) select the service. Otherwise
 /// `DOCA_UROM_SERVICE_FILE` names this host's daemon; without that variable the service is
@@ -74,8 +73,7 @@ impl ServiceBuilder {
     /// `UROM_PLUGIN_PATH`; if unset or empty, from the running program's directory, where cargo
     /// writes its plugins (for a program in cargo's `deps` or `examples`, from the parent).
     ///
-    /// It runs the code of daemon and workers on threads, for tests and first steps. Its workers
-    /// share the program's environment and CPUs.
+    /// Daemon and workers are threads with the program's environment and CPUs, for tests.
     pub fn embedded(mut self) -> Self {
         self.settings.source = ServiceSource::Embedded { plugin_path: None };
         self
@@ -110,9 +108,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// The daemon's key file; the default is `UROM_KEY_FILE`. It is a copy of the daemon's (`uromd
-    /// --key-file`), owned by this program's user with mode 0600. [`connect`](Self::connect) reads
-    /// it.
+    /// The key file, by default `UROM_KEY_FILE`: a copy of the daemon's (`uromd --key-file`), owned
+    /// by this program's user with mode 0600. [`connect`](Self::connect) reads it.
     ///
     /// A daemon on a non-loopback address always requires a key. A program with a key refuses a
     /// daemon that requires none. An [embedded](Self::embedded) service needs no key.
@@ -145,17 +142,15 @@ impl ServiceBuilder {
         self
     }
 
-    /// Connects (`doca_ctx_start`) and returns a future of the service. It resolves when the service
-    /// has answered: after at most about 5 s with this project's library, 10 s with any other.
-    /// Dropping it abandons the connection.
+    /// Connects (`doca_ctx_start`). The future resolves when the service answered: within about 5 s
+    /// with this project's library, 10 s with others. A drop abandons the connection.
     ///
     /// # Errors
-    /// The future resolves to the errors of [`Library::find`]; then, with the library's reason if
-    /// any: `INVALID_VALUE` for an invalid setting, `NOT_FOUND` for an unknown device,
-    /// `NOT_SUPPORTED` for an address, a key file or an embedded service with another project's
-    /// library, `NOT_CONNECTED` and similar codes when no daemon answers, `AUTHENTICATION` for a
-    /// missing or wrong key, `NOT_PERMITTED` for a key file that others may read. The text names the
-    /// file of a loaded library.
+    /// The errors of [`Library::find`]; then, with the library's reason: `INVALID_VALUE` for an
+    /// invalid setting, `NOT_FOUND` for an unknown device, `NOT_SUPPORTED` for an address, a key
+    /// file or an embedded service with another project's library, `NOT_CONNECTED` and similar
+    /// codes when no daemon answers, `AUTHENTICATION` for a missing or wrong key, `NOT_PERMITTED`
+    /// for a key file that others may read. The text names the file of a loaded library.
     pub fn connect(self) -> Pending<Service> {
         let library = self.choose();
         let begun = library.and_then(|library| {

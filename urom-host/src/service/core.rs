@@ -1,7 +1,6 @@
 //! The thread of a service's context. DOCA's objects belong to one thread, but workers of any
-//! thread need their service's progress while they start and stop. So the service has its own
-//! thread: it connects, sleeps until the library, a query or a deadline wakes it, and disconnects
-//! after the last user.
+//! thread need their service's progress to start and stop. This thread sleeps until the library, a
+//! query or a deadline wakes it, and disconnects after the last user.
 
 use std::future::poll_fn;
 use std::ptr::NonNull;

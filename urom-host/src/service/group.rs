@@ -13,8 +13,7 @@ use crate::service::core::ServiceCore;
 use crate::service::query::{Deadline, Ids, Query};
 use crate::wait;
 
-/// A query for a group's workers (`doca_urom_service_get_workers_by_gid_task`): a future of their
-/// ids, in ascending order.
+/// A future of a group's worker ids, ascending (`doca_urom_service_get_workers_by_gid_task`).
 ///
 /// The service's own thread handles the query, so the future can be awaited on any thread and
 /// executor, without progressing an engine. Dropping it discards the answer.

@@ -25,8 +25,7 @@ use crate::pending::Pending;
 use crate::plugin::Plugin;
 use crate::worker::WorkerBuilder;
 
-/// A connected service (`struct doca_urom_service`) with a progress engine for this thread's
-/// workers.
+/// A connected service (`struct doca_urom_service`) with this thread's progress engine.
 ///
 /// The service's own context runs on its own thread, which sleeps except when workers start or stop
 /// or a query is made; it needs no progress from the program. The service stays connected until

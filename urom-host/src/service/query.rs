@@ -1,6 +1,5 @@
-//! A group query on the service's thread. DOCA cannot cancel a query: its task stays in flight
-//! until the answer arrives, which checks here whether a future still waits. The service's thread
-//! owns the query; futures and handles hold weak references, so they end when the thread drops it.
+//! A group query on the service's thread, which owns it; futures and handles hold weak references.
+//! DOCA cannot cancel a query: its task stays in flight until the answer arrives.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;

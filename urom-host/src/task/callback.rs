@@ -67,8 +67,7 @@ where
 
 impl<R: Reply> Completion<R> {
     /// Replaces this future by a callback, which runs inside the progress call that completes the
-    /// task, as with `submit_with` of the generated task. If the task is already complete, the
-    /// callback runs at once.
+    /// task, as with `submit_with`. For a complete task, it runs at once.
     pub fn on_complete(mut self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
         let handle = self.in_flight.handle();
         if self.in_flight.is_complete() {

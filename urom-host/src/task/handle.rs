@@ -5,9 +5,8 @@ use std::rc::{Rc, Weak};
 
 use crate::worker::{Owner, Slot};
 
-/// A handle to cancel a task, returned by `submit_with` of the generated tasks and by
-/// [`Completion::handle`](crate::Completion::handle). It keeps nothing alive, and dropping it does
-/// nothing.
+/// A handle to cancel a task, from `submit_with` or [`handle`](crate::Completion::handle). It keeps
+/// nothing alive, and dropping it does nothing.
 #[derive(Clone)]
 pub struct TaskHandle {
     owner: Weak<Owner>,
@@ -30,8 +29,7 @@ impl TaskHandle {
         TaskHandle { owner: Weak::new(), slot: NonNull::dangling(), serial: 0 }
     }
 
-    /// Cancels the task, as [`Completion::cancel`](crate::Completion::cancel) does. Returns `false`
-    /// when it has already ended.
+    /// Cancels as [`Completion::cancel`](crate::Completion::cancel). Returns `false` after the end.
     ///
     /// May be called anywhere. A callback gets the error `SKIPPED` inside the next
     /// [`progress`](crate::ProgressEngine::progress) of the worker's engine, or soon after in a

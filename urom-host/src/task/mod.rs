@@ -165,8 +165,7 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
-    /// Submits the task (`doca_task_submit`); the library owns it until it completes. An error
-    /// returns it.
+    /// Submits the task (`doca_task_submit`): the library owns it until completion or an error.
     #[inline]
     pub(crate) fn submit(
         self,
@@ -194,8 +193,7 @@ impl<'a> Task<'a> {
         Ok(self.into_slot())
     }
 
-    /// Status and notification of a complete task. The bytes are its writable memory until its
-    /// release.
+    /// Status and notification of a complete task. The bytes are its writable memory until release.
     #[inline]
     fn end(&self) -> (DocaStatus, Option<NonNull<[u8]>>) {
         if let Some(end) = self.slot.end {

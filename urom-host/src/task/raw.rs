@@ -48,9 +48,8 @@ impl RawTask<'_> {
         self.timeout(limit)
     }
 
-    /// Submits the command (`doca_task_submit`). It is sent at once, or with others in the next
-    /// [`progress`](crate::ProgressEngine::progress): progress the engine before other kinds of
-    /// waits for its effect.
+    /// Submits the command (`doca_task_submit`). It is sent now or with others in the next
+    /// [`progress`](crate::ProgressEngine::progress): progress the engine before other waits.
     ///
     /// # Errors
     /// `NO_MEMORY` when all tasks are allocated, `BAD_STATE` when the worker does not run,

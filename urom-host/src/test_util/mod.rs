@@ -22,7 +22,6 @@
 //! }
 //! # fn main() {}
 //! ```
-//!
 
 mod cargo;
 mod profile;

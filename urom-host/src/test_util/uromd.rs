@@ -21,8 +21,7 @@ impl Uromd {
     /// `UROM_PLUGIN_PATH`: for instance files from [`plugin`](super::plugin), separated by `;`.
     ///
     /// # Errors
-    /// When cargo cannot build the daemon, or when it does not start: its reason is on standard
-    /// error.
+    /// When cargo cannot build the daemon, or it does not start: the reason is on standard error.
     pub fn start(plugin_path: impl AsRef<OsStr>) -> Result<Uromd> {
         let program = cargo::uromd()?;
         let mut command = Command::new(&program);

@@ -23,13 +23,11 @@ use crate::wait::{SPIN, allowed};
 
 const TURNS: u32 = 16;
 
-/// Runs a future to its end, progressing every engine of this thread while it waits:
-/// [`block_on`](crate::block_on) for tokio.
+/// Runs a future and progresses this thread's engines: [`block_on`](crate::block_on) for tokio.
 ///
-/// It polls the engines until nothing has moved for about 50 µs, alternating with the runtime's
-/// other tasks. Then the task sleeps until an engine's descriptor or the future's own waker wakes
-/// it. The future may use all of tokio. [`Service::connect`](crate::Service::connect) still blocks
-/// its thread.
+/// It polls the engines until nothing has moved for about 50 µs, between the runtime's other tasks.
+/// Then the task sleeps until an engine's descriptor or the future's waker wakes it. The future may
+/// use all of tokio. [`Service::connect`](crate::Service::connect) still blocks its thread.
 ///
 /// The returned future is not [`Send`]: await it in `#[tokio::main]`, in `Runtime::block_on`, or in
 /// a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. If futures must be `Send`,

@@ -25,8 +25,7 @@ use crate::error::{Error, Result, made_here};
 /// The thread ends, and drops its state, once the last clone is dropped and all closures have
 /// ended. This is not waited for; a closure can take a worker out of the state, stop it and wait.
 ///
-/// A closure takes two messages between threads, some microseconds on an idle machine: combine
-/// related work in one closure.
+/// A closure takes two messages between threads (some microseconds): combine related work.
 ///
 /// ```no_run
 /// use graph_protocol::{Client, Protocol};
@@ -71,8 +70,7 @@ impl<S: 'static> HostThread<S> {
     /// future of `setup`, and the thread ends.
     ///
     /// # Errors
-    /// Those of `setup`; `OPERATING_SYSTEM` without a thread or a runtime; `UNEXPECTED` when
-    /// `setup` panics.
+    /// Those of `setup`; `UNEXPECTED` if it panics; `OPERATING_SYSTEM` without a thread or runtime.
     pub async fn start<E, F>(setup: F) -> Result<HostThread<S>, E>
     where
         E: From<Error> + Send + 'static,
@@ -101,12 +99,10 @@ impl<S: 'static> HostThread<S> {
         }
     }
 
-    /// Runs a closure on the thread and returns its result. Dropping this future earlier drops the
-    /// closure's future.
+    /// Runs a closure on the thread; returns its result. An early drop drops the closure's future.
     ///
     /// # Errors
-    /// Those of the closure; `UNEXPECTED` when it panics, or when a callback's panic has ended the
-    /// thread.
+    /// Those of the closure; `UNEXPECTED` when it panics, or a callback's panic ended the thread.
     pub async fn run<T, E, F>(&self, job: F) -> Result<T, E>
     where
         T: Send + 'static,

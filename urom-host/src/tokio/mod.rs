@@ -1,7 +1,6 @@
 //! Waiting in tokio (feature `tokio`).
 //!
-//! A progress engine, its workers and their tasks belong to one thread. There are two ways to use
-//! them in tokio:
+//! A progress engine, its workers and their tasks belong to one thread. Two ways to use them:
 //!
 //! - [`drive`] is [`block_on`](crate::block_on) for tokio: it progresses the engines of its thread
 //!   while a future waits. It runs where futures stay on their thread: in `#[tokio::main]` itself,

@@ -1,5 +1,4 @@
-//! The types of a wake-up. The crate `models` compiles [`notifier`](super::notifier) with loom's
-//! types instead, and tries all interleavings.
+//! The types of a wake-up; the crate `models` checks [`notifier`](super::notifier) with loom's.
 
 pub(super) use std::sync::atomic::{AtomicBool, Ordering};
 

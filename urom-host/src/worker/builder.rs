@@ -107,9 +107,8 @@ impl WorkerBuilder {
         self
     }
 
-    /// The most allocated tasks (`doca_urom_worker_set_max_inflight_tasks`): a power of two, by
-    /// default 64. A completed task counts until its answer is taken and all payloads of its reply
-    /// are dropped.
+    /// The most allocated tasks (`doca_urom_worker_set_max_inflight_tasks`): a power of two,
+    /// default 64. A completed task counts until its answer is taken and its payloads are dropped.
     pub fn max_inflight(mut self, tasks: u32) -> Self {
         self.settings.max_inflight = tasks;
         self

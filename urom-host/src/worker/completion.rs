@@ -1,8 +1,6 @@
-//! Delivers the end of a task to its future or callback, and ends tasks early.
-//!
-//! This project's library ends a command at its deadline or after a cancel, and discards a late
-//! answer. DOCA has no such calls: with another library, this module ends only the future, and the
-//! task stays in flight until its answer arrives or the worker ends.
+//! Delivers the end of a task to its future or callback, and ends tasks early. With a library other
+//! than this project's, that ends only the future: the task stays in flight until its answer
+//! arrives or the worker ends.
 
 use std::cell::Cell;
 use std::task::Context as TaskContext;

@@ -144,8 +144,7 @@ impl ObjectKind for WorkerObject {
 
     fn state_changed(context: &Context, next: CtxState) {
         context.winding_down.set(next == CtxState::STOPPING);
-        // DOCA does not guarantee that a UROM task can be submitted again; this project's library
-        // does.
+        // Only this project's library guarantees that a UROM task can be submitted again.
         let keeps = next == CtxState::RUNNING && context.library.is_own();
         context.keeps_tasks.set(keeps);
         if !keeps {

@@ -14,14 +14,12 @@ use crate::library::c_text;
 pub enum Health {
     /// Each call into a plugin returned within 5 s, as far as the worker has reported.
     Well,
-    /// A plugin has not returned from a call for at least 5 s, for instance from an endless loop. A
-    /// worker has one thread for its plugins, so it answers no commands meanwhile, and no host can
-    /// join it.
+    /// A plugin has not returned from a call for at least 5 s, for instance an endless loop. Its
+    /// worker has one plugin thread: meanwhile it answers no commands, and no host can join.
     Hung {
         /// The plugin's name.
         plugin: String,
-        /// The called method of DOCA's plugin interface: `worker_cmd` and `progress` run handlers,
-        /// `notif_pack` writes their answers.
+        /// The method: `worker_cmd` and `progress` run handlers, `notif_pack` writes their answers.
         method: String,
         /// The time since the call, in whole seconds.
         since: Duration,

@@ -17,8 +17,7 @@ use crate::worker::builder::WorkerBuilder;
 use crate::worker::context::Owner;
 
 impl WorkerBuilder {
-    /// Requests the worker from the service (`doca_ctx_start`) and returns a future of it. The
-    /// request is sent before this returns.
+    /// Sends the request for the worker (`doca_ctx_start`) and returns a future of the worker.
     ///
     /// # Errors
     /// The future resolves to `INVALID_VALUE` for invalid settings (no plugin, a plugin of another
@@ -49,11 +48,10 @@ impl Worker {
     /// Starts a new worker to replace this one, which has ended: with the same id, group, plugins,
     /// environment, CPUs, limits and default deadline, on the same service and engine.
     ///
-    /// Workers do not restart automatically, because their plugins lose their state. Nothing is
-    /// carried over: the old worker's tasks have ended with errors; its domains, registered and
-    /// shared memory and payloads stay with it. Memory must be
-    /// [shared](crate::memory::Share::share) again. The old `Worker` does not change, so a failed
-    /// restart can be repeated.
+    /// Workers do not restart automatically, because their plugins lose their state. The old
+    /// worker's tasks have ended with errors; its domains, registered and shared memory and
+    /// payloads stay with it. Memory must be [shared](crate::memory::Share::share) again. The old
+    /// `Worker` does not change, so a failed restart can be repeated.
     ///
     /// This host may notice the loss before the service does. While the service reports that the
     /// old worker runs, or that it is at capacity, the request is repeated for 2 s, after 1 ms at
@@ -65,10 +63,9 @@ impl Worker {
     /// at this moment, the new one gets an empty environment.
     ///
     /// # Errors
-    /// The future resolves to `IN_USE` when this worker still runs, to `CONNECTION_RESET` when the
-    /// new one dies during its start, and otherwise as in [`WorkerBuilder::start`]. When the
-    /// service has ended as well (`NOT_CONNECTED` and similar codes), the program must
-    /// [connect](crate::Service::connect) again.
+    /// `IN_USE` when this worker still runs, `CONNECTION_RESET` when the new one dies during its
+    /// start, else as [`WorkerBuilder::start`]. If the service has ended too (`NOT_CONNECTED` and
+    /// similar codes), the program must [connect](crate::Service::connect) again.
     pub fn restart(&self) -> Pending<Worker> {
         let builder = WorkerBuilder::again(&self.owner);
         let engine = self.owner.engine.clone();
@@ -83,8 +80,7 @@ impl Worker {
                     result => return result,
                 };
                 if asked >= until {
-                    // After this time, another host's worker exists, and only the environment
-                    // prevents a connection.
+                    // By now it is another host's worker, and only the environment prevents a join.
                     if error.code() == DocaError::ALREADY_EXIST && builder.has_env() {
                         return running(builder.joining().begin()).await;
                     }

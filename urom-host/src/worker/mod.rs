@@ -102,16 +102,13 @@ impl Worker {
     }
 
     /// Whether the worker's plugins return from their calls. The worker reports within 6 s a plugin
-    /// that does not return, and reports again when it does. The call needs no progress and does
-    /// not block.
+    /// that does not return, and again when it does. Needs no progress; does not block.
     ///
-    /// A plugin that has not returned for 5 s is [`Health::Hung`]. The worker is still
-    /// [`ContextState::Running`](crate::ContextState::Running) then, but its tasks only end at
-    /// their deadlines. A service with `uromd --plugin-timeout` ends such a worker, and its tasks
-    /// with `TIME_OUT`.
+    /// A plugin that has not returned for 5 s is [`Health::Hung`]. The worker stays
+    /// [`ContextState::Running`](crate::ContextState::Running), but its tasks only end at their
+    /// deadlines. `uromd --plugin-timeout` ends such a worker, and its tasks with `TIME_OUT`.
     ///
-    /// An ended worker, or a library without this function, such as NVIDIA's, gives
-    /// [`Health::Unknown`].
+    /// An ended worker or a library without this function (NVIDIA's) gives [`Health::Unknown`].
     pub fn health(&self) -> Health {
         self.owner.health()
     }
@@ -161,9 +158,8 @@ impl Worker {
     /// Stops the worker (`doca_ctx_stop`): tasks in flight end with an error, then the service
     /// releases it. A [`Domain`](crate::Domain) must be stopped before its workers (`IN_USE`).
     ///
-    /// Stopping begins at once; the future resolves when the worker is idle. Remaining completions
-    /// of its tasks keep their answers, or resolve to an error. The worker is destroyed with the
-    /// last of them.
+    /// Stopping begins at once; the future resolves when the worker is idle. Its tasks' completions
+    /// keep their answers, or resolve to an error. The worker is destroyed with the last.
     ///
     /// # Errors
     /// The future resolves to `IN_USE` while payloads of its replies exist, because they are in the

@@ -1,9 +1,8 @@
-//! A slot connects a worker's task with its future or callback. The slot's address is the task's
-//! user data.
+//! A slot, the user data of a worker's task, connects it with its future or callback.
 //!
-//! This project's library has memory for the slot in the task itself; for another library, slots
-//! are boxes. If the library allows it, a slot keeps its task for the next command, so that
-//! commands allocate nothing in steady state. Everything belongs to one thread.
+//! This project's library has memory for the slot in the task; else slots are boxes. If the library
+//! allows it, a slot keeps its task, so that commands allocate nothing in steady state. Everything
+//! belongs to one thread.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::c_void;

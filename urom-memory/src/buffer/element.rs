@@ -1,7 +1,6 @@
-//! [`Element`]: a slot of an inventory, which backs a `doca_buf`.
-//!
-//! The elements of an inventory are one array, so a buffer needs no allocation. A list can contain
-//! elements of several inventories. Only the reference count of its first element is used.
+//! [`Element`]: a slot of an inventory's array, which backs a `doca_buf` without an allocation. A
+//! list can contain elements of several inventories, and only uses its first element's reference
+//! count.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::ptr::NonNull;

@@ -20,9 +20,8 @@
 //! Checks, in this order: the connection shares the memory (`open`); the part lies in it (`open`,
 //! [`HostMemory::part`]); the handle is open (`run`); the operation lies in the part and the
 //! permissions allow it (`run`, [`HostMemory::check`]); the operation has a buffer; the host is
-//! connected, or the memory is mapped. Paths get only checked operations. The host's library does
-//! not trust the worker: it repeats [`HostMemory::check`], and runs the operation with
-//! [`run_in_place`].
+//! connected, or the memory is mapped. Paths get only checked operations. The host's library
+//! distrusts the worker: it repeats [`HostMemory::check`], and uses [`run_in_place`].
 //!
 //! A new path needs an implementation of [`Path`], and one line where the worker chooses it
 //! (`open_path` of `urom-service`'s `worker/memory/shared.rs`).

@@ -1,7 +1,6 @@
-//! A sync event as bytes, which another process of the same machine and user can import.
-//!
-//! The bytes name a process and its descriptor. The importer opens that descriptor, so the kernel
-//! checks its permission. The importer checks the file before it maps it.
+//! A sync event as bytes, which another process of the same machine and user can import. The
+//! importer opens the named process's descriptor, so the kernel checks its permission, and checks
+//! the file before it maps it.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -86,9 +85,8 @@ impl SyncEvent {
         Ok(bytemuck::bytes_of(&bytes).to_vec())
     }
 
-    /// Opens the event of another process, from bytes of any origin
-    /// (`doca_sync_event_create_from_export`). This process may write if the owner's map lets
-    /// others write. The event outlives its owner.
+    /// Opens another process's event from any bytes (`doca_sync_event_create_from_export`). This
+    /// process may write if the owner's map lets others write. The event outlives its owner.
     ///
     /// # Errors
     /// - `INVALID_VALUE` if the bytes are not an exported event, or damaged, or name unsafe memory;

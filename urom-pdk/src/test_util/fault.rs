@@ -120,8 +120,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The report about one plugin, from `open` to `close`: see
-/// [`Worker::finish`](super::Worker::finish).
+/// A plugin's report, from `open` to `close`: see [`Worker::finish`](super::Worker::finish).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

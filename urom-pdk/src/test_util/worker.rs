@@ -197,8 +197,7 @@ impl<P: Protocol> Worker<P> {
         Some(self.read(sent, &notification))
     }
 
-    /// Returns a command's notification, if it arrived and its answer was not taken. It includes
-    /// the bytes of a failure, unlike typed answers.
+    /// Returns a command's untaken notification: unlike typed answers, with a failure's bytes.
     #[track_caller]
     pub fn notification<R: Reply>(&self, sent: &Sent<R>) -> Option<Notification> {
         self.assert_mine(sent);

@@ -1,7 +1,5 @@
-//! The file with a daemon's address, for hosts of the same job: the port is not fixed.
-//!
-//! It contains the address and the process. The daemon locks it until its process ends; the next
-//! daemon takes over an unlocked file.
+//! The file with a daemon's address and process, for hosts of the same job: the port is not fixed.
+//! The daemon locks it until its process ends; the next daemon takes over an unlocked file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

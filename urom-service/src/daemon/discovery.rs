@@ -1,6 +1,4 @@
-//! Plugin discovery: the directories and files in `UROM_PLUGIN_PATH`, and each plugin's id.
-//!
-//! A host that connects gets the current list. A plugin's name keeps its id while the daemon runs.
+//! Plugin discovery in `UROM_PLUGIN_PATH`. A plugin's name keeps its id while the daemon runs.
 //! Files for another machine, or without a plugin's symbols, are never loaded. Other files are
 //! examined once ([`ask`](super::examiner::ask)) until they change.
 

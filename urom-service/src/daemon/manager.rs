@@ -1,6 +1,5 @@
-//! Notifies the service manager that started the daemon: systemd's `sd_notify` protocol.
-//!
-//! Existing crates block when the manager does not read, or lack abstract sockets.
+//! Notifies the service manager: systemd's `sd_notify` protocol. Existing crates block when the
+//! manager does not read, or lack abstract sockets.
 
 use std::ffi::OsStr;
 use std::io;

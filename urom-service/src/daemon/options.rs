@@ -1,5 +1,4 @@
-//! The command line of `uromd`. A new option needs a field, a line in [`CommandLine::read`], and
-//! its help in `options.txt`.
+//! The command line of `uromd`. An option needs a field, [`CommandLine::read`] and `options.txt`.
 
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -1,6 +1,5 @@
-//! One entry of the plugin path: a directory or a file, and the known files there.
-//!
-//! A separate thread reads it: a hanging file system must not delay plugins of other entries.
+//! One entry of the plugin path: a directory or a file, and the known files there. A separate
+//! thread reads it: a hanging file system must not delay plugins of other entries.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

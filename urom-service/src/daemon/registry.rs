@@ -1,7 +1,6 @@
-//! The registry of workers, of hosts that wait for them, and of hosts on the way to them.
-//!
-//! A state machine without I/O: each event returns actions. A worker's *id* is free again when the
-//! worker is dismissed; its *serial* identifies its process and is never reused.
+//! The registry of workers and their hosts: a state machine without I/O, whose events return
+//! actions. A dismissed worker's *id* is free again; its *serial* identifies its process and is
+//! never reused.
 
 mod entry;
 

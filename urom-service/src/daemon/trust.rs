@@ -1,10 +1,9 @@
 //! Checks that only root and the service's user can replace a plugin.
 //!
 //! Every directory on the path counts, also of symbolic links. Sticky directories may be on the
-//! path, but may not contain plugins. The user's private group counts as the user, except for root,
-//! and except where an access control list names others. The owners of this program's file and its
-//! parent directories count as the user: they can replace the program. In a user namespace without
-//! root, root's files have the number of all unmapped users; it counts as root.
+//! path, but not contain plugins. The user's private group counts as the user, except for root or
+//! with an access control list. Owners of this program's file and its parent directories count as
+//! the user. In a user namespace without root, the number of unmapped users counts as root.
 
 use std::fs::{self, Metadata};
 use std::io;

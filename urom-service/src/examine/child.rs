@@ -30,8 +30,7 @@ pub(crate) fn run(file: &Path) -> Result<()> {
 }
 
 /// Makes this process end with its client (not always the parent), which holds the other end of
-/// standard input. A thread keeps polling, as a sibling between fork and exec holds that end
-/// briefly.
+/// standard input. A thread polls: a sibling between fork and exec briefly holds that end.
 fn end_with_parent() -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let pipe = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;

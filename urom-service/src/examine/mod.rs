@@ -1,7 +1,5 @@
-//! Examines a plugin file: a separate process loads it and calls its two functions.
-//!
-//! A plugin may abort, exit, hang or print endlessly during loading. Only the process that loads it
-//! suffers. That process is this program, started as `uromd examine FILE`.
+//! Examines a plugin file: a separate process, `uromd examine FILE`, loads it and calls its two
+//! functions. A plugin may abort, exit, hang or print endlessly during loading.
 
 mod child;
 

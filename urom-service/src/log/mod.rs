@@ -1,8 +1,6 @@
-//! The log of daemon and workers: one line per event, in DOCA's format, on standard error.
-//!
-//! Code logs with [`tracing`]; this is the subscriber. Levels are DOCA's numbers. The program level
-//! limits events of this crate and plugin lines, the SDK level limits events of other crates.
-//! Events show their source location at level 60 and above, plugin lines always.
+//! The log of daemon and workers, a [`tracing`] subscriber: one line per event, in DOCA's format,
+//! on standard error. The program level limits events of this crate and plugin lines, the SDK level
+//! other crates. Events show their source location at level 60 and above, plugin lines always.
 
 /// Logs a line of a kind that peers can cause at any rate. Each call site has its own
 /// [`LineBudget`](urom_log::LineBudget) in a process.

@@ -1,9 +1,8 @@
 //! Writes lines without waiting for the reader or for another writing thread.
 //!
-//! A line is written at once if the kernel takes it without waiting, so the last line before a
-//! crash arrives. Other lines go through a bounded queue to a thread: a pipe may be full, a
-//! terminal stopped, a file system slow. Lines that do not fit are dropped, and the thread logs
-//! their number.
+//! A line is written at once if the kernel takes it, so the last line before a crash arrives. Other
+//! lines go through a bounded queue to a thread, because a pipe may be full or a file system slow.
+//! Lines that do not fit are dropped, and the thread logs their number.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
@@ -173,8 +172,7 @@ fn write_all<'a>(mut out: &File, mut bytes: &'a [u8]) -> Result<(), (io::Error, 
     Ok(())
 }
 
-/// Returns the number of bytes that the kernel takes without waiting. 0 where it cannot tell:
-/// terminals, and pipes before Linux 6.4.
+/// Returns the number of bytes written without waiting: 0 on terminals, and pipes before Linux 6.4.
 fn write_at_once(out: &File, line: &[u8]) -> usize {
     const HERE: u64 = u64::MAX;
     pwritev2(out, &[IoSlice::new(line)], HERE, ReadWriteFlags::NOWAIT).unwrap_or(0)

@@ -17,8 +17,7 @@ use super::hosts::{FrameDraft, HostEntry, Hosts, TaskAnswer, TaskToken};
 use super::instance::{CallOutcome, PluginInstance};
 use super::rounds::{ROUND, Rounds};
 
-/// Longest command in bytes with memory allocated in advance. Longer commands skip `call`, because
-/// the plugin copies a command passed to it.
+/// Longest command in bytes that is preallocated and passed to `call`, which copies it.
 const LONGEST_BUFFER: usize = 4096;
 
 /// Limit of frames from one host per turn, in fairness to other hosts and plugins.

@@ -1,7 +1,5 @@
-//! A worker's domains: the hosts' tables, and look-ups in them.
-//!
-//! Addresses and buffers belong to a domain, but look-ups name a member by id alone. If several
-//! domains have a member with this id, look-ups use the newest domain.
+//! A worker's domains: the hosts' tables, and look-ups in them. Look-ups name a member by id alone:
+//! if several domains have a member with this id, they use the newest domain.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,8 +14,7 @@ use super::store::{CAPACITY, StoredString, StringStore};
 
 const MOST_DOMAINS: usize = 4096;
 
-/// Limit of members, plugin addresses and buffers in all domains of a worker. Buffers count once
-/// per process and domain.
+/// Limit of members, addresses and buffers (once per process and domain) in a worker's domains.
 const MOST_ENTRIES: usize = 4 << 20;
 
 /// A domain: the host's link, and the host's number for it.
@@ -77,10 +74,8 @@ impl WorkerDomains {
         WorkerDomains { names: RwLock::default(), registry: Mutex::new(registry) }
     }
 
-    /// Starts a domain, so that plugins find its members.
-    ///
-    /// # Errors
-    /// The table's error; `FULL` at the worker's limit. Nothing has changed then.
+    /// Starts a domain, so that plugins find its members. Fails, without a change, with the table's
+    /// error or with `FULL` at the worker's limit.
     pub(crate) fn start(&self, key: DomainKey, table: &[u8]) -> Result<(), Failure> {
         let table = Table::read(table)?;
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,8 +138,7 @@ impl WorkerDomains {
         look(names.get(&id)?.last()?)
     }
 
-    /// Returns a plugin's address at a member. As with the functions below, the bytes live as long
-    /// as `self`, even if domains end.
+    /// Returns a plugin's address at a member. As below, the bytes live as long as `self`.
     pub(crate) fn address(&self, id: u64, plugin: &str) -> Option<*const [u8]> {
         self.find(id, |member| {
             let (_, address) =

@@ -1,8 +1,6 @@
-//! When to spin, yield and sleep.
-//!
-//! A worker polls briefly after the last work, then sleeps until a host, UCX or its control thread
-//! wakes it. Plugins finish work without waking the worker, so it polls them between sleeps: with a
-//! backoff to 1 ms while one owes answers, otherwise to 50 ms.
+//! When to spin, yield and sleep. A worker polls briefly after the last work, then sleeps until a
+//! host, UCX or its control thread wakes it. Plugins do not wake the worker, so it polls them
+//! between sleeps: with a backoff to 1 ms while one owes answers, otherwise to 50 ms.
 
 use std::{
     mem,

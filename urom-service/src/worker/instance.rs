@@ -186,8 +186,7 @@ impl PluginInstance {
         Some(command)
     }
 
-    /// Passes a command to the plugin, which may write its answer to `buffer`. A plugin without
-    /// `call`, or with queued commands, declines it.
+    /// Passes a command and `buffer` to `call`. Declined without `call`, or with queued commands.
     #[inline]
     pub(crate) fn call(
         &mut self,

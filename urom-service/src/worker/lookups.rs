@@ -1,7 +1,5 @@
-//! A plugin's context, and domain look-ups: callable from any thread between `open` and `close`.
-//!
-//! A plugin only has the address of its `WorkerCtx`. It is the first member of a [`PluginCtx`],
-//! which also has the worker's domains, the plugin's name, and its services.
+//! A plugin's context, and domain look-ups: callable from any thread between `open` and `close`. A
+//! plugin's `WorkerCtx` is the first member of a [`PluginCtx`], which also has the worker's data.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;

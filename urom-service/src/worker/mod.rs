@@ -1,7 +1,6 @@
-//! The worker: loads plugins and runs hosts' commands through them.
-//!
-//! The *control* thread has the streams to the daemon and the hosts. The *data* thread has the
-//! hosts' rings, UCX and the plugins; it waits only for work. They exchange messages.
+//! The worker: loads plugins and runs hosts' commands through them. The *control* thread has the
+//! streams to daemon and hosts; the *data* thread has rings, UCX and plugins, and waits only for
+//! work.
 
 mod config;
 pub(crate) mod control_thread;

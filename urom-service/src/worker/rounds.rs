@@ -1,10 +1,9 @@
 //! Chooses the plugins to poll in a turn.
 //!
-//! A plugin that owes answers is polled every turn. Other plugins may serve peers, so they are
-//! polled every turn for a moment, then once in [`ROUND`] steps, and after every sleep. A hand goes
-//! round like a clock's, one position for each poll for commands and each command; a turn after one
-//! poll and one command polls at most two. A plugin that moves other data, such as its own UCX
-//! messages, is polled every turn for longer; turns are short then.
+//! A plugin that owes answers is polled every turn. Other plugins may serve peers: they are polled
+//! every turn for a moment, then once in [`ROUND`] steps, and after every sleep. A hand goes round
+//! like a clock's, one position for each poll for commands and each command. A plugin that moves
+//! other data, such as its own UCX messages, is polled every turn for longer.
 
 /// Steps in one round of the hand: the largest number of plugins.
 pub(crate) const ROUND: u32 = u64::BITS;

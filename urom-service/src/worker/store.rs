@@ -1,8 +1,6 @@
-//! The byte strings for look-ups: plugin addresses, memory handles and keys.
-//!
-//! A plugin may keep a look-up's pointer, and is not notified of a domain's end. So stored strings
-//! live until the worker has closed its plugins. Equal strings are stored once, so restarted
-//! domains take no more memory.
+//! The byte strings for look-ups: plugin addresses, memory handles and keys. A plugin may keep a
+//! look-up's pointer after a domain's end, so strings live until the worker has closed its plugins.
+//! Equal strings are stored once, so restarted domains take no more memory.
 
 use std::collections::HashSet;
 use std::sync::Arc;

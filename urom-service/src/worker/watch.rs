@@ -1,7 +1,5 @@
-//! Detects a blocked data thread: it counts its turns and records the called plugin, and the
-//! control thread polls once a second.
-//!
-//! The data thread is the only writer, and never reads the clock: this is its fast path.
+//! Detects a blocked data thread: it counts its turns and records the called plugin, without
+//! reading the clock, and the control thread polls once a second.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,7 @@
 //! The bodies of the fuzz targets, and code shared with service and library. Not part of the
-//! crate's interface.
-//!
-//! A body runs the real receiving code on this thread, and panics when it finds a fault: too much
-//! memory, a connection neither refused nor usable, a request without exactly one answer.
+//! crate's interface. A body runs the real receiving code on this thread, and panics when it finds
+//! a fault: too much memory, a connection neither refused nor usable, a request without exactly one
+//! answer.
 
 mod control;
 pub mod corpus;

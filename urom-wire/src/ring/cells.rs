@@ -1,10 +1,9 @@
 //! One direction of a [ring](super): cells of one cache line, one writer and one reader.
 //!
-//! A frame takes one or more cells, each with up to [`BODY`] of its bytes after a word, the mark.
-//! One bit of the mark changes with each lap: by this bit a reader detects a written cell. The
-//! cells of a long frame form groups of [`GROUP`] cells, and the writer stores the mark of a
-//! group's first cell last. So the reader waits on one cache line, and reads the others when the
-//! writer has finished them.
+//! A frame takes one or more cells, each with up to [`BODY`] of its bytes after a word, the mark. A
+//! bit of the mark changes with each lap: by this bit a reader detects a written cell. A long frame
+//! has groups of [`GROUP`] cells, and the writer stores the mark of a group's first cell last. So
+//! the reader waits on one cache line, and reads the others when they are written.
 //!
 //! Neither side trusts the other. The reader copies a cell before it reads the bytes, and the
 //! writer checks the reader's position. A wrong mark or position ends or stalls only this
@@ -18,8 +17,7 @@ pub(crate) const WORDS: usize = 8;
 /// The bytes of a frame in one cell.
 pub(crate) const BODY: usize = 8 * (WORDS - 1);
 
-/// The most cells that become visible together. In longer frames the reader copies a group while
-/// the writer writes the next.
+/// The most cells that become visible together: the reader copies while the writer continues.
 const GROUP: usize = 16;
 
 /// The mark's bit that changes with each lap. The first lap sets it.
@@ -110,9 +108,8 @@ impl<M: LaneMemory> LaneWriter<M> {
         LaneWriter { lane, next: 0, announced: 0, taken: 0 }
     }
 
-    /// Writes cells of a frame, from number `from` on, while there is capacity. Returns the number
-    /// of the first unwritten cell: [`cells_of`] the body when all are written. Wakes a reader that
-    /// has slept for a while.
+    /// Writes a frame's cells from number `from` on, up to the capacity. Returns the first
+    /// unwritten cell: [`cells_of`] the body when all are written. Wakes a long-sleeping reader.
     #[inline(always)]
     pub fn write(&mut self, header: Header, body: &[u8], from: usize) -> usize {
         if body.len() > BODY {
@@ -193,8 +190,7 @@ impl<M: LaneMemory> LaneWriter<M> {
         self.is_free(count)
     }
 
-    /// Wakes a reader that went to sleep during the last writes. Call it when idle and before a
-    /// sleep.
+    /// Wakes a reader that fell asleep during the last writes. Call it when idle and before sleeps.
     #[inline]
     pub fn announce(&mut self) {
         if self.announced == self.next {

@@ -1,9 +1,7 @@
-//! The ring of a host and a worker on one machine: two directions of cells in shared memory, and an
-//! eventfd for each side, the bell, which ends its sleep.
-//!
-//! The host makes the ring and hands its descriptors over at the worker's socket. Each host has its
-//! own ring, so a host that stops, dies or writes garbage only stops that. A written frame is
-//! visible at once: frames are not batched. A bell only rings for a sleeping side.
+//! The ring of a host and a worker on one machine: two directions of cells in shared memory, and a
+//! bell for each side, an eventfd that ends its sleep. The host makes the ring and hands its
+//! descriptors over at the worker's socket. A host that stops, dies or writes garbage only stops
+//! its own ring. A written frame is visible at once: frames are not batched.
 
 pub(crate) mod cells;
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Commands of a program, each with flags and subcommands. The outermost command is the program,
-//! and all commands inherit its DOCA flags.
+//! Commands with flags and subcommands. The outermost is the program: all inherit its DOCA flags.
 
 use crate::argp::model::{ArgpError, ConfigCallback, Flag, built_in, check_name, refusal};
 

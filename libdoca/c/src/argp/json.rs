@@ -1,6 +1,5 @@
 //! JSON files: flags by long name, in the objects `doca_general_flags` and `doca_program_flags`. A
 //! command's flags are in an object with its name, inside the program's or outer command's object.
-//!
 //! Comments (`//` and `/* */`) and trailing commas are allowed, because DOCA's own files have them.
 
 use std::ffi::{CStr, CString, OsStr, c_int};

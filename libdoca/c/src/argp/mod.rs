@@ -1,6 +1,5 @@
-//! `doca_argp_*`: flags of a program and of DOCA, from the command line and JSON files, documented
-//! in `urom-abi/include/doca_argp.h`. Errors are also printed on standard error, or passed to the
-//! program's logger.
+//! `doca_argp_*`: flags from the command line and JSON files, as in `urom-abi/include/doca_argp.h`.
+//! Errors are also printed on standard error, or passed to the program's logger.
 
 mod command;
 mod json;

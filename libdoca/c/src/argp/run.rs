@@ -21,8 +21,7 @@ pub(crate) fn file_name(path: &CStr) -> String {
 }
 
 /// Reads command line and files, then calls the program: DPDK, file flags that the command line
-/// lacks, command-line flags, validation, command. An error prevents all calls. `-h` and `-v` end
-/// the process.
+/// lacks, command-line flags, validation, command. Errors prevent all calls. `-h` and `-v` exit.
 ///
 /// # Safety
 /// The callbacks are the program's, with DOCA's arguments. `for_dpdk` are C strings.
@@ -165,7 +164,6 @@ fn check(path: &CommandPath<'_>, found: &[ParsedFlag<'_>]) -> Result<(), ArgpErr
     }
 }
 
-///
 /// # Safety
 /// The callback is the program's.
 unsafe fn call(callback: Callback, value: FlagValue, config: ConfigPointer) -> DocaStatus {

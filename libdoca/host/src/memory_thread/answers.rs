@@ -1,11 +1,4 @@
 //! The memory thread's answers. Each question is checked again here.
-//!
-//! | file | what |
-//! | --- | --- |
-//! | `session` | state of one stream |
-//! | `sends` | memory that UCX is sending |
-//! | `every` | failed connections: reconnects and notifies the worker |
-//! | `waits` | questions that wait for a counter |
 
 mod every;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -1,5 +1,4 @@
-//! The host's events, oldest first. Commands, nearly all of them, have their own queue; other
-//! events count the commands before them.
+//! The host's events, oldest first. Commands have a queue; other events count commands before them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -120,9 +120,8 @@ impl Pe {
         self.epoll.as_raw_fd()
     }
 
-    /// Sends queued frames, then arms the descriptor for the next event. UCX signals frames it
-    /// cannot send yet. The host may submit, stop and progress before it sleeps: remaining work
-    /// also wakes it.
+    /// Sends queued frames, then arms the descriptor. UCX signals frames it cannot send yet. The
+    /// host may submit, stop and progress before it sleeps: work left wakes it.
     pub(crate) fn request_notification(&self) -> Result<(), DocaError> {
         self.bell.disarm();
         self.flush();

@@ -13,7 +13,6 @@ use urom_wire::ucx_context::context;
 use super::Pe;
 use crate::failure::{failure, require_ucx};
 
-///
 /// # Safety
 /// The engine exists whenever this worker is progressed or sends.
 pub(crate) unsafe fn worker(pe: Weak<Pe>) -> ucx::Result<Worker> {

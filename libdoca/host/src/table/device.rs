@@ -24,7 +24,6 @@ pub(super) use self::{
     lacks as doca_ctx_cap_get_num_completion_vectors,
 };
 
-///
 /// # Safety
 /// `buffer` is null or has space for the text and its NUL.
 unsafe fn write_text(buffer: *mut c_char, text: &str) -> Result<(), DocaError> {

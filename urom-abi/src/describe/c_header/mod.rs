@@ -16,9 +16,8 @@ use structs::Structs;
 /// Returns the C header of a protocol: deterministic, valid C11 and C++17 for gcc and clang.
 ///
 /// It contains, all named after the plugin: its name and version, the tags, structures of each
-/// message and plain type, of all commands and of all notifications, and assertions of every size
-/// and offset. Comments contain the documentation and the order, length and condition of each
-/// payload.
+/// message and plain type, all commands and all notifications, and assertions of sizes and offsets.
+/// Comments contain the documentation and the order, length and condition of each payload.
 ///
 /// ```
 /// # mod graph {

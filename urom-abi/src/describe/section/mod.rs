@@ -1,8 +1,7 @@
 //! A protocol's description as bytes, which `#[urom_plugin]` puts into the plugin's file. Programs
 //! can read it without loading the plugin.
 //!
-//! The bytes are in the ELF section [`SECTION`] and do not refer to anything outside it. All
-//! numbers are little-endian:
+//! The ELF section [`SECTION`] has these bytes, self-contained, with little-endian numbers:
 //!
 //! | bytes | contents |
 //! | --- | --- |

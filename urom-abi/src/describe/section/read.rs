@@ -10,9 +10,8 @@ use urom_os::fork::PerProcess;
 
 /// Reads the bytes of a plugin's section [`SECTION`](super::SECTION).
 ///
-/// The result lives as long as the process: a description consists of `'static` references. It
-/// takes up to about twenty times the size of `bytes`, once for equal bytes. Rejected bytes are
-/// freed.
+/// The result lives as long as the process: a description has `'static` references. It takes up to
+/// twenty times the size of `bytes`, once for equal bytes. Rejected bytes are freed.
 ///
 /// [`c_header`](crate::describe::c_header) can lay out all types: sizes and offsets are below 4
 /// GiB, alignments are powers of two. Texts are valid UTF-8 but may contain control characters.

@@ -172,11 +172,9 @@ impl PmixLibrary {
         done(unsafe { (self.commit)() })
     }
 
-    /// The bytes that `process` published under `key`.
-    ///
-    /// Launchers wait up to `seconds` for the first value of a process, some longer for a process
-    /// on another node. `pmix.immediate` is not usable: under Slurm it never finds a value of
-    /// another node.
+    /// The bytes that `process` published under `key`. Launchers wait up to `seconds` for the first
+    /// value of a process, some longer on another node. `pmix.immediate` is not usable: under Slurm
+    /// it never finds a value of another node.
     pub(super) fn bytes(
         &self,
         process: &Proc,

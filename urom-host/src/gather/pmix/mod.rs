@@ -1,7 +1,6 @@
-//! A rendezvous of programs that `mpirun`, `prterun` or `srun --mpi=pmix` started.
-//!
-//! PMIx only carries the address of participant 0, once: its fences get slower with every exchange,
-//! and some launchers report success although a process is missing.
+//! A rendezvous of programs started by `mpirun`, `prterun` or `srun --mpi=pmix`. PMIx only carries
+//! the address of participant 0, once: its fences get slower with every exchange, and some
+//! launchers report success although a process is missing.
 
 mod addresses;
 mod library;

@@ -44,9 +44,8 @@ impl MeetingAddress {
         if addresses.is_empty() { Err(none()) } else { Ok(addresses) }
     }
 
-    /// Listens at all local addresses of the name. A machine's own name may resolve only to a
-    /// loopback address, as in Debian's `/etc/hosts`; then this listens at all addresses of the
-    /// machine.
+    /// Listens at all local addresses of the name. A machine's own name may resolve to loopback
+    /// only, as in Debian's `/etc/hosts`; then this listens at all addresses of the machine.
     pub(super) fn listen(&self) -> Result<Vec<TcpListener>, Error> {
         let at = |error| Error::io(format!("participant 0 cannot listen at {self}"), error);
         let found = self.addresses().map_err(at)?;

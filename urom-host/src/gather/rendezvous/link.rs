@@ -1,7 +1,6 @@
-//! A connection between two participants: one frame each way in every exchange.
-//!
-//! A frame is a 16-byte header (kind, number, length of the body; little-endian) and the body. A
-//! participant's first frame is its hello; the answer is exchange 0, which is empty.
+//! A connection between two participants: one frame each way in every exchange. A frame is a
+//! 16-byte header (kind, number, body length; little-endian) and the body. A participant's first
+//! frame is its hello; the answer is the empty exchange 0.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -53,8 +52,7 @@ impl Link {
         Ok(true)
     }
 
-    /// Continues receiving a frame; returns its number once complete. `own` is this participant's
-    /// index.
+    /// Continues receiving a frame; returns its number once complete. `own` is this side's index.
     pub(super) fn receive(
         &mut self,
         kind: [u8; 4],

@@ -18,8 +18,7 @@ use link::{BLOCKS, Link, frame};
 
 /// An all-gather over TCP, for programs started without MPI.
 ///
-/// Participant 0 listens on an address known to all processes, and the others connect to it. Blocks
-/// may have any size.
+/// Participant 0 listens on a known address, and the others connect. Blocks may have any size.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -96,8 +95,7 @@ impl Rendezvous {
         Ok(Rendezvous::new(index, participants, limit, vec![link]))
     }
 
-    /// As [`join`](Self::join), for participant 0, on the program's listener: for instance on a
-    /// port that the system chose.
+    /// As [`join`](Self::join), for participant 0 with a listener, such as on a system-chosen port.
     ///
     /// # Errors
     /// As [`join`](Self::join).

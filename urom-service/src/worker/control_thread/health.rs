@@ -24,8 +24,7 @@ pub(super) fn takes_no_host(config: &WorkerConfig, hung: &HungCall) -> Failure {
 }
 
 impl ControlState {
-    /// Checks the data thread, and notifies hosts if it is blocked. Returns false to end the
-    /// worker.
+    /// Checks the data thread, and notifies hosts if blocked. Returns false to end the worker.
     pub(super) fn look(&mut self) -> bool {
         match self.observer.look() {
             Some(CallEvent::Hung(hung)) => {

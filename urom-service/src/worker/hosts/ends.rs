@@ -1,5 +1,4 @@
-//! Ends of memory shares. A share's end may overtake earlier commands of its host, which take
-//! another path, so it waits for them.
+//! Ends of memory shares. A share's end waits for earlier commands of its host, on another path.
 
 use std::cell::{Cell, RefCell};
 

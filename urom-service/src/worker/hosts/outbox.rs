@@ -1,6 +1,5 @@
-//! Frames to a host, over the ring that it shares with this worker, or over UCX.
-//!
-//! Frames wait for capacity. A host with too many [unread](HostOutbox::unread) bytes is closed.
+//! Frames to a host, which wait for capacity in its shared ring or UCX. A host with too many
+//! [unread](HostOutbox::unread) bytes is closed.
 
 use std::collections::VecDeque;
 
@@ -135,8 +134,7 @@ impl RingOutbox {
     }
 }
 
-/// With this many unsent UCX messages, the next message waits until it is full: each has its own
-/// buffer, however few frames it contains.
+/// With this many unsent UCX messages, the next waits until it is full: each has its own buffer.
 const MOST_UNFILLED: usize = 8;
 
 #[derive(Debug)]

@@ -1,10 +1,7 @@
-//! The Unix socket where hosts hand over descriptors of their rings and memory.
-//!
-//! It is opened for the first host. With a socket folder it is a file, which containers can share;
-//! otherwise it has an abstract name, valid in its network namespace.
-//!
-//! Any local user can connect. Connections are accepted at once, so the backlog stays empty; the
-//! [`Handshakes`] closes excess connections.
+//! The Unix socket where hosts hand over descriptors of their rings and memory. It is opened for
+//! the first host: in a socket folder as a file, which containers can share, else with an abstract
+//! name in its network namespace. Any local user can connect; the [`Handshakes`] closes excess
+//! connections.
 
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

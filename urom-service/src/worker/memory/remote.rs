@@ -1,8 +1,6 @@
-//! The network path: requests to hosts' libraries over UCX, for memory that this process cannot
-//! access itself.
-//!
-//! A host's library checks each request, moves the bytes and answers. This side copies through its
-//! own buffers, so that UCX does not use a plugin's memory after an operation's end.
+//! The network path: requests to hosts' libraries over UCX, for memory out of reach of this
+//! process. A host's library checks each request, moves the bytes and answers. This side copies
+//! through its own buffers, so that UCX does not use a plugin's memory after an operation's end.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;

@@ -90,8 +90,7 @@ impl HostMemories {
         }
     }
 
-    /// Opens an offer's path, or the next that works, with the address for requests if it sends
-    /// any.
+    /// Opens an offer's path, or the next that works, with the address for any requests.
     fn open_path(
         &self,
         dest_id: u64,

@@ -22,8 +22,7 @@ pub(super) fn sender(slot: &OnceCell<Worker>) -> Result<&Worker, DocaError> {
         return Ok(sender);
     }
     let builder = Context::builder(Features::TAG | Features::WAKEUP).name("urom-memory-sender");
-    // Without shared memory: its queues differ in size. By default UCX has 64 KiB for a TCP
-    // segment, and longer segments overflow it.
+    // Shared memory's queues differ in size. Longer TCP segments overflow UCX's default of 64 KiB.
     let builder = builder.without_shared_memory().config("TCP_TX_SEG_SIZE", "64K");
     let context = builder.config("TCP_RX_SEG_SIZE", "512K").build();
     let sender = context.and_then(|context| context.worker()).map_err(|error| {

@@ -1,9 +1,7 @@
-//! `doca_urom_domain`: configuration, start and stop.
-//!
-//! A start is a future polled by progress: the out-of-band exchange, the table to this process's
-//! workers, their confirmations, and the verdicts. Afterwards all processes run the domain or none
-//! does. A stop is synchronous: it cancels pending work, and waits briefly until plugins cannot
-//! find the domain.
+//! `doca_urom_domain`. Progress polls a start: the exchange, the table to this process's workers,
+//! their confirmations, and the verdicts. Afterwards all processes run the domain or none does. A
+//! stop is synchronous: it cancels pending work, and waits briefly until plugins cannot find the
+//! domain.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -279,8 +277,7 @@ impl ContextPart for Domain {
 }
 
 impl DomainRun {
-    /// Sends the table to all workers and waits for their confirmations. The first failure ends the
-    /// domain at all of them.
+    /// Sends workers the table, and awaits confirmations. One failure ends the domain everywhere.
     async fn deliver(&self, table: Vec<u8>) -> Result<(), Failure> {
         self.have_table.set(true);
         let (domain, table) = (self.number, Arc::new(table));

@@ -70,8 +70,7 @@ impl Worker {
         run.into_iter().for_each(|run| run.flush());
     }
 
-    /// Ends the share of a memory, or after the run waits for the end of all shares. `BAD_STATE`
-    /// before the first run.
+    /// Ends a memory's share, or after the run awaits all ends. `BAD_STATE` before the first run.
     pub(crate) fn unshare(
         &self,
         memory: u64,

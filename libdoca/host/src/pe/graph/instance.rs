@@ -1,6 +1,5 @@
-//! `doca_graph_instance`: one execution of a graph at a time. A submission claims the tasks and
-//! instances of all nodes. A node begins when all its dependencies have succeeded. After a failure
-//! further nodes do not begin, and the instance ends with the last running node.
+//! `doca_graph_instance`: one execution of a graph at a time. A submission claims all nodes' tasks
+//! and instances. After a failure no node begins, and the last running node ends the instance.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;

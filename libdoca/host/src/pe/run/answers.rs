@@ -71,11 +71,9 @@ impl WorkerRun {
         lost.map_or(Ok(()), Err)
     }
 
-    /// Returns the task of the next answer in the ring, if any.
-    ///
-    /// # Errors
-    /// An unusual frame. The caller [handles](WorkerRun::handle) it without borrows of the engine,
-    /// because the log's reader may call back.
+    /// Returns the next answer's task, if any, or an unusual frame. The caller
+    /// [handles](WorkerRun::handle) it without borrows of the engine, because the log's reader may
+    /// call back.
     #[inline]
     pub(crate) fn take_answer(&self) -> Result<Option<CmdTaskRef>, UnusualFrame> {
         let Some(FrameLink::Ring(ring)) = self.link.get() else { return Ok(None) };

@@ -141,13 +141,9 @@ impl UserArea {
     }
 }
 
-/// A command of a connection.
-///
-/// Queues, UCX and the host refer to commands while their connection lives. [`TaskTable`] frees
-/// them at its end, after the host has released all and none is in flight. Only UCX may read a
-/// payload for longer; then [`InPlace`] frees the command.
-///
-/// [`TaskTable`]: crate::pe::run::task_table::TaskTable
+/// A command of a connection. Queues, UCX and the host refer to commands while their connection
+/// lives. The task table frees them at its end, after the host has released all and none is in
+/// flight. Only UCX may read a payload for longer; then [`InPlace`] frees the command.
 #[derive(Clone, Copy)]
 pub(crate) struct CmdTaskRef(NonNull<CmdTask>);
 
@@ -321,7 +317,6 @@ impl CmdTask {
         }
     }
 
-    /// Returns whether the completed task has a notification in [`response`](CmdTask::response).
     #[inline]
     pub(crate) fn has_response(&self) -> bool {
         self.head.stage.get() == TaskStage::Done && !self.end.get().response.is_null()

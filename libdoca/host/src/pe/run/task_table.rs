@@ -12,10 +12,8 @@ use crate::pe::run::task::{CmdTask, CmdTaskRef, TaskStage};
 /// With this many new answers and this many tasks held by the host, a burst of commands is likely.
 const MANY: u64 = 8;
 
-/// A connection's tasks, created on demand and reused. Commands and notifications contain the slot.
-///
-/// A cancelled command keeps its number until the late answer, so that the answer does not reach
-/// another command. Its task ends at once and gets a new number.
+/// A connection's tasks, created on demand and reused. A cancelled command keeps its number, so
+/// that its late answer does not reach another; its task ends at once with a new number.
 #[derive(Default)]
 pub(crate) struct TaskTable {
     slots: Box<[Cell<Option<CmdTaskRef>>]>,
@@ -24,8 +22,7 @@ pub(crate) struct TaskTable {
     free: RefCell<Vec<CmdTaskRef>>,
     out: Cell<usize>,
     reserve: RefCell<TaskReserve>,
-    // Total commands submitted, answered and completed. A cancelled command is completed by its
-    // late answer or by the connection's end.
+    // Totals. A cancelled command is completed by its late answer or the connection's end.
     submitted: Cell<u64>,
     answered: Cell<u64>,
     completed: Cell<u64>,

@@ -170,8 +170,7 @@ impl UcxLink {
         }
     }
 
-    /// Closes the endpoint and drops queued frames. Without `gracefully`, or with queued frames,
-    /// pending sends may be lost.
+    /// Closes the endpoint, drops queued frames. Then, or without `gracefully`, sends may be lost.
     pub(crate) fn close(&self, gracefully: bool) {
         let unfinished = self.outbox.take().is_some() | !self.under_way.take().is_empty();
         self.busy.set(false);

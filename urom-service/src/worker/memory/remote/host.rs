@@ -95,8 +95,7 @@ impl RemoteAccess {
         Ok(())
     }
 
-    /// Reconnects to a host whose endpoint has failed. The host may be alive: its library lets a
-    /// connection fail if its memory cannot be read.
+    /// Reconnects to a host, maybe alive: its library fails a connection if memory cannot be read.
     pub(super) fn revive(&self, client: &MemoryClient, host: &RemoteHost) -> Result<(), DocaError> {
         let address = match &*host.endpoint.borrow() {
             Some(endpoint) if endpoint.is_failed() => endpoint.address().clone(),
