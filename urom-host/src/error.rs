@@ -170,7 +170,7 @@ impl From<Error> for DocaError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The plugin answered with a status other than `SUCCESS`. [`Error::reply`] has its bytes.
+    /// The plugin, or its worker, answered with an error. [`Error::reply`] has the bytes.
     Plugin,
     /// The program cancelled the operation.
     Cancelled,

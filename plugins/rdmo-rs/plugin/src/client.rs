@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdmo_protocol::data::{AM_ID, Flushed, Operation, Part, Request};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Mutex, MutexGuard};
-use ucx::{AmData, Endpoint, EndpointId};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use ucx::{AmData, Endpoint, EndpointId, Message};
 use urom_pdk::{PerHost, Region, Task, Tasks, peers::PeerData, prelude::*};
 
 /// Limit in bytes of a queue's messages, and of a host's unflushed writes; smaller in tests.
@@ -20,24 +20,21 @@ const BESIDE: usize = 256;
 pub(crate) struct Client {
     pub(crate) connection: ConnectionId,
     pub(crate) host: Rc<Endpoint>,
-    pub(crate) memory: PerHost<RegisteredRegion>,
+    memory: PerHost<RegisteredRegion>,
     queues: RefCell<BTreeMap<u64, ReceiveQueue>>,
     next_queue: Cell<u64>,
     /// Bytes to flush on the host's endpoint. Locked while memory is used.
     unflushed: Mutex<usize>,
-    tasks: Tasks,
-    serving: RefCell<BTreeMap<u64, Task>>,
+    /// The tasks of the queues, and of removed queues that still have messages.
+    pub(crate) serving: RefCell<BTreeMap<u64, Task>>,
 }
 
 struct ReceiveQueue {
     initiator: EndpointId,
-    /// `None` after the queue exceeded its limit.
-    jobs: Option<UnboundedSender<QueuedRequest>>,
+    /// Messages with their data and memory; `None` after the queue exceeded its limit.
+    jobs: Option<UnboundedSender<(Request, PeerData, usize)>>,
     waiting: Rc<Cell<usize>>,
 }
-
-/// A message, its data and its memory.
-type QueuedRequest = (Request, PeerData, usize);
 
 pub(crate) struct RegisteredRegion {
     pub(crate) region: Region,
@@ -57,11 +54,10 @@ impl RegisteredRegion {
         if let Some(word) = self.in_place(address)? {
             return Ok(word.load(Ordering::Acquire));
         }
-        let known = self.pointers.borrow().get(&address).copied();
-        match known {
-            Some(value) => Ok(value),
-            None => self.read(address).await,
+        if let Some(value) = self.pointers.borrow().get(&address) {
+            return Ok(*value);
         }
+        self.read(address).await
     }
 
     async fn read(&self, address: u64) -> Result<u64> {
@@ -81,25 +77,29 @@ impl RegisteredRegion {
 }
 
 impl Client {
-    pub(crate) fn new(
-        connection: ConnectionId,
-        host: Rc<Endpoint>,
-        memory: PerHost<RegisteredRegion>,
-        tasks: Tasks,
-    ) -> Rc<Client> {
-        let (queues, next_queue, unflushed) = Default::default();
-        let serving = RefCell::default();
-        Rc::new(Client { connection, host, memory, queues, next_queue, unflushed, tasks, serving })
+    pub(crate) fn new(cx: &Context, host: Rc<Endpoint>, memory: PerHost<RegisteredRegion>) -> Self {
+        let connection = cx.connection();
+        let (queues, next_queue, unflushed, serving) = Default::default();
+        Client { connection, host, memory, queues, next_queue, unflushed, serving }
     }
 
-    pub(crate) fn add_queue(self: &Rc<Self>, initiator: Rc<Endpoint>) -> u64 {
-        let (jobs, given) = unbounded_channel();
+    pub(crate) fn add_queue(self: &Rc<Self>, tasks: &Tasks, initiator: Rc<Endpoint>) -> u64 {
+        let (jobs, mut given) = unbounded_channel();
         let number = self.next_queue.replace(self.next_queue.get() + 1);
         let (waiting, id) = (Rc::<Cell<usize>>::default(), initiator.id());
-        let serving = Rc::clone(self).serve(number, initiator, Rc::clone(&waiting), given);
-        let queue = ReceiveQueue { initiator: id, jobs: Some(jobs), waiting };
+        let queue = ReceiveQueue { initiator: id, jobs: Some(jobs), waiting: Rc::clone(&waiting) };
+        let client = Rc::clone(self);
+        let serving = tasks.spawn(async move {
+            while let Some((request, data, takes)) = given.recv().await {
+                if let Err(error) = client.carry_out(&initiator, request, data).await {
+                    dropped(&error);
+                }
+                waiting.set(waiting.get() - takes);
+            }
+            client.serving.borrow_mut().remove(&number);
+        });
         self.queues.borrow_mut().insert(number, queue);
-        self.serving.borrow_mut().insert(number, self.tasks.spawn(serving));
+        self.serving.borrow_mut().insert(number, serving);
         number
     }
 
@@ -110,20 +110,19 @@ impl Client {
     }
 
     /// Executes or queues a message. A queue over the limit closes, or a flush would hide the loss.
-    pub(crate) fn receive(
-        &self,
-        from: EndpointId,
-        request: Request,
-        data: AmData<'_>,
-    ) -> Result<()> {
-        let mut queues = self.queues.borrow_mut();
+    pub(crate) fn receive(&self, request: Request, message: Message<'_>) -> Result<()> {
+        let Some(reply) = message.reply() else {
+            return Err(Error::new(DocaError::INVALID_VALUE, "it lacks UCP_AM_SEND_FLAG_REPLY"));
+        };
         let missing =
             || Error::new(DocaError::NOT_FOUND, "its sender lacks an open receive queue there");
+        let mut queues = self.queues.borrow_mut();
         // The first one: a second queue is used when the host has removed the closed first.
-        let queue = queues.values_mut().find(|queue| queue.initiator == from);
-        let queue = queue.filter(|queue| queue.jobs.is_some()).ok_or_else(missing)?;
+        let queue = queues.values_mut().find(|queue| queue.initiator == reply.endpoint());
+        let queue = queue.ok_or_else(missing)?;
+        let jobs = queue.jobs.as_ref().ok_or_else(missing)?;
         let mut takes = BESIDE;
-        if let AmData::Eager(bytes) = &data {
+        if let AmData::Eager(bytes) = &message.data {
             if queue.waiting.get() == 0 && self.append_at_once(&request, bytes)? {
                 return Ok(());
             }
@@ -139,8 +138,7 @@ impl Client {
             return Err(Error::new(DocaError::FULL, text));
         }
         queue.waiting.set(waiting);
-        let jobs = queue.jobs.as_ref().ok_or_else(missing)?;
-        jobs.send((request, PeerData::copied(data)?, takes)).map_err(|_| missing())
+        jobs.send((request, PeerData::copied(message.data)?, takes)).map_err(|_| missing())
     }
 
     /// Executes an append to mapped memory at once, with one copy, if the client's memory is idle.
@@ -164,12 +162,13 @@ impl Client {
 
     /// Waits until all writes have arrived, then until the pointers of these regions have.
     pub(crate) async fn publish(&self, all: &[Rc<RegisteredRegion>]) -> Result<()> {
-        let mut unflushed = self.memory_after(true).await?;
+        let mut unflushed = self.unflushed.lock().await;
+        self.settle(&mut unflushed).await?;
         for registered in all {
             let pointers = registered.pointers.borrow().clone();
             for (&address, value) in &pointers {
                 let word = PeerData::Here(value.to_le_bytes().into());
-                self.write(&mut unflushed, registered, address, word).await?;
+                self.put(&mut unflushed, &registered.region, address, word).await?;
             }
             // With a device, only a read makes the host's processor see the pointers.
             if let Some((&last, _)) = pointers.last_key_value() {
@@ -181,68 +180,35 @@ impl Client {
         Ok(())
     }
 
-    /// Ends everything, and drops the running messages, which hold this client.
-    pub(crate) fn end(&self) {
-        self.queues.borrow_mut().clear();
-        self.serving.take().values().for_each(Task::cancel);
-    }
-
-    async fn serve(
-        self: Rc<Self>,
-        number: u64,
-        initiator: Rc<Endpoint>,
-        waiting: Rc<Cell<usize>>,
-        mut jobs: UnboundedReceiver<QueuedRequest>,
-    ) {
-        while let Some((request, data, takes)) = jobs.recv().await {
-            if let Err(error) = self.carry_out(&initiator, request, data).await {
-                dropped(&error);
-            }
-            waiting.set(waiting.get() - takes);
-        }
-        self.serving.borrow_mut().remove(&number);
-    }
-
     async fn carry_out(&self, to: &Endpoint, request: Request, data: PeerData) -> Result<()> {
-        match (request.operation, data) {
-            (Operation::Flush { flush_id }, _) => {
+        if request.fence {
+            self.settle(&mut *self.unflushed.lock().await).await?;
+        }
+        match request.operation {
+            Operation::Flush { flush_id } => {
                 self.publish(&self.memory.all(self.connection)).await?;
                 let (answered, ()) = to.am_send(AM_ID, &Flushed { flush_id }.header(), ()).await;
                 answered.or_code(DocaError::DRIVER, "answering a flush")
             }
-            (Operation::Append { pointer, pointer_rkey, data_rkey }, data) => {
-                self.append(request.fence, pointer, [pointer_rkey, data_rkey], data).await
+            Operation::Append { pointer, pointer_rkey, data_rkey } => {
+                self.append(pointer, [pointer_rkey, data_rkey], data).await
             }
-            (Operation::Scatter { count }, PeerData::Here(data)) => {
-                let parts = Part::read_all(count, &data);
-                let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
-                self.scatter(request.fence, &parts).await
-            }
-            (Operation::Scatter { .. }, PeerData::Announced(_)) => {
-                let text = "a scatter is too long for one message";
-                Err(Error::new(DocaError::NOT_SUPPORTED, text))
-            }
+            Operation::Scatter { count } => self.scatter(count, data).await,
         }
     }
 
-    async fn append(
-        &self,
-        fence: bool,
-        pointer: u64,
-        rkeys: [u64; 2],
-        mut data: PeerData,
-    ) -> Result<()> {
+    async fn append(&self, pointer: u64, rkeys: [u64; 2], mut data: PeerData) -> Result<()> {
         let target = self.registered(rkeys[1])?;
         if !target.region.has_device() {
             // Before the client's memory is locked: a stopped initiator does not delay others.
             let most = usize::try_from(target.region.len()).unwrap_or(usize::MAX);
             data = PeerData::Here(data.into_bytes(most).await?);
         }
-        let mut unflushed = self.memory_after(fence).await?;
+        let mut unflushed = self.unflushed.lock().await;
         // After the wait, because they may have been deregistered meanwhile.
         let [pointers, target] = [self.registered(rkeys[0])?, self.registered(rkeys[1])?];
         let (at, len) = (pointers.pointer(pointer).await?, data.len() as u64);
-        self.write(&mut unflushed, &target, at, data).await?;
+        self.put(&mut unflushed, &target.region, at, data).await?;
         if pointers.region.mapped().is_some() {
             // The host sees the pointer at once, so the data must be there.
             self.settle(&mut unflushed).await?;
@@ -250,49 +216,38 @@ impl Client {
         pointers.advance(pointer, at + len)
     }
 
-    async fn scatter(&self, fence: bool, parts: &[Part<'_>]) -> Result<()> {
-        let mut unflushed = self.memory_after(fence).await?;
-        let find = |part: &Part<'_>| {
-            let registered = self.registered(part.rkey)?;
-            registered.region.check_write()?;
-            registered.region.offset(part.address, part.data.len() as u64)?;
-            Ok(registered)
+    async fn scatter(&self, count: u64, data: PeerData) -> Result<()> {
+        let PeerData::Here(data) = data else {
+            return Err(Error::new(DocaError::NOT_SUPPORTED, "a scatter exceeds one message"));
         };
+        let parts = Part::read_all(count, &data);
+        let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
+        let mut unflushed = self.unflushed.lock().await;
+        let mut targets = Vec::new();
         // All of them, before the first is written.
-        let targets = parts.iter().map(find).collect::<Result<Vec<_>>>()?;
+        for part in &parts {
+            let target = self.registered(part.rkey)?;
+            target.region.check_write()?;
+            target.region.offset(part.address, part.data.len() as u64)?;
+            targets.push(target);
+        }
         for (target, part) in targets.iter().zip(parts) {
             let data = PeerData::Here(part.data.to_vec());
-            self.write(&mut unflushed, target, part.address, data).await?;
+            self.put(&mut unflushed, &target.region, part.address, data).await?;
         }
         Ok(())
     }
 
     /// Writes to a region, after a flush if unflushed writes reach the limit.
-    async fn write(
-        &self,
-        unflushed: &mut usize,
-        target: &RegisteredRegion,
-        address: u64,
-        data: PeerData,
-    ) -> Result<()> {
+    async fn put(&self, unflushed: &mut usize, to: &Region, at: u64, data: PeerData) -> Result<()> {
         let takes = BESIDE + data.len();
         if *unflushed + takes > MOST_WAITING {
             self.settle(unflushed).await?;
         }
-        let offset = target.region.offset(address, data.len() as u64)?;
-        if target.region.receive(offset, data).await? {
+        if to.receive(to.offset(at, data.len() as u64)?, data).await? {
             *unflushed += takes;
         }
         Ok(())
-    }
-
-    /// Locks the client's memory for one message; with a fence, after all writes have arrived.
-    async fn memory_after(&self, fence: bool) -> Result<MutexGuard<'_, usize>> {
-        let mut unflushed = self.unflushed.lock().await;
-        if fence {
-            self.settle(&mut unflushed).await?;
-        }
-        Ok(unflushed)
     }
 
     pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<RegisteredRegion>> {

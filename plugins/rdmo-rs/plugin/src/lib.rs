@@ -37,10 +37,10 @@ use rdmo_protocol::{
     ClientInit, ClientInitialized, Handler, MrDereg, MrDeregistered, MrReg, MrRegistered, RqCreate,
     RqCreated, RqDestroy, RqDestroyed,
 };
-use ucx::{Features, Message, Reply};
+use ucx::{Features, Message};
 use urom_pdk::memory::{Exported, MemoryRange};
 use urom_pdk::peers::PeerWorker;
-use urom_pdk::{HostLimits, PerHost, Region, Tasks, prelude::*, time};
+use urom_pdk::{HostLimits, PerHost, Region, Task, Tasks, prelude::*, time};
 
 use client::{Client, RegisteredRegion, dropped};
 
@@ -54,27 +54,24 @@ struct Rdmo {
     peers: PeerWorker,
 }
 
-#[derive(Default)]
-struct Clients(RefCell<HashMap<u64, Rc<Client>>>);
+/// The clients by their numbers.
+type Clients = RefCell<HashMap<u64, Rc<Client>>>;
 
-impl Clients {
-    fn of(&self, connection: ConnectionId) -> Result<Rc<Client>> {
-        let clients = self.0.borrow();
-        let client = clients.values().find(|client| client.connection == connection);
-        let missing = || Error::new(DocaError::NOT_FOUND, "no client of this connection");
-        client.cloned().ok_or_else(missing)
+impl Rdmo {
+    fn client(&self, connection: ConnectionId) -> Result<Rc<Client>> {
+        let clients = self.clients.borrow();
+        let client = clients.values().find(|client| client.connection == connection).cloned();
+        client.ok_or_else(|| Error::new(DocaError::NOT_FOUND, "no client of this connection"))
     }
+}
 
-    fn receive(&self, message: Message<'_>) -> Result<()> {
-        let request = Request::read(message.header);
-        let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
-        let from = message.reply().as_ref().map(Reply::endpoint);
-        let from =
-            from.ok_or(Error::new(DocaError::INVALID_VALUE, "it lacks UCP_AM_SEND_FLAG_REPLY"))?;
-        let client = self.0.borrow().get(&request.client).cloned();
-        let client = client.ok_or(Error::new(DocaError::NOT_FOUND, "its client does not exist"))?;
-        client.receive(from, request, message.data)
-    }
+fn receive(clients: &Clients, message: Message<'_>) -> Result<()> {
+    let request = Request::read(message.header);
+    let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
+    let Some(client) = clients.borrow().get(&request.client).cloned() else {
+        return Err(Error::new(DocaError::NOT_FOUND, "its client does not exist"));
+    };
+    client.receive(request, message)
 }
 
 #[urom_plugin(peers = peers)]
@@ -88,7 +85,7 @@ impl Handler for Rdmo {
             .listen(move |worker| {
                 let receiver = receiver.clone();
                 worker.set_am_handler(AM_ID, move |message: Message<'_>| {
-                    let received = receiver.upgrade().map(|clients| clients.receive(message));
+                    let received = receiver.upgrade().map(|clients| receive(&clients, message));
                     if let Some(Err(error)) = received {
                         dropped(&error);
                     }
@@ -101,40 +98,40 @@ impl Handler for Rdmo {
     }
 
     fn host_left(&self, connection: ConnectionId) {
-        if let Ok(client) = self.clients.of(connection) {
-            self.clients.0.borrow_mut().retain(|_, other| !Rc::ptr_eq(other, &client));
-            client.end();
+        if let Ok(client) = self.client(connection) {
+            self.clients.borrow_mut().retain(|_, other| !Rc::ptr_eq(other, &client));
+            // Its tasks hold it.
+            client.serving.take().values().for_each(Task::cancel);
         }
     }
 
     async fn client_init(&self, cx: &Context, cmd: ClientInit<'_>) -> Result<ClientInitialized> {
-        if self.clients.of(cx.connection()).is_ok() {
+        if self.client(cx.connection()).is_ok() {
             return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
         }
-        if self.clients.0.borrow().contains_key(&cmd.id) {
-            let text = format!("client {} is another host's", cmd.id);
-            return Err(Error::new(DocaError::IN_USE, text));
+        if self.clients.borrow().contains_key(&cmd.id) {
+            return Err(Error::new(DocaError::IN_USE, "another host has a client of this number"));
         }
         let addr = self.peers.address()?.into();
         let host = self.peers.connect_plain(cx, cmd.addr)?;
-        let client = Client::new(cx.connection(), host, self.memory.clone(), self.tasks.clone());
-        self.clients.0.borrow_mut().insert(cmd.id, client);
+        let client = Client::new(cx, host, self.memory.clone());
+        self.clients.borrow_mut().insert(cmd.id, Rc::new(client));
         Ok(ClientInitialized { addr })
     }
 
     async fn rq_create(&self, cx: &Context, cmd: RqCreate<'_>) -> Result<RqCreated> {
-        let client = self.clients.of(cx.connection())?;
+        let client = self.client(cx.connection())?;
         let initiator = self.peers.connect_plain(cx, cmd.addr)?;
-        Ok(RqCreated { rq_id: client.add_queue(initiator) })
+        Ok(RqCreated { rq_id: client.add_queue(&self.tasks, initiator) })
     }
 
     async fn rq_destroy(&self, cx: &Context, cmd: RqDestroy) -> Result<RqDestroyed> {
-        self.clients.of(cx.connection())?.remove_queue(cmd.rq_id)?;
+        self.client(cx.connection())?.remove_queue(cmd.rq_id)?;
         Ok(RqDestroyed { rq_id: cmd.rq_id })
     }
 
     async fn mr_reg(&self, cx: &Context, cmd: MrReg<'_>) -> Result<MrRegistered> {
-        let client = self.clients.of(cx.connection())?;
+        let client = self.client(cx.connection())?;
         let MrReg { va, len, packed_rkey: rkey, packed_memh: memh } = cmd;
         if va.checked_add(len).is_none() {
             let text = format!("{len} bytes at {va:#x} go beyond the last address");
@@ -156,7 +153,7 @@ impl Handler for Rdmo {
     }
 
     async fn mr_dereg(&self, cx: &Context, cmd: MrDereg) -> Result<MrDeregistered> {
-        let client = self.clients.of(cx.connection())?;
+        let client = self.client(cx.connection())?;
         let registered = [client.registered(cmd.rkey)?];
         self.memory.remove(cx.connection(), cmd.rkey)?;
         let arrives = time::timeout(TIMEOUT, client.publish(&registered));
@@ -167,13 +164,6 @@ impl Handler for Rdmo {
             Err(_) => log::warn!("a host's UCX worker makes no progress while memory of it goes"),
         }
         Ok(MrDeregistered { rkey: cmd.rkey })
-    }
-}
-
-impl Drop for Rdmo {
-    fn drop(&mut self) {
-        // Clients and their tasks hold each other.
-        self.clients.0.take().values().for_each(|client| client.end());
     }
 }
 
