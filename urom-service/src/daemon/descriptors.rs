@@ -13,7 +13,7 @@ use crate::handshakes::MAX_HANDSHAKES;
 
 pub(crate) const OWN: usize = 64;
 
-/// A worker's descriptors per host: its stream, memory use guard, and doorbells or UCX's descriptors.
+/// A worker's descriptors per host: its stream, use guard, and doorbells or UCX's descriptors.
 const FOR_A_HOST: usize = 5;
 
 /// The daemon's descriptors per worker: its stream, its process, and some briefly during the start.

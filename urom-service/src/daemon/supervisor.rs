@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
-use tracing::warn;
+use tracing::{info, warn};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
@@ -118,7 +118,7 @@ pub(crate) async fn remove_socket(file: PathBuf) {
 
 async fn see_off(id: WorkerId, mut handle: WorkerHandle) {
     if let Ok(end) = timeout(GRACE, handle.ended()).await {
-        return warn!("worker {id}: {end}");
+        return info!("worker {id}: {end}");
     }
     handle.kill();
     match handle {

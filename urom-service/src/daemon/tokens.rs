@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_token_are_the_same() {
+    fn no_two_tokens_are_the_same() {
         let drawn: std::collections::HashSet<u128> = (0..1000).map(|_| draw().unwrap()).collect();
         assert_eq!(drawn.len(), 1000);
     }

@@ -94,7 +94,7 @@ impl PluginInstance {
         unsafe { driver::attach(&extension, ctx, PluginCtx::services(ctx)) };
         calls.begin(Method::Open);
         // SAFETY: methods and extension in `PluginFile` are from one file. `drop` frees the context
-        // after `close`, and an `PluginInstance` stays on its thread.
+        // after `close`, and a `PluginInstance` stays on its thread.
         let plugin = match unsafe { OpenPlugin::open(file.methods, extension, ctx) } {
             Ok(plugin) => ManuallyDrop::new(plugin),
             Err(code) => {
