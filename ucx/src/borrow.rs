@@ -1,4 +1,4 @@
-//! Borrowed ranges: ranges of registered memory as buffers, for one writer or any number of readers.
+//! Borrowed ranges of registered memory, as buffers for one writer or any number of readers.
 
 use std::ops::Range;
 

@@ -11,7 +11,8 @@ use crate::features::Features;
 use crate::ranges::Ranges;
 use crate::status::{Result, Status, check};
 
-/// Registered memory: `ucp_mem_h`, kept by its handles and [`BorrowedRange`](crate::BorrowedRange)s.
+/// Registered memory (`ucp_mem_h`), kept by its handles and
+/// [`BorrowedRange`](crate::BorrowedRange)s.
 ///
 /// A peer with its [remote key](Memory::remote_key) can access it at any time, so bytes are copied.
 ///

@@ -20,7 +20,8 @@ struct Inner {
     code: DocaError,
     kind: Option<ErrorKind>,
     what: Cow<'static, str>,
-    verb: Cow<'static, str>,
+    /// Instead of `failed`.
+    verb: Option<String>,
     through: Option<String>,
     why: Option<String>,
     hint: Option<Cow<'static, str>>,
@@ -36,7 +37,7 @@ impl Error {
             code,
             kind: None,
             what,
-            verb: "failed".into(),
+            verb: None,
             through: None,
             why: None,
             hint: None,
@@ -64,7 +65,7 @@ impl Error {
 
     pub(crate) fn timed_out(what: String, limit: Duration, look_at: &str) -> Error {
         let mut error = Error::new(DocaError::TIME_OUT, what);
-        error.0.verb = format!("timed out after {limit:?}").into();
+        error.0.verb = Some(format!("timed out after {limit:?}"));
         error.hint(format!(
             "allow more time, or check {look_at}; a late reply is discarded and counted in \
              late_replies"
@@ -73,7 +74,7 @@ impl Error {
 
     pub(crate) fn cancelled(what: String) -> Error {
         let mut error = Error::new(DocaError::SKIPPED, what).with_kind(ErrorKind::Cancelled);
-        error.0.verb = "was cancelled".into();
+        error.0.verb = Some("was cancelled".to_owned());
         error
     }
 
@@ -116,22 +117,32 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.what)?;
-        if let Some(file) = &self.0.through {
-            write!(f, " through {file}")?;
+impl Inner {
+    fn write(&self, to: &mut impl fmt::Write, with_code: bool) -> fmt::Result {
+        let &Inner { code, ref what, ref verb, ref through, ref why, ref hint, .. } = self;
+        to.write_str(what)?;
+        if let Some(file) = through {
+            write!(to, " through {file}")?;
         }
-        write!(f, " {} ({})", self.0.verb, self.0.code.name())?;
-        match (&self.0.why, &*self.0.verb) {
-            (Some(why), _) => write!(f, ": {why}")?,
-            (None, "failed") => write!(f, ": {}", self.0.code.description())?,
-            (None, _) => {}
+        write!(to, " {}", verb.as_deref().unwrap_or("failed"))?;
+        if with_code {
+            write!(to, " ({})", code.name())?;
         }
-        if let Some(hint) = &self.0.hint {
-            write!(f, "; {hint}")?;
+        match (why, verb) {
+            (Some(why), _) => write!(to, ": {why}")?,
+            (None, None) => write!(to, ": {}", code.description())?,
+            (None, Some(_)) => {}
+        }
+        if let Some(hint) = hint {
+            write!(to, "; {hint}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f, true)
     }
 }
 
@@ -150,13 +161,17 @@ impl StdError for Error {
 
 impl From<urom_memory::Error> for Error {
     fn from(error: urom_memory::Error) -> Error {
-        Error::new(error.code(), "a call on memory").why(error.text().to_owned())
+        let why = error.text().to_owned();
+        Error::new(error.code(), "a call on memory").caused_by(error).why(why)
     }
 }
 
 impl From<Error> for urom_memory::Error {
     fn from(error: Error) -> urom_memory::Error {
-        urom_memory::Error::new(error.code(), error.to_string())
+        let mut text = String::new();
+        // A string takes any text.
+        let _ = error.0.write(&mut text, false);
+        urom_memory::Error::new(error.code(), text)
     }
 }
 
@@ -262,6 +277,25 @@ mod tests {
         );
         assert_eq!(error.code(), DocaError::NOT_FOUND);
         assert_eq!(DocaError::from(error), DocaError::NOT_FOUND);
+    }
+
+    #[test]
+    fn memory_errors_keep_their_code_and_text_in_both_directions() {
+        let memory = urom_memory::Error::new(DocaError::IN_USE, "it has buffers");
+        let error = Error::from(memory.clone());
+        assert_eq!(
+            error.to_string(),
+            "a call on memory failed (DOCA_ERROR_IN_USE): it has buffers"
+        );
+        let source = error.source().and_then(|source| source.downcast_ref());
+        assert_eq!(source, Some(&memory));
+        let again = urom_memory::Error::from(error);
+        assert_eq!(
+            again.to_string(),
+            "a call on memory failed: it has buffers (DOCA_ERROR_IN_USE)"
+        );
+        let cancelled = urom_memory::Error::from(Error::cancelled("a share".to_owned()));
+        assert_eq!(cancelled.to_string(), "a share was cancelled (DOCA_ERROR_SKIPPED)");
     }
 
     #[test]

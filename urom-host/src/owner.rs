@@ -20,7 +20,7 @@ use crate::wait;
 const DROP_WAIT: Duration = Duration::from_millis(100);
 
 /// The limit for any other stop. A lost peer is detected in half that time.
-const LEAVE_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Owner<K: ObjectKind>(NonNull<Context<K>>);
 

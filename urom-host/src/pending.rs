@@ -46,7 +46,7 @@ impl<T> Future for Pending<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
-        made_here(self.maker, || "waiting for a start or a stop")?;
+        made_here(self.maker, || "waiting for a connection, a start or a stop")?;
         self.change.as_mut().poll(cx)
     }
 }

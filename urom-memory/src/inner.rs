@@ -86,7 +86,8 @@ impl MapInner {
 
     pub(crate) fn view(&self) -> Option<View<'_>> {
         let (start, is_writable) = self.local()?;
-        // SAFETY: the memory is allocated as long as `self`. Only `Mmap::try_exclusive_bytes` makes references to
+        // SAFETY: the memory is allocated as long as `self`. Only
+        // `Mmap::try_exclusive_bytes` makes references to
         // it, and requires the only handle.
         Some(unsafe { View::from_raw(start, self.len, is_writable) })
     }

@@ -68,7 +68,8 @@ impl Mmap {
     /// # Safety
     /// While the map, a share or a buffer of it exists, `start` is valid for reads of `len` bytes
     /// by any thread, and for writes if `access` permits any writes. In that time, no Rust
-    /// reference covers these bytes, except the slice of [`try_exclusive_bytes`](Self::try_exclusive_bytes).
+    /// reference covers these bytes, except the slice of
+    /// [`try_exclusive_bytes`](Self::try_exclusive_bytes).
     ///
     /// # Errors
     /// `INVALID_VALUE` if `len` is 0, `start` is NULL, or the range goes beyond the last address.
@@ -215,7 +216,8 @@ impl Mmap {
 
     /// Returns the memory's descriptor, which another process can map, and the map's offset in it
     /// in bytes. Returns `None` unless the memory is from [`allocate`](Self::allocate). The map
-    /// owns the descriptor. After this call, [`try_exclusive_bytes`](Self::try_exclusive_bytes) fails.
+    /// owns the descriptor. After this call,
+    /// [`try_exclusive_bytes`](Self::try_exclusive_bytes) fails.
     ///
     /// Unless `access` lets others write, the kernel refuses a writable mapping (from Linux 5.1
     /// on). Otherwise, give readers a [`read_only_fd`](Self::read_only_fd).

@@ -20,7 +20,8 @@ pub const MAX_TABLE: usize = 64 << 20;
 /// The most processes, and also the most workers, of a domain.
 pub const MAX_MEMBERS: usize = 1 << 16;
 pub const MAX_SEGMENTS: usize = 1 << 20;
-/// A longer message could count as silence on a slow link ([`PEER_TIMEOUT`](super::control::PEER_TIMEOUT)).
+/// A longer message could count as silence on a slow link: see
+/// [`PEER_TIMEOUT`](super::control::PEER_TIMEOUT).
 pub const PIECE: usize = 32 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

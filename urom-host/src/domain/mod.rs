@@ -11,7 +11,9 @@ use context::Owner;
 use crate::context::ContextState;
 use crate::engine::ProgressEngine;
 use crate::error::Result;
+use crate::owner::LEAVE_LIMIT;
 use crate::pending::Pending;
+use crate::wait;
 
 /// Memory that the workers of a domain may access (`doca_urom_domain_add_buffer`).
 ///
@@ -116,12 +118,14 @@ impl Domain {
         })
     }
 
-    /// [`stop`](Self::stop), and blocks until the domain is idle.
+    /// [`stop`](Self::stop), and blocks until the domain is idle, at most 10 s.
     ///
     /// # Errors
-    /// As [`stop`](Self::stop); `BAD_STATE` inside a completion callback.
+    /// As [`stop`](Self::stop); `TIME_OUT`; `BAD_STATE` inside a completion callback.
     pub fn stop_blocking(self) -> Result<()> {
-        self.stop().wait()
+        let stopping = self.stop();
+        wait::allowed()?;
+        wait::block_on_for(LEAVE_LIMIT, stopping)?
     }
 }
 

@@ -1,6 +1,7 @@
 //! The settings of a connection to a service.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use crate::engine::ProgressEngine;
@@ -83,22 +84,18 @@ impl ServiceBuilder {
     ///
     /// A file `NAME.so` is the plugin `NAME`, and so is cargo's `libNAME.so` if the file states
     /// that name. Their code runs unchecked in this process: use only paths that you would take the
-    /// program itself from. A path must not contain `;`, which separates paths.
+    /// program itself from. [`connect`](Self::connect) refuses a path with `;`.
     pub fn plugin_paths<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
-        let mut plugin_path = OsString::new();
-        for (index, path) in paths.into_iter().enumerate() {
-            plugin_path.push(if index > 0 { ";" } else { "" });
-            plugin_path.push(path.as_ref());
-        }
-        let plugin_path = Some(plugin_path.into());
-        self.settings.source = ServiceSource::Embedded { plugin_path };
+        let paths = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        self.settings.source = ServiceSource::Embedded { plugin_path: Some(paths) };
         self
     }
 
     /// As [`plugin_paths`](Self::plugin_paths), with the paths separated by `;`.
     #[deprecated(note = "use `plugin_paths([..])`, which takes any iterator of paths")]
     pub fn load_plugins_from(self, directories: impl Into<PathBuf>) -> Self {
-        self.plugin_paths([directories.into()])
+        let paths = directories.into().into_os_string().into_vec();
+        self.plugin_paths(paths.split(|byte| *byte == b';').map(OsStr::from_bytes))
     }
 
     /// The device, such as `mlx5_0` (`doca_urom_service_set_dev`); see [`devices`](crate::devices).

@@ -125,7 +125,8 @@ impl Connection {
                 unsafe { set(service, address.as_ptr(), origin.as_ptr()) }
             }
             ServiceSource::Embedded { plugin_path } => {
-                let path = plugin_path.as_ref().map(|path| settings.c_path(path)).transpose()?;
+                let path = plugin_path.as_ref().map(|paths| settings.plugin_path(paths));
+                let path = path.transpose()?;
                 let path: *const c_char = path.as_ref().map_or(ptr::null(), |path| path.as_ptr());
                 let set = extensions.urom_service_set_embedded;
                 let set = self.needed(set, settings, why, hint)?;

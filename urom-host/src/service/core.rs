@@ -62,6 +62,7 @@ pub(crate) struct ServiceCore {
 
 /// A connection attempt. Dropping it ends the service's thread after the library's answer.
 pub(super) struct Connecting {
+    maker: Maker,
     library: Library,
     settings: ServiceSettings,
     failure: Arc<OnceLock<String>>,
@@ -84,7 +85,7 @@ impl Connecting {
             Error::new(DocaError::OPERATING_SYSTEM, settings.what()).caused_by(error)
         })?;
         let (jobs, thread) = (Some(jobs), Some(thread));
-        Ok(Connecting { library, settings, failure, jobs, connected, thread })
+        Ok(Connecting { maker: Maker::here(), library, settings, failure, jobs, connected, thread })
     }
 
     pub(super) async fn end(mut self) -> Result<ServiceCore> {
@@ -99,7 +100,7 @@ impl Connecting {
         let plugins =
             plugins.map(|(info, fingerprint)| Plugin::new(info, fingerprint, serial)).collect();
         Ok(ServiceCore {
-            maker: Maker::here(),
+            maker: self.maker,
             library: self.library,
             serial,
             service,
@@ -118,6 +119,9 @@ impl Connecting {
 
 impl Drop for Connecting {
     fn drop(&mut self) {
+        if !self.maker.is_here() {
+            return std::mem::forget((self.jobs.take(), self.thread.take()));
+        }
         self.jobs = None;
         self.connected.close();
         // The thread may have connected and sleep.

@@ -17,7 +17,7 @@ use crate::plugin::Plugin;
 use crate::service::core::ServiceCore;
 use crate::service::group::GroupQuery;
 #[cfg(feature = "embedded")]
-use crate::service::settings::ServiceSource;
+use crate::service::settings::{ServiceSource, joined};
 use crate::worker::WorkerBuilder;
 
 /// A connected service (`struct doca_urom_service`) for any thread, to start workers there. Each
@@ -178,7 +178,7 @@ impl ServiceHandle {
     fn not_served(&self, name: &str) -> Option<(String, String)> {
         self.core.library.extensions().urom_service_set_embedded?;
         let path = match &self.core.source {
-            ServiceSource::Embedded { plugin_path } => plugin_path.as_ref(),
+            ServiceSource::Embedded { plugin_path } => plugin_path.as_deref().map(joined),
             ServiceSource::Environment
                 if std::env::var_os(SERVICE_FILE).is_none_or(|file| file.is_empty()) =>
             {
@@ -186,7 +186,7 @@ impl ServiceHandle {
             }
             ServiceSource::Environment | ServiceSource::Address { .. } => return None,
         };
-        Some(urom_service::embedded::not_served(name, path.map(|path| path.as_os_str())))
+        Some(urom_service::embedded::not_served(name, path.as_deref()))
     }
 
     #[cfg(not(feature = "embedded"))]

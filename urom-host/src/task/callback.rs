@@ -97,7 +97,7 @@ where
     F: FnOnce(Result<R>) + 'static,
 {
     debug_assert!(slot.is_pending());
-    // SAFETY: only the slot's in_flight uses the slot's memory for a callback, and only here.
+    // SAFETY: only the slot's `InFlight` uses the slot's memory for a callback, and only here.
     unsafe { callback.store(slot.callback()) };
     slot.deliver.set(Some(deliver::<R, F>));
     slot.state.set(SlotState::Calling);

@@ -25,9 +25,9 @@ const TURNS: u32 = 16;
 
 /// Runs a future and progresses this thread's engines: [`block_on`](crate::block_on) for tokio.
 ///
-/// It polls the engines until nothing has moved for about 50 µs, between the runtime's other tasks.
+/// It polls the engines between the runtime's other tasks, until nothing moves for about 50 µs.
 /// Then the task sleeps until an engine's descriptor or the future's waker wakes it. The future may
-/// use all of tokio. [`Service::connect`](crate::Service::connect) still blocks its thread.
+/// use all of tokio.
 ///
 /// The returned future is not [`Send`]: await it in `#[tokio::main]`, in `Runtime::block_on`, or in
 /// a [`LocalSet`](tokio::task::LocalSet). Several may run on one thread. If futures must be `Send`,

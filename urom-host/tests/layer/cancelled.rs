@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use urom_host::{DocaError, Service, block_on_for};
+use urom_host::{Completion, DocaError, ErrorKind, Service, block_on_for};
 
 use crate::fake::{self, script};
 use crate::{Client, connect, fails, send, sleep_until, start, world};
@@ -80,6 +80,27 @@ fn a_task_that_hangs_is_cancelled_and_its_worker_stops_all_the_same() {
         worker.stop().wait().unwrap();
         assert_eq!(called.borrow().len(), 1);
     }
+}
+
+#[test]
+fn an_error_has_the_kind_of_its_origin() {
+    let (_clean, _service, graph, worker) = world(0);
+    let kind = |task: Completion<_>| task.wait().unwrap_err().kind();
+    // The plugin's own code does not count as this host's.
+    for code in [DocaError::TIME_OUT, DocaError::SKIPPED, DocaError::NOT_FOUND] {
+        let status = script::STATUS_WITH_REPLY | u64::from(code.code());
+        assert_eq!(kind(send(&graph, &worker, status)), ErrorKind::Plugin);
+    }
+    assert_eq!(kind(send(&graph, &worker, script::SHORT_REPLY)), ErrorKind::Malformed);
+    let hangs = || graph.task_loopback(&worker, script::HANG);
+    assert_eq!(kind(hangs().timeout(SHORT).submit().unwrap()), ErrorKind::TimedOut);
+    let cancelled = hangs().submit().unwrap();
+    assert!(cancelled.cancel());
+    assert_eq!(kind(cancelled), ErrorKind::Cancelled);
+    let held: Vec<_> = (0..2).map(|_| hangs().submit().unwrap()).collect();
+    assert_eq!(hangs().submit().map(drop).unwrap_err().kind(), ErrorKind::Full);
+    worker.stop().wait().unwrap();
+    drop(held);
 }
 
 #[test]

@@ -145,7 +145,8 @@ fn a_domain_dropped_inside_a_callback_goes_when_that_returns() {
         .task_loopback(&worker, 1)
         .submit_with(move |_| {
             let [one, other] = domains;
-            drop(other.stop());
+            let text = "a completion callback is running";
+            fails(other.stop_blocking(), DocaError::BAD_STATE, &[text]);
             drop(one);
             assert_eq!(
                 fake::live(),

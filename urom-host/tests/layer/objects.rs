@@ -1,8 +1,11 @@
 //! Services and workers: settings, start, stop, death, and all orders of dropping.
 
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use urom_abi::host::WorkerHealth;
@@ -206,6 +209,38 @@ fn group_queries_answer_fail_and_can_be_dropped() {
     drop(service.workers_of_group(2));
 }
 
+struct Tell(mpsc::Sender<()>);
+
+impl Wake for Tell {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.send(());
+    }
+}
+
+#[test]
+fn services_connect_beside_each_other_and_a_dropped_attempt_leaves_nothing() {
+    let _clean = fake::clean();
+    let connect = || Service::builder().library(fake::library()).connect();
+    let [one, other] = [connect(), connect()];
+    let services = block_on(async { (one.await.unwrap(), other.await.unwrap()) });
+    assert_eq!(services.0.plugins().len(), services.1.plugins().len());
+    drop(services);
+    // Its engine, the thread's engine, and the service: the thread may not have reported yet.
+    let connecting = connect();
+    fake::wait_for_live(3);
+    drop(connecting);
+    fake::wait_for_live(0);
+    // The thread has reported and sleeps: a connection takes longer than its polling.
+    let (tell, told) = mpsc::channel();
+    let mut connecting = connect();
+    let waker = Waker::from(Arc::new(Tell(tell)));
+    assert!(Pin::new(&mut connecting).poll(&mut Context::from_waker(&waker)).is_pending());
+    told.recv_timeout(LIMIT).unwrap();
+    drop(connect().wait().unwrap());
+    drop(connecting);
+    fake::wait_for_live(0);
+}
+
 #[test]
 fn settings_of_the_service_are_checked_and_named() {
     let _clean = fake::clean();
@@ -224,6 +259,7 @@ fn settings_of_the_service_are_checked_and_named() {
         (builder().max_message_size(1), "message size to 1"),
         (builder().address_from("fake:2", "--service"), "fake:2 (from --service)"),
         (builder().address("fake\0:1"), "nul byte"),
+        (builder().plugin_paths(["/a", "/b;c"]), "\"/b;c\" contains `;`"),
     ] {
         fails(builder.connect_blocking(), DocaError::INVALID_VALUE, &[text]);
     }

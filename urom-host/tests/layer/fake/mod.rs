@@ -104,7 +104,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub use domain::{ANSWERS, HABIT, TABLES, Told, habit};
-pub use objects::{DESCRIPTION, HEALTH, LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES};
+pub use objects::{
+    DESCRIPTION, HEALTH, LIVE, PLUGIN_COUNT, PLUGIN_VERSION, START_FAILURES, wait_for_live,
+};
 
 /// The effects of a loopback's data; the low 32 bits are a DOCA code.
 pub mod script {

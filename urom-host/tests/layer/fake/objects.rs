@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{
@@ -24,12 +24,28 @@ pub static PLUGIN_COUNT: AtomicUsize = AtomicUsize::new(2);
 
 pub static START_FAILURES: Mutex<VecDeque<DocaError>> = Mutex::new(VecDeque::new());
 
+static CHANGED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+
 pub fn created() {
-    LIVE.fetch_add(1, Ordering::SeqCst);
+    change(1);
 }
 
 pub fn destroyed() {
-    LIVE.fetch_sub(1, Ordering::SeqCst);
+    change(-1);
+}
+
+fn change(by: isize) {
+    let _guard = locked(&CHANGED.0);
+    LIVE.fetch_add(by, Ordering::SeqCst);
+    CHANGED.1.notify_all();
+}
+
+/// Waits until the library has this number of objects, which other threads make and destroy.
+pub fn wait_for_live(count: isize) {
+    let is_other = |(): &mut ()| LIVE.load(Ordering::SeqCst) != count;
+    let guard = locked(&CHANGED.0);
+    let (_guard, end) = CHANGED.1.wait_timeout_while(guard, crate::LIMIT, is_other).unwrap();
+    assert!(!end.timed_out(), "the library has {} objects", LIVE.load(Ordering::SeqCst));
 }
 
 pub struct Context {
