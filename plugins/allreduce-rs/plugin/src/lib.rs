@@ -17,20 +17,26 @@ mod reduce;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::mem::{replace, take};
 use std::rc::Rc;
 
-use allreduce_protocol::{Element, Handler, Join, Joined, Operation, Reduce, Reduced};
+use allreduce_protocol::{Handler, Join, Joined, Reduce, Reduced};
 use futures_util::future::join;
 use ucx::Features;
-use urom_abi::Described;
 use urom_pdk::peers::{Peer, PeerContext, PeerData, PeerWorker, Receive};
 use urom_pdk::{HostLimits, PerHost, Region, Tasks, Window, prelude::*, urom_message};
-use zerocopy::{Immutable, IntoBytes, TryFromBytes};
 
-use reduce::reduce;
+use reduce::Terms;
 
 /// Longer inputs use the ring; measured with 4 members over shared memory.
 const LONG: u64 = if cfg!(test) { 100 } else { 64 << 10 };
+/// Block size of the ring's reduction; a block fits into the caches.
+const BLOCK: usize = 32 << 10;
+/// Maximum number of parts that wait for their calls.
+const MOST_PARTS: usize = if cfg!(test) { 64 } else { 1 << 14 };
+const MOST_MEMBERS: u32 = 1024;
+/// Maximum number of ended groups whose late messages are dropped.
+const MOST_OVER: usize = 1024;
 
 #[urom_message(version = 1)]
 #[derive(Debug, Clone, Copy)]
@@ -44,50 +50,37 @@ enum GroupMessage<'a> {
     },
 }
 
-/// Block size of the ring's reduction; a block fits into the caches.
-const BLOCK: usize = 32 << 10;
-/// Maximum number of parts that wait for their calls.
-const MOST_PARTS: usize = 1 << 14;
-const MOST_MEMBERS: u32 = 1024;
-/// Maximum number of ended groups whose late messages are dropped.
-const MOST_OVER: usize = 1024;
-
-/// The parameters of a call, which must be the same at all members.
-#[derive(Clone, Copy, Debug, PartialEq, TryFromBytes, IntoBytes, Immutable, Described)]
-#[repr(C)]
-struct Terms {
-    element: Element,
-    operation: Operation,
-    bytes: u64,
-}
-
-/// Received parts, or the failure of their call, by group, call and step.
+/// The groups of this worker's members.
 struct Inbox {
+    /// Received parts, or the failure of their call, by group, call and step.
     parts: Window<(u64, u64, u64), Result<(Terms, PeerData)>>,
-    over: RefCell<VecDeque<(u64, Error)>>,
+    /// Ended groups, and whether the other members have the failure.
+    over: RefCell<VecDeque<(u64, Error, bool)>>,
+    tasks: Tasks,
 }
 
 impl Inbox {
-    fn over(&self, group: u64) -> Option<Error> {
+    fn check(&self, group: u64) -> Result<()> {
         let over = self.over.borrow();
-        over.iter().find(|(number, _)| *number == group).map(|(_, error)| error.clone())
+        let ended = over.iter().find(|(number, ..)| *number == group);
+        ended.map_or(Ok(()), |(_, error, _)| Err(error.clone()))
     }
 
-    /// Ends a group and its waiting calls. Returns false if it was over already.
-    fn end(&self, group: u64, why: &str) -> bool {
-        if self.over(group).is_some() {
-            return false;
+    /// Ends a group and its waiting calls. Returns whether the other members had the failure.
+    fn end(&self, group: u64, why: &str, is_shared: bool) -> bool {
+        let mut over = self.over.borrow_mut();
+        if let Some((.., was_shared)) = over.iter_mut().find(|(number, ..)| *number == group) {
+            return replace(was_shared, true);
         }
         let text = format!("the group is over: {why}");
         let error = Error::new(DocaError::CONNECTION_ABORTED, text);
-        let mut over = self.over.borrow_mut();
         over.truncate(MOST_OVER - 1);
-        over.push_front((group, error.clone()));
+        over.push_front((group, error.clone(), is_shared));
         self.parts.discard(|key| key.0 == group);
         for key in self.parts.waiting().into_iter().filter(|key| key.0 == group) {
             let _ = self.parts.put(key, Err(error.clone()));
         }
-        true
+        false
     }
 }
 
@@ -101,13 +94,14 @@ impl Receive for Inbox {
         data: PeerData,
     ) -> Result<()> {
         match message {
-            GroupMessage::Part { group, call, step, terms } if self.over(group).is_none() => {
+            GroupMessage::Part { group, call, step, terms } if self.check(group).is_ok() => {
                 let put = self.parts.put((group, call, step), Ok((terms, data)));
-                put.inspect_err(|error| _ = self.end(group, &error.to_string()))
+                // The next call of this member sends the failure to the others.
+                put.inspect_err(|error| _ = self.end(group, &error.to_string(), false))
             }
             GroupMessage::Part { .. } => Ok(()),
             GroupMessage::Failed { group, why } => {
-                self.end(group, why);
+                self.end(group, why, true);
                 Ok(())
             }
         }
@@ -122,17 +116,16 @@ struct Group {
     recv: Region,
     calls: Cell<u64>,
     inbox: Rc<Inbox>,
-    tasks: Tasks,
 }
 
 impl Group {
     fn end(&self, why: &dyn Display) {
         let why: String = format!("member {}: {why}", self.rank).chars().take(200).collect();
-        if !self.inbox.end(self.number, &why) {
+        if self.inbox.end(self.number, &why, true) {
             return;
         }
         let (group, members) = (self.number, self.members.clone());
-        self.tasks.spawn(async move {
+        self.inbox.tasks.spawn(async move {
             for member in members {
                 let _ = member.send(&GroupMessage::Failed { group, why: &why }).await;
             }
@@ -149,62 +142,54 @@ impl Drop for Group {
 struct Allreduce {
     groups: PerHost<Group>,
     inbox: Rc<Inbox>,
-    tasks: Tasks,
     peers: PeerWorker,
 }
 
 #[urom_plugin(peers = peers)]
 impl Handler for Allreduce {
     fn open(cx: &OpenContext) -> Result<Self> {
-        let (parts, over) = (Window::unordered(MOST_PARTS), RefCell::default());
-        let inbox = Rc::new(Inbox { parts, over });
+        let (parts, over, tasks) = (Window::unordered(MOST_PARTS), RefCell::default(), cx.tasks());
+        let inbox = Rc::new(Inbox { parts, over, tasks });
         let peers = PeerWorker::builder(cx, Features::AM).receive(&inbox).open()?;
         let groups = PerHost::new(cx, "group", HostLimits { values: 64, bytes: u64::MAX });
-        Ok(Allreduce { groups, inbox, tasks: cx.tasks(), peers })
+        Ok(Allreduce { groups, inbox, peers })
     }
 
     async fn join(&self, cx: &Context, cmd: Join) -> Result<Joined> {
         let Join { group: number, rank, size, .. } = cmd;
-        if rank >= size || size > MOST_MEMBERS || self.inbox.over(number).is_some() {
-            let text = format!(
-                "member {rank} of {size}, group {number:#x}: a group has 1 to {MOST_MEMBERS} \
-                 members and a number of its own"
-            );
-            return Err(Error::new(DocaError::INVALID_VALUE, text));
-        }
+        ensure!(
+            rank < size && size <= MOST_MEMBERS && self.inbox.check(number).is_ok(),
+            DocaError::INVALID_VALUE,
+            "member {rank} of {size}, group {number:#x}: a group has 1 to {MOST_MEMBERS} members \
+             and a number of its own"
+        );
         let members = (0..size).map(|member| self.peers.member(cx, member.into()));
         let members = members.collect::<Result<_>>()?;
         let [send, recv] = [cx.memory(cmd.send)?, cx.memory(cmd.recv)?].map(Region::from);
         recv.check_write()?;
-        let (calls, inbox, tasks) = (Cell::new(0), Rc::clone(&self.inbox), self.tasks.clone());
-        let rank = rank as usize;
-        let group = Group { number, rank, members, send, recv, calls, inbox, tasks };
+        let (rank, calls, inbox) = (rank as usize, Cell::new(0), Rc::clone(&self.inbox));
+        let group = Group { number, rank, members, send, recv, calls, inbox };
         Ok(Joined { handle: self.groups.insert(cx.connection(), 0, group)? })
     }
 
     async fn reduce(&self, cx: &Context, cmd: Reduce) -> Result<Reduced> {
         let Reduce { element, operation, offset, .. } = cmd;
         let group = self.groups.get(cx.connection(), cmd.handle)?;
-        let bytes = cmd.count.checked_mul(element.size());
-        let bytes = bytes.filter(|bytes| *bytes <= 1 << 40).ok_or_else(|| {
-            Error::new(DocaError::INVALID_VALUE, format!("{} elements are too many", cmd.count))
-        })?;
-        let end = offset.saturating_add(bytes);
+        // No memory has a part whose end is saturated.
+        let bytes = cmd.count.saturating_mul(element.size());
+        let range = offset..offset.saturating_add(bytes);
         let input = if cmd.in_place { &group.recv } else { &group.send };
-        let (input, output) = (input.part(offset..end)?, group.recv.part(offset..end)?);
+        let (input, output) = (input.part(range.clone())?, group.recv.part(range)?);
         // From here on, all members count the call.
         let number = group.calls.replace(group.calls.get() + 1);
-        let terms = Terms { element, operation, bytes };
-        let call = AllreduceCall { cx, group: &group, number, terms };
+        let call =
+            AllreduceCall { cx, group: &group, number, terms: Terms { element, operation, bytes } };
         let _awake = self.peers.keep_awake().transfer();
-        let run = async {
-            match bytes <= LONG || group.members.len() < 3 {
-                true => call.double(&input, &output).await,
-                false => call.ring(&input, &output).await,
-            }
+        let run = match bytes <= LONG || group.members.len() < 3 {
+            true => call.double(&input, &output).await,
+            false => call.ring(&input, &output).await,
         };
-        run.await.inspect_err(|error| group.end(error))?;
-        Ok(Reduced)
+        run.inspect_err(|error| group.end(error)).map(|()| Reduced)
     }
 }
 
@@ -228,14 +213,14 @@ impl AllreduceCall<'_> {
         }
         if rank + power < size {
             let other = self.receive_all(rank + power, before).await?;
-            self.reduce(&mut all, &other, false);
+            self.terms.reduce(&mut all, &other, false);
         }
         for step in 0..power.ilog2() {
             let (peer, step) = (rank ^ (1 << step), step.into());
             let (sent, other) =
                 join(self.send(peer, step, all), self.receive_all(peer, step)).await;
             all = sent?;
-            self.reduce(&mut all, &other?, peer < rank);
+            self.terms.reduce(&mut all, &other?, peer < rank);
         }
         if rank + power < size {
             all = self.send(rank + power, after, all).await?;
@@ -247,14 +232,14 @@ impl AllreduceCall<'_> {
     async fn ring(&self, input: &Region, output: &Region) -> Result<()> {
         let (rank, size) = (self.group.rank, self.group.members.len());
         let (left, right) = ((rank + size - 1) % size, &self.group.members[(rank + 1) % size]);
-        let (count, one) =
-            (self.terms.bytes / self.terms.element.size(), self.terms.element.size());
-        let start = |part: usize| part as u64 * count / size as u64 * one;
-        let part = |of: &Region, part: usize| of.part(start(part)..start(part + 1));
+        let (one, parts) = (self.terms.element.size(), size as u64);
+        let count = self.terms.bytes / one;
+        let start = |part: u64| (count / parts * part + part.min(count % parts)) * one;
+        let part = |of: &Region, part: usize| of.part(start(part as u64)..start(part as u64 + 1));
         let (mut bytes, mut block) = (Vec::new(), vec![0; BLOCK]);
         for step in 0..2 * (size - 1) {
-            let (mine, next) =
-                ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
+            let mine = (rank + 2 * size - step) % size;
+            let next = (mine + size - 1) % size;
             let from = part(if step == 0 { input } else { output }, mine)?;
             let (next_in, next_out) = (part(input, next)?, part(output, next)?);
             let message = self.message(step as u64);
@@ -263,12 +248,11 @@ impl AllreduceCall<'_> {
                 if step >= size - 1 {
                     return next_out.receive(0, data).await.map(drop);
                 }
-                bytes =
-                    data.into_bytes_in(std::mem::take(&mut bytes), next_in.len() as usize).await?;
+                bytes = data.into_bytes_in(take(&mut bytes), next_in.len() as usize).await?;
                 for (at, came) in (0..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
                     let own = &mut block[..came.len()];
                     next_in.read(at, own).await?;
-                    self.reduce(own, came, true);
+                    self.terms.reduce(own, came, true);
                     next_out.write(at, own).await?;
                 }
                 Ok(())
@@ -277,10 +261,6 @@ impl AllreduceCall<'_> {
             sent.and(came)?;
         }
         Ok(())
-    }
-
-    fn reduce(&self, into: &mut [u8], other: &[u8], is_left: bool) {
-        reduce(self.terms.element, self.terms.operation, into, other, is_left);
     }
 
     fn message(&self, step: u64) -> GroupMessage<'static> {
@@ -294,15 +274,11 @@ impl AllreduceCall<'_> {
 
     async fn receive(&self, rank: usize, step: u64) -> Result<PeerData> {
         let Group { number, inbox, members, .. } = self.group;
-        if let Some(error) = inbox.over(*number) {
-            return Err(error);
-        }
+        inbox.check(*number)?;
         let part = members[rank].unless_lost(inbox.parts.take((*number, self.number, step)));
         let (terms, data) = self.cx.unless_cancelled(part).await???;
-        if terms != self.terms {
-            let text = format!("member {rank} reduces {terms:?}, this one {:?}", self.terms);
-            return Err(Error::new(DocaError::INVALID_VALUE, text));
-        }
+        let (ours, code) = (self.terms, DocaError::INVALID_VALUE);
+        ensure!(terms == ours, code, "member {rank} reduces {terms:?}, this one {ours:?}");
         Ok(data)
     }
 

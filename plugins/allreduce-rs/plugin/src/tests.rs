@@ -6,7 +6,7 @@ use urom_pdk::memory::{Access, MemoryPath};
 use urom_pdk::test_util::{Domain, Sent, SharedMemory, Worker};
 use urom_pdk::{CancelReason, DocaError};
 
-use super::{Allreduce, LONG};
+use super::{Allreduce, LONG, MOST_PARTS};
 
 struct Member {
     worker: Worker<Protocol>,
@@ -192,6 +192,23 @@ fn members_that_disagree_fail_together_and_the_group_is_over() {
         let late = member.reduce(3, Element::U64, Operation::Sum);
         assert_eq!(member.worker.wait(late).unwrap_err(), DocaError::CONNECTION_ABORTED);
     }
+}
+
+#[test]
+fn a_member_with_more_parts_than_it_keeps_ends_the_calls_of_all_others() {
+    let (domain, members) = group(&[vec![0; 24], vec![0; 24], vec![0; 24]]);
+    let call = |at: usize| members[at].reduce(3, Element::U64, Operation::Sum);
+    let early: Vec<_> = (0..=MOST_PARTS).map(|_| call(0)).collect();
+    for _ in 0..100 {
+        domain.progress();
+    }
+    let late = call(1);
+    assert_eq!(members[1].worker.wait(late).unwrap_err(), DocaError::CONNECTION_ABORTED);
+    for call in early {
+        assert_eq!(members[0].worker.wait(call).unwrap_err(), DocaError::CONNECTION_ABORTED);
+    }
+    let late = call(2);
+    assert_eq!(members[2].worker.wait(late).unwrap_err(), DocaError::CONNECTION_ABORTED);
 }
 
 #[test]
