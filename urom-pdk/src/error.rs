@@ -40,6 +40,45 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> OrCode<T> for std::result::Res
     }
 }
 
+/// Returns an [`Error`] with a code and a formatted message from the function.
+///
+/// ```
+/// use urom_pdk::prelude::*;
+///
+/// fn first(values: &[u8]) -> Result<u8> {
+///     let Some(value) = values.first() else { bail!(DocaError::EMPTY, "a list of no values") };
+///     Ok(*value)
+/// }
+/// assert_eq!(first(&[]).unwrap_err().code(), DocaError::EMPTY);
+/// ```
+#[macro_export]
+macro_rules! bail {
+    ($code:expr, $($message:tt)+) => {
+        return Err($crate::Error::new($code, ::std::format!($($message)+)))
+    };
+}
+
+/// Returns an [`Error`] with a code and a formatted message from the function, unless the condition
+/// holds.
+///
+/// ```
+/// use urom_pdk::prelude::*;
+///
+/// fn check(ranks: u32) -> Result<()> {
+///     ensure!(ranks <= 1024, DocaError::TOO_BIG, "{ranks} ranks exceed 1024");
+///     Ok(())
+/// }
+/// assert_eq!(check(2000).unwrap_err().to_string(), "2000 ranks exceed 1024 (DOCA_ERROR_TOO_BIG)");
+/// ```
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $code:expr, $($message:tt)+) => {
+        if !$condition {
+            $crate::bail!($code, $($message)+);
+        }
+    };
+}
+
 /// Why a handler failed. The [code](Error::code) becomes the status of the notification and of the
 /// host's task. The message and the sources go to the log, with the line that created the error by
 /// `?` or by a constructor. A worker of this kit also sends up to 2,048 bytes of them to the host:

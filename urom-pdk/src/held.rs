@@ -8,7 +8,7 @@ use stable_deref_trait::{CloneStableDeref, StableDeref};
 use urom_abi::DocaError;
 use urom_abi::shared::SharedCommand;
 
-use crate::{Error, Result};
+use crate::{Result, bail};
 
 /// Bytes of a command, kept by [`Context::hold`](crate::Context::hold) until the last clone is
 /// dropped. The command's whole block stays on the C heap until then, even after the plugin was
@@ -51,20 +51,15 @@ impl Held {
             0 => Some(&[][..]),
             len => whole.get(offset..).and_then(|rest| rest.get(..len)),
         };
-        match part {
-            Some(part) => Ok(Held {
-                start: NonNull::from(part).cast(),
-                len: part.len(),
-                _command: command.clone(),
-            }),
-            None => Err(Error::new(
+        let Some(part) = part else {
+            let len = bytes.len();
+            bail!(
                 DocaError::INVALID_VALUE,
-                format!(
-                    "the {} bytes to hold are not this command's: hold what the command gave, and copy other bytes",
-                    bytes.len()
-                ),
-            )),
-        }
+                "the {len} bytes to hold are not part of this command: copy other bytes"
+            );
+        };
+        let (start, len) = (NonNull::from(part).cast(), part.len());
+        Ok(Held { start, len, _command: command.clone() })
     }
 }
 

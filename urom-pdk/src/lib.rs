@@ -175,7 +175,8 @@ pub use window::{Take, Window};
 /// The usual imports of a plugin: `use urom_pdk::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        ConnectionId, Context, DocaError, Error, OpenContext, OrCode, Result, limited, urom_plugin,
+        ConnectionId, Context, DocaError, Error, OpenContext, OrCode, Result, bail, ensure,
+        limited, urom_plugin,
     };
 }
 

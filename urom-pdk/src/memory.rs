@@ -18,7 +18,7 @@ use zerocopy::FromZeros;
 
 pub(crate) use self::services::MemoryServices;
 pub use self::sync_event::SyncEvent;
-use crate::{DocaError, DocaStatus, Error, Result};
+use crate::{DocaError, DocaStatus, Error, Result, ensure};
 
 /// The memory that a connection's host shares with this worker, for use outside of its commands. It
 /// stays on the worker's thread. After the host has left, `open` fails with `NOT_FOUND`.
@@ -293,15 +293,13 @@ impl HostMemory {
     }
 
     fn operation(&self, action: MemoryAction, offset: u64, len: u64) -> Result<MemoryOperation> {
-        match offset.checked_add(len) {
-            Some(end) if end <= self.len => {
-                Ok(MemoryOperation::new(action, self.offset + offset, len))
-            }
-            _ => Err(Error::new(
-                DocaError::INVALID_VALUE,
-                format!("{len} bytes at {offset} do not lie within memory of {} bytes", self.len),
-            )),
-        }
+        let whole = self.len;
+        ensure!(
+            offset.checked_add(len).is_some_and(|end| end <= whole),
+            DocaError::INVALID_VALUE,
+            "{len} bytes at {offset} do not lie within memory of {whole} bytes"
+        );
+        Ok(MemoryOperation::new(action, self.offset + offset, len))
     }
 
     fn copy_buffer(&self, operation: &MemoryOperation) -> Result<Vec<u8>> {

@@ -23,7 +23,7 @@ pub use self::awake::{Awake, KeepAwake};
 pub use self::data::PeerData;
 pub use self::message::{PeerContext, Receive, ReceiveNow, decode, encode};
 pub use self::peer::Peer;
-use crate::{Armed, Context, DocaError, Error, OpenContext, OrCode, Result};
+use crate::{Armed, Context, DocaError, Error, OpenContext, OrCode, Result, bail, ensure};
 
 /// Timeout for the sends of a closing plugin. A worker grants a plugin 1.5 s to close.
 const FLUSH: Duration = Duration::from_millis(500);
@@ -126,18 +126,14 @@ impl PeerWorker {
     pub fn member(&self, cx: &Context, id: u64) -> Result<Peer> {
         // The key is the address: the id may name another worker in the next domain.
         let address = cx.domains().address(id)?;
-        if address.is_empty() {
-            let text = format!(
-                "the plugin of member {id} lacks an address: its handler takes one from a \
-                 `PeerWorker` with `#[urom_plugin(peers = field)]`"
-            );
-            return Err(Error::new(DocaError::NOT_FOUND, text));
-        }
+        ensure!(
+            !address.is_empty(),
+            DocaError::NOT_FOUND,
+            "the plugin of member {id} lacks an address: its handler takes one from a `PeerWorker` \
+             with `#[urom_plugin(peers = field)]`"
+        );
         let Some(mesh) = self.mesh() else {
-            return Err(Error::new(
-                DocaError::NOT_SUPPORTED,
-                "members need a worker that is not plain",
-            ));
+            bail!(DocaError::NOT_SUPPORTED, "members need a worker that is not plain");
         };
         // SAFETY: the address came from the member's plugin by the domain's hosts, which are
         // trusted with the memory of the domain's workers: see the guide's page on security.
@@ -158,12 +154,8 @@ impl PeerWorker {
         address: &PeerAddress,
         on_error: impl FnOnce(Status) + 'static,
     ) -> Result<Rc<Endpoint>> {
-        let endpoint = match &self.ucx {
-            Ucx::Mesh(mesh) => mesh.connect(address, on_error),
-            Ucx::Plain { .. } => {
-                return Err(Error::new(DocaError::NOT_SUPPORTED, "a plain worker"));
-            }
-        };
+        let Some(mesh) = self.mesh() else { bail!(DocaError::NOT_SUPPORTED, "a plain worker") };
+        let endpoint = mesh.connect(address, on_error);
         endpoint.or_code(DocaError::NOT_CONNECTED, "connecting to a peer")
     }
 
@@ -176,7 +168,7 @@ impl PeerWorker {
     pub fn connect_plain(&self, cx: &Context, address: &[u8]) -> Result<Rc<Endpoint>> {
         drop(cx.hold(address)?);
         let Ucx::Plain { worker, known } = &self.ucx else {
-            return Err(Error::new(DocaError::NOT_SUPPORTED, "a worker of watched peers"));
+            bail!(DocaError::NOT_SUPPORTED, "a worker of watched peers");
         };
         let connect = || {
             // SAFETY: the address is from an admitted host: see the guide's page on security.

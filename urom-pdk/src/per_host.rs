@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 
-use crate::{ConnectionId, DocaError, Error, OpenContext, Result};
+use crate::{ConnectionId, DocaError, OpenContext, Result, bail, ensure};
 
 /// The limits of a [`PerHost`].
 #[derive(Clone, Copy, Debug)]
@@ -108,17 +108,15 @@ impl<T: 'static> PerHost<T> {
     ) -> Result<u64> {
         let HandleTable { name, limits, values } = &*self.table;
         let mut values = values.borrow_mut();
-        if values.values().filter(|it| it.owner == owner).count() >= limits.values {
-            let text = format!("a host has at most {} of: {name}", limits.values);
-            return Err(Error::new(DocaError::FULL, text));
-        }
+        let HostLimits { values: most, bytes: most_bytes } = *limits;
+        let count = values.values().filter(|it| it.owner == owner).count();
+        ensure!(count < most, DocaError::FULL, "a host has at most {most} of: {name}");
         let used: u64 = values.values().map(|it| it.bytes).sum();
-        if used.saturating_add(bytes) > limits.bytes {
-            let most = limits.bytes;
-            let text =
-                format!("{name}: {bytes} bytes exceed the {most} of this worker, {used} used");
-            return Err(Error::new(DocaError::NO_MEMORY, text));
-        }
+        ensure!(
+            used.saturating_add(bytes) <= most_bytes,
+            DocaError::NO_MEMORY,
+            "{name}: {bytes} bytes exceed the {most_bytes} of this worker, {used} used"
+        );
         let made = values.try_insert_with_key(|key| {
             let value = Rc::new(make(key.data().as_ffi())?);
             Ok(OwnedValue { owner, bytes, value })
@@ -131,10 +129,11 @@ impl<T: 'static> PerHost<T> {
     /// # Errors
     /// `INVALID_VALUE` when the handle is stale, forged or another host's.
     pub fn get(&self, owner: ConnectionId, handle: u64) -> Result<Rc<T>> {
-        self.find(owner, handle).ok_or_else(|| {
-            let text = format!("unknown {} {handle:#x} of this host", self.table.name);
-            Error::new(DocaError::INVALID_VALUE, text)
-        })
+        let (value, name) = (self.find(owner, handle), self.table.name);
+        let Some(value) = value else {
+            bail!(DocaError::INVALID_VALUE, "unknown {name} {handle:#x} of this host");
+        };
+        Ok(value)
     }
 
     /// As [`get`](Self::get), as an `Option`.

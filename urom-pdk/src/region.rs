@@ -11,7 +11,7 @@ use urom_abi::memory::bounds;
 use zerocopy::FromZeros;
 
 use crate::memory::{HostMemory, View};
-use crate::{Context, DocaError, Error, OrCode, Result};
+use crate::{Context, DocaError, Error, OrCode, Result, ensure};
 
 /// Most bytes copied without a pause.
 const BLOCK: u64 = 1 << 20;
@@ -83,11 +83,12 @@ impl Region {
     pub fn import(cx: &Context, worker: &Worker, memh: &[u8]) -> Result<Region> {
         drop(cx.hold(memh)?);
         // Without a device, UCX would end the process on other bytes.
-        if !Imported::is_possible() {
-            let text = "these bytes are not exported memory map (`Mmap::export` of urom_host), and \
-                        no RDMA device here takes an exported handle of UCX";
-            return Err(Error::new(DocaError::DRIVER, text));
-        }
+        ensure!(
+            Imported::is_possible(),
+            DocaError::DRIVER,
+            "these bytes are not an exported memory map (`Mmap::export` of urom_host), and no RDMA \
+             device here takes an exported handle of UCX"
+        );
         // SAFETY: an admitted host is trusted with the memory of the workers that it uses.
         let memory = unsafe { Imported::open_all(worker.context(), memh) };
         let memory = memory.or_code(DocaError::DRIVER, "importing the host's memory")?;
@@ -203,12 +204,11 @@ impl Region {
     /// # Errors
     /// `NOT_PERMITTED`.
     pub fn check_write(&self) -> Result<()> {
-        match &self.memory {
-            RegionMemory::Host(memory) if !memory.access().others_write() => {
-                Err(Error::new(DocaError::NOT_PERMITTED, "the host shares it for reading only"))
-            }
-            _ => Ok(()),
+        if let RegionMemory::Host(memory) = &self.memory {
+            let is_writable = memory.access().others_write();
+            ensure!(is_writable, DocaError::NOT_PERMITTED, "the host shares it for reading only");
         }
+        Ok(())
     }
 
     /// Returns the bytes in this process if a host's memory is mapped here.

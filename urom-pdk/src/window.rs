@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::{DocaError, Error, Result};
+use crate::{DocaError, Result, ensure};
 
 /// Operations in flight, by increasing keys: numbers, or pairs such as (call, step).
 ///
@@ -83,21 +83,16 @@ impl<K: Ord + Copy + fmt::Debug, V> Window<K, V> {
     pub fn begin(&self, key: K, value: V) -> Result<()> {
         let mut state = self.state.borrow_mut();
         let index = state.entries.partition_point(|entry| entry.key < key);
-        if state.entries.get(index).is_some_and(|entry| entry.key == key) {
-            let text = format!("operation {key:?} is in flight already");
-            return Err(Error::new(DocaError::ALREADY_EXIST, text));
-        }
-        self.check_capacity(&state)?;
+        let is_new = state.entries.get(index).is_none_or(|entry| entry.key != key);
+        ensure!(is_new, DocaError::ALREADY_EXIST, "operation {key:?} is in flight already");
+        let most = self.most;
+        ensure!(
+            state.entries.len() < most,
+            DocaError::FULL,
+            "{most} operations are in flight, the most of this window"
+        );
         state.insert(index, key, Some(value));
         Ok(())
-    }
-
-    fn check_capacity(&self, state: &WindowState<K, V>) -> Result<()> {
-        if state.entries.len() < self.most {
-            return Ok(());
-        }
-        let text = format!("{} operations are in flight, the most of this window", self.most);
-        Err(Error::new(DocaError::FULL, text))
     }
 
     /// Waits until the window has capacity for another operation.

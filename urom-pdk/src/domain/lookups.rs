@@ -9,7 +9,7 @@ use urom_abi::plugin::{DomainLookups, WorkerCtx};
 use urom_abi::{DocaError, DocaStatus, address};
 
 use super::Segment;
-use crate::{Error, Result};
+use crate::{Error, Result, ensure};
 
 #[derive(Debug)]
 pub(crate) struct SharedLookups {
@@ -45,13 +45,8 @@ impl SharedLookups {
 
     pub(crate) fn enter(&self) -> Result<OpenLookups<'_>> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        match *open {
-            true => Ok(OpenLookups { shared: self, _open: Some(open) }),
-            false => Err(Error::new(
-                DocaError::BAD_STATE,
-                "the plugin was closed: end its threads before that",
-            )),
-        }
+        ensure!(*open, DocaError::BAD_STATE, "the plugin was closed: end its threads before that");
+        Ok(OpenLookups { shared: self, _open: Some(open) })
     }
 
     /// For the look-ups of a command, without a lock.

@@ -10,7 +10,7 @@ use urom_abi::host_memory::{MemoryAction, MemoryOperation};
 use urom_memory::{Condition, MemoryRange, Watch};
 
 use super::{HostMemory, MemoryPath, MemoryServices};
-use crate::{DocaError, Error, Result};
+use crate::{DocaError, Error, Result, ensure};
 
 /// A 64-bit counter that a host shares with its plugins (`doca_sync_event`, `SyncEvent` of
 /// `urom_host`), opened by [`Context::sync_event`](crate::Context::sync_event).
@@ -45,17 +45,15 @@ impl SyncEvent {
         dest_id: u64,
         range: MemoryRange,
     ) -> Result<SyncEvent> {
-        let refused = |why: &str| {
-            Err(Error::new(DocaError::INVALID_VALUE, format!("{range} is not a sync event: {why}")))
-        };
-        if range.len != 8 {
-            return refused("it has 8 bytes");
-        }
+        let is_word = range.len == 8;
+        ensure!(is_word, DocaError::INVALID_VALUE, "{range} is not a sync event: it has 8 bytes");
         let memory = HostMemory::open(services, dest_id, range)?;
         let is_aligned = memory.mapped().is_none_or(|view| view.word(0).is_ok());
-        if !is_aligned || !memory.address().is_multiple_of(8) {
-            return refused("its address must be a multiple of 8");
-        }
+        ensure!(
+            is_aligned && memory.address().is_multiple_of(8),
+            DocaError::INVALID_VALUE,
+            "{range} is not a sync event: its address must be a multiple of 8"
+        );
         Ok(SyncEvent { memory })
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use ucx::{AmData, Rendezvous};
 use zerocopy::FromZeros;
 
-use crate::{DocaError, Error, OrCode, Result};
+use crate::{DocaError, Error, OrCode, Result, ensure};
 
 /// The data of a peer's message. Dropping announced data refuses it: the sender's request ends.
 pub enum PeerData {
@@ -62,10 +62,11 @@ impl PeerData {
     /// As [`into_bytes`](Self::into_bytes).
     pub async fn into_bytes_in(self, mut buffer: Vec<u8>, most: usize) -> Result<Vec<u8>> {
         let len = self.len();
-        if len > most {
-            let text = format!("a peer sent {len} bytes where {most} are the most");
-            return Err(Error::new(DocaError::TOO_BIG, text));
-        }
+        ensure!(
+            len <= most,
+            DocaError::TOO_BIG,
+            "a peer sent {len} bytes where {most} are the most"
+        );
         match self {
             PeerData::Here(bytes) => Ok(bytes),
             PeerData::Announced(announced) => {

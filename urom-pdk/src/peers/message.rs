@@ -15,7 +15,9 @@ use urom_abi::protocol::{PeerMessage, PeerMessages};
 
 use super::PeerData;
 use crate::guard::catch;
-use crate::{DocaError, DomainHandle, Error, OpenContext, OrCode, Result, Tasks, log};
+use crate::{
+    DocaError, DomainHandle, Error, OpenContext, OrCode, Result, Tasks, bail, ensure, log,
+};
 
 /// The active-message id of typed messages.
 pub(super) const MESSAGE: u16 = 0x75;
@@ -94,10 +96,12 @@ impl fmt::Debug for PeerContext {
 /// `TOO_BIG` for a longer message, `INVALID_VALUE` for an inconsistent message.
 pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Target = [u8]>> {
     let len = message.encoded_len().and_then(|len| len.checked_add(VERSION));
-    let len = len.filter(|len| *len <= most).ok_or_else(|| {
-        let text = format!("a message to a peer exceeds {most} bytes: send its bytes as data");
-        Error::new(DocaError::TOO_BIG, text)
-    })?;
+    let Some(len) = len.filter(|len| *len <= most) else {
+        bail!(
+            DocaError::TOO_BIG,
+            "a message to a peer exceeds {most} bytes: send its bytes as data"
+        );
+    };
     let mut header = HeaderBytes::from_elem(0, len);
     header[..VERSION].copy_from_slice(&M::VERSION.to_le_bytes());
     message.encode(&mut header[VERSION..])?;
@@ -109,16 +113,16 @@ pub fn encode<M: PeerMessage>(message: &M, most: usize) -> Result<impl Deref<Tar
 /// # Errors
 /// `UNSUPPORTED_VERSION` for another version, `INVALID_VALUE` for a malformed message.
 pub fn decode<'a, M: PeerMessages<'a>>(header: &'a [u8]) -> Result<M> {
-    let cut = || Error::new(DocaError::INVALID_VALUE, "a peer's message lacks a version");
-    let (version, message) = header.split_first_chunk().ok_or_else(cut)?;
+    let Some((version, message)) = header.split_first_chunk() else {
+        bail!(DocaError::INVALID_VALUE, "a peer's message lacks a version");
+    };
     let (version, own) = (u64::from_le_bytes(*version), M::VERSION);
-    if version != own {
-        let text = format!(
-            "a peer's message has version {version}, this plugin reads {own}: use one release of \
-             the plugin on all workers"
-        );
-        return Err(Error::new(DocaError::UNSUPPORTED_VERSION, text));
-    }
+    ensure!(
+        version == own,
+        DocaError::UNSUPPORTED_VERSION,
+        "a peer's message has version {version}, this plugin reads {own}: use one release of the \
+         plugin on all workers"
+    );
     M::decode(message).or_code(DocaError::INVALID_VALUE, "reading a peer's message")
 }
 

@@ -10,7 +10,7 @@ use ucx::{AmFlags, Buffer, Endpoint, Request};
 use urom_abi::protocol::PeerMessage;
 
 use super::message::{MESSAGE, encode};
-use crate::{DocaError, Error, OrCode, Result};
+use crate::{DocaError, OrCode, Result, bail};
 
 /// Longest data that UCX may send without announcing them.
 const LONGEST_SHORT: u64 = 256 << 10;
@@ -96,8 +96,7 @@ impl Peer {
         match select(pin!(future), self.endpoint.failed()).await {
             Either::Left((output, _)) => Ok(output),
             Either::Right((status, _)) => {
-                let text = format!("the peer is lost: {status}");
-                Err(Error::new(DocaError::CONNECTION_RESET, text))
+                bail!(DocaError::CONNECTION_RESET, "the peer is lost: {status}")
             }
         }
     }

@@ -26,10 +26,11 @@ impl Handler for Reduction {
 
     async fn accumulate(&self, _cx: &Context, cmd: Accumulate<'_>) -> Result<Accumulated> {
         let own: f64 = cmd.values.iter().sum();
-        if !own.is_finite() {
-            let why = "the sum of the values is not finite";
-            return Err(Error::new(DocaError::INVALID_VALUE, why));
-        }
+        ensure!(
+            own.is_finite(),
+            DocaError::INVALID_VALUE,
+            "the sum of the values is not finite"
+        );
         self.sum.set(self.sum.get() + own);
         self.count.set(self.count.get() + cmd.values.len() as u64);
         Ok(Accumulated {
