@@ -25,15 +25,14 @@ impl<'a> Details<'a> {
     }
 
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Details<'a>> {
-        let wrong = |text| Error::new(DocaError::INVALID_VALUE, text);
-        let none = || wrong("these bytes are not the details of an RDMA instance of this kit");
-        let export = peers::decode(bytes.strip_prefix(MARK).ok_or_else(none)?)?;
-        let ExportMessage::Details { instance, secret, address } = export;
+        let Some(message) = bytes.strip_prefix(MARK) else {
+            bail!(DocaError::INVALID_VALUE, "these bytes are not the details of an RDMA instance");
+        };
+        let ExportMessage::Details { instance, secret, address } = peers::decode(message)?;
         let details = Details { instance, secret, address };
-        match details.to_bytes()? == bytes {
-            true => Ok(details),
-            false => Err(wrong("the details of the other end are damaged")),
-        }
+        let is_whole = details.to_bytes()? == bytes;
+        ensure!(is_whole, DocaError::INVALID_VALUE, "the details of the other end are damaged");
+        Ok(details)
     }
 }
 

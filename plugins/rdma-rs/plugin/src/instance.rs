@@ -187,10 +187,12 @@ impl RdmaInstance {
     pub(crate) fn permissions(bits: u32) -> Result<Access> {
         let allowed =
             Access::LOCAL_READ_WRITE | Access::RDMA_READ | Access::RDMA_WRITE | Access::RDMA_ATOMIC;
-        Access::from_bits(bits).filter(|access| allowed.contains(*access)).ok_or_else(|| {
-            let text = format!("{bits:#x} has more than LOCAL_READ_WRITE and permissions of RDMA");
-            Error::new(DocaError::INVALID_VALUE, text)
-        })
+        ensure!(
+            bits & !allowed.bits() == 0,
+            DocaError::INVALID_VALUE,
+            "{bits:#x} has more than LOCAL_READ_WRITE and permissions of RDMA"
+        );
+        Ok(Access::from_bits_truncate(bits))
     }
 }
 

@@ -94,10 +94,8 @@ impl RdmaPlugin {
         let connection = instance.connection(|_| true);
         let connection = connection.ok_or_else(|| instance.bad_state(&format!("{kind:?}")))?;
         let local = Pieces::open(&instance.base.memories, list, !kind.sends())?;
-        if kind.is_atomic() && local.len() != 8 {
-            let text = format!("the result of a {kind:?} has 8 bytes");
-            return Err(Error::new(DocaError::INVALID_VALUE, text));
-        }
+        let has_result = !kind.is_atomic() || local.len() == 8;
+        ensure!(has_result, DocaError::INVALID_VALUE, "the result of a {kind:?} has 8 bytes");
         connection.requester.ask(cx, kind, request, local).await
     }
 }

@@ -26,24 +26,22 @@ impl Pieces {
         ranges: impl ExactSizeIterator<Item = MemoryRange>,
         writes: bool,
     ) -> Result<Pieces> {
-        let too_big = |text: String| Err(Error::new(DocaError::TOO_BIG, text));
-        if ranges.len() > LIMITS.list as usize {
-            return too_big(format!("{} buffers in a list exceed {}", ranges.len(), LIMITS.list));
-        }
+        let (count, most) = (ranges.len(), LIMITS.list as usize);
+        ensure!(count <= most, DocaError::TOO_BIG, "{count} buffers in a list exceed {most}");
         let mut pieces = Pieces::default();
         for range in ranges.filter(|range| range.len > 0) {
             let memory = memories.open(range)?;
             memory.require(Access::LOCAL_READ_WRITE)?;
-            if writes && !memory.access().others_write() {
-                let text = format!("{range}: the plugin may only read it: share it with rdma_host");
-                return Err(Error::new(DocaError::NOT_PERMITTED, text));
-            }
+            ensure!(
+                !writes || memory.access().others_write(),
+                DocaError::NOT_PERMITTED,
+                "{range}: the plugin may only read it: share it with rdma_host"
+            );
             pieces.len = pieces.len.saturating_add(range.len);
             pieces.list.push(memory);
         }
-        if pieces.len > LIMITS.message {
-            return too_big(format!("{} bytes exceed {}", pieces.len, LIMITS.message));
-        }
+        let (len, most) = (pieces.len, LIMITS.message);
+        ensure!(len <= most, DocaError::TOO_BIG, "{len} bytes exceed {most}");
         Ok(pieces)
     }
 

@@ -23,9 +23,8 @@ impl PostedReceives {
 
     pub(crate) fn post(&self, destination: Pieces) -> Result<u64> {
         let number = self.next.get();
-        if number - self.first.get() >= LIMITS.receives.into() {
-            return Err(Error::new(DocaError::FULL, "the receive queue is full: see the limits"));
-        }
+        let is_free = number - self.first.get() < LIMITS.receives.into();
+        ensure!(is_free, DocaError::FULL, "the receive queue is full: see the limits");
         self.window.begin(number, (destination, Err(DocaError::IN_PROGRESS.into())))?;
         self.next.set(number + 1);
         Ok(number)

@@ -23,9 +23,8 @@ pub(crate) struct Requester {
     link: Rc<PeerLink>,
     operations: Window<u64, PendingOperation>,
     next: Cell<u64>,
-    is_connected: Cell<bool>,
-    /// Operations that wait for the other end to connect.
-    unsent: RefCell<Vec<(PeerRequest, Pieces)>>,
+    /// Operations that wait for the other end to connect; `None` after that.
+    unsent: RefCell<Option<Vec<(PeerRequest, Pieces)>>>,
     early: Cell<u64>,
 }
 
@@ -44,8 +43,7 @@ impl Requester {
             link: Rc::clone(link),
             operations: Window::ordered(LIMITS.operations as usize),
             next: Cell::new(0),
-            is_connected: Cell::new(false),
-            unsent: RefCell::default(),
+            unsent: RefCell::new(Some(Vec::new())),
             early: Cell::new(0),
         })
     }
@@ -66,16 +64,17 @@ impl Requester {
         self.next.set(number + 1);
         let (route, kind, total) = (self.link.route, kind as u32, local.len());
         let request = PeerRequest { route, number, kind, total, ..request };
-        match self.is_connected.get() {
-            true => self.send(request, &local),
-            false => self.unsent.borrow_mut().push((request, local)),
+        if let Some(unsent) = self.unsent.borrow_mut().as_mut() {
+            unsent.push((request, local));
+        } else {
+            self.send(request, &local);
         }
         cx.unless_cancelled(self.operations.take(number)).await?.outcome
     }
 
     pub(crate) fn start(self: &Rc<Self>) {
-        self.is_connected.set(true);
-        self.unsent.take().into_iter().for_each(|(request, local)| self.send(request, &local));
+        let unsent = self.unsent.take().unwrap_or_default();
+        unsent.into_iter().for_each(|(request, local)| self.send(request, &local));
     }
 
     fn send(self: &Rc<Self>, request: PeerRequest, local: &Pieces) {

@@ -154,10 +154,11 @@ impl Responder {
             _ if kind.is_atomic() => Access::RDMA_ATOMIC,
             _ => Access::RDMA_WRITE,
         };
-        if !self.link.base.permissions.contains(permission) {
-            let text = format!("the permissions of the instance lack that for {kind:?}");
-            return Err(Error::new(DocaError::NOT_PERMITTED, text));
-        }
+        ensure!(
+            self.link.base.permissions.contains(permission),
+            DocaError::NOT_PERMITTED,
+            "the permissions of the instance lack that for {kind:?}"
+        );
         let (memory, len) = (request.remote.memory, request.total);
         if kind.is_atomic() && len != 8 {
             return Err(violation("an atomic operation on other than eight bytes"));
@@ -174,10 +175,8 @@ impl Responder {
             _ => error,
         })?;
         opened.require(permission | Access::LOCAL_READ_WRITE)?;
-        if kind.is_atomic() && !opened.address().is_multiple_of(8) {
-            let text = format!("{range} is not at a multiple of eight");
-            return Err(Error::new(DocaError::INVALID_VALUE, text));
-        }
+        let is_aligned = !kind.is_atomic() || opened.address().is_multiple_of(8);
+        ensure!(is_aligned, DocaError::INVALID_VALUE, "{range} is not at a multiple of eight");
         Ok(Pieces::from(opened))
     }
 

@@ -112,7 +112,7 @@ impl Client {
     /// Executes or queues a message. A queue over the limit closes, or a flush would hide the loss.
     pub(crate) fn receive(&self, request: Request, message: Message<'_>) -> Result<()> {
         let Some(reply) = message.reply() else {
-            return Err(Error::new(DocaError::INVALID_VALUE, "it lacks UCP_AM_SEND_FLAG_REPLY"));
+            bail!(DocaError::INVALID_VALUE, "it lacks UCP_AM_SEND_FLAG_REPLY");
         };
         let missing =
             || Error::new(DocaError::NOT_FOUND, "its sender lacks an open receive queue there");
@@ -131,11 +131,11 @@ impl Client {
         let waiting = queue.waiting.get() + takes;
         if waiting > MOST_WAITING {
             queue.jobs = None;
-            let text = format!(
+            bail!(
+                DocaError::FULL,
                 "more than {MOST_WAITING} bytes of its messages wait, so its receive queue closes: \
                  destroy it and make another, and flush more often"
             );
-            return Err(Error::new(DocaError::FULL, text));
         }
         queue.waiting.set(waiting);
         jobs.send((request, PeerData::copied(message.data)?, takes)).map_err(|_| missing())
@@ -218,7 +218,7 @@ impl Client {
 
     async fn scatter(&self, count: u64, data: PeerData) -> Result<()> {
         let PeerData::Here(data) = data else {
-            return Err(Error::new(DocaError::NOT_SUPPORTED, "a scatter exceeds one message"));
+            bail!(DocaError::NOT_SUPPORTED, "a scatter exceeds one message");
         };
         let parts = Part::read_all(count, &data);
         let parts = parts.or_code(DocaError::INVALID_VALUE, "reading a scatter")?;
@@ -251,9 +251,10 @@ impl Client {
     }
 
     pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<RegisteredRegion>> {
-        self.memory.find(self.connection, rkey).ok_or_else(|| {
-            Error::new(DocaError::NOT_FOUND, format!("no memory of this client has key {rkey:#x}"))
-        })
+        let Some(registered) = self.memory.find(self.connection, rkey) else {
+            bail!(DocaError::NOT_FOUND, "no memory of this client has key {rkey:#x}");
+        };
+        Ok(registered)
     }
 
     async fn settle(&self, unflushed: &mut usize) -> Result<()> {

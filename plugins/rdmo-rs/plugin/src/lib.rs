@@ -69,7 +69,7 @@ fn receive(clients: &Clients, message: Message<'_>) -> Result<()> {
     let request = Request::read(message.header);
     let request = request.or_code(DocaError::INVALID_VALUE, "reading a header")?;
     let Some(client) = clients.borrow().get(&request.client).cloned() else {
-        return Err(Error::new(DocaError::NOT_FOUND, "its client does not exist"));
+        bail!(DocaError::NOT_FOUND, "its client does not exist");
     };
     client.receive(request, message)
 }
@@ -106,12 +106,10 @@ impl Handler for Rdmo {
     }
 
     async fn client_init(&self, cx: &Context, cmd: ClientInit<'_>) -> Result<ClientInitialized> {
-        if self.client(cx.connection()).is_ok() {
-            return Err(Error::new(DocaError::ALREADY_EXIST, "the connection has a client"));
-        }
-        if self.clients.borrow().contains_key(&cmd.id) {
-            return Err(Error::new(DocaError::IN_USE, "another host has a client of this number"));
-        }
+        let is_first = self.client(cx.connection()).is_err();
+        ensure!(is_first, DocaError::ALREADY_EXIST, "the connection has a client");
+        let is_free = !self.clients.borrow().contains_key(&cmd.id);
+        ensure!(is_free, DocaError::IN_USE, "another host has a client of this number");
         let addr = self.peers.address()?.into();
         let host = self.peers.connect_plain(cx, cmd.addr)?;
         let client = Client::new(cx, host, self.memory.clone());
@@ -133,10 +131,11 @@ impl Handler for Rdmo {
     async fn mr_reg(&self, cx: &Context, cmd: MrReg<'_>) -> Result<MrRegistered> {
         let client = self.client(cx.connection())?;
         let MrReg { va, len, packed_rkey: rkey, packed_memh: memh } = cmd;
-        if va.checked_add(len).is_none() {
-            let text = format!("{len} bytes at {va:#x} go beyond the last address");
-            return Err(Error::new(DocaError::INVALID_VALUE, text));
-        }
+        ensure!(
+            va.checked_add(len).is_some(),
+            DocaError::INVALID_VALUE,
+            "{len} bytes at {va:#x} go beyond the last address"
+        );
         let region = match Exported::read(memh) {
             Ok(map) => {
                 // Wraps for addresses before the map, so that the result exceeds every map.

@@ -67,7 +67,7 @@ impl Handler for Sandbox {
             let memory = match memh {
                 [] if is_new => Region::allocate(&self.peers.ucx()?, len)?,
                 // An address alone refers to the host's memory, which this process cannot access.
-                [] => return Err(Error::new(DocaError::INVALID_VALUE, "nothing to map")),
+                [] => bail!(DocaError::INVALID_VALUE, "nothing to map"),
                 _ if Exported::is_meant_by(memh) => {
                     cx.memory(Exported::read(memh)?.range())?.into()
                 }
@@ -100,19 +100,18 @@ impl Handler for Sandbox {
     async fn tag_recv(&self, cx: &Context, cmd: TagRecv) -> Result<TagReceived> {
         let (ucx, TagRecv { tag, tag_mask, count, memh_id, .. }) = (self.peers.ucx()?, cmd);
         let (came, data) = if memh_id == 0 {
-            if count > LONGEST_ANSWER {
-                return Err(Error::new(DocaError::TOO_BIG, "no answer is that long"));
-            }
+            ensure!(count <= LONGEST_ANSWER, DocaError::TOO_BIG, "no answer is that long");
             // The answer's payload is the buffer, limited by the answer's maximum length.
             let most = |answer: usize| answer.saturating_sub(Notification::FIXED_LEN);
             let most = cx.longest_answer().map_or(count as usize, most).min(count as usize);
             let payload = Stable::new(TagReceived::payload(most)?);
             let receive = ucx.tag_recv(tag, tag_mask, payload);
             let (came, data) = cut(cx.unless_cancelled(receive).await?);
-            if came == Err(Status::MESSAGE_TRUNCATED) && (most as u64) < count {
-                let text = format!("a message exceeds the {most} bytes that an answer may have");
-                return Err(Error::new(DocaError::TOO_BIG, text));
-            }
+            ensure!(
+                came != Err(Status::MESSAGE_TRUNCATED) || most as u64 >= count,
+                DocaError::TOO_BIG,
+                "a message exceeds the {most} bytes that an answer may have"
+            );
             (came, Received::Inline(data))
         } else {
             let part = self.find(cx, memh_id, cmd.buffer, count)?;
