@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
+use urom_abi::Quantity;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Cores(Vec<usize>);
@@ -34,11 +35,11 @@ impl Cores {
 
     pub(crate) fn sharing(&self, hosts: usize) -> Option<String> {
         let cores = self.for_hosts();
-        let plural = if cores == 1 { "" } else { "s" };
         (hosts > cores).then(|| {
             format!(
-                "{hosts} spinning hosts share {cores} core{plural}: a host mostly waits for its \
-                 turn, so this shows the scheduler more than the cost of a command"
+                "{hosts} spinning hosts share {}: a host mostly waits for its turn, so this shows \
+                 the scheduler more than the cost of a command",
+                Quantity(cores, "core")
             )
         })
     }

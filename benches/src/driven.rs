@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
 use urom_abi::DocaStatus;
-use urom_abi::descriptor::{CommandDesc, NotificationDesc};
+use urom_abi::descriptor::CommandDesc;
 use urom_abi::driver::{Methods, OpenPlugin};
 use urom_abi::extension::Called;
 use urom_abi::plugin::{DomainLookups, WorkerCtx};
@@ -33,7 +33,7 @@ unsafe extern "C" fn find_address(
 #[derive(Debug)]
 pub(crate) struct Plugin {
     // Dropped before its context.
-    open: OpenPlugin,
+    pub(crate) open: OpenPlugin,
     _ctx: Box<WorkerCtx>,
 }
 
@@ -95,27 +95,5 @@ impl Plugin {
     pub(crate) fn give(&mut self, token: u64, message: &[u8]) -> Result<()> {
         self.open.push(CommandDesc::new(1, 1, token, message)?);
         Ok(())
-    }
-
-    #[inline]
-    pub(crate) fn run(&mut self) -> Result<()> {
-        Ok(self.open.deliver(|_| ())?)
-    }
-
-    #[inline]
-    pub(crate) fn progress(&mut self) -> Result<()> {
-        Ok(self.open.progress()?)
-    }
-
-    #[inline]
-    pub(crate) fn take(&mut self) -> Option<NotificationDesc> {
-        self.open.notification()
-    }
-
-    #[inline]
-    pub(crate) fn pack(&self, notification: NotificationDesc, buffer: &mut [u8]) -> Result<usize> {
-        let packed = self.open.pack(notification, buffer);
-        packed.status.check()?;
-        Ok(packed.len)
     }
 }

@@ -1,4 +1,4 @@
-//! Sets the run path of this package's programs to the UCX of the build.
+//! Sets the run path of an example to the UCX of the build. All examples have this build script.
 
 fn main() {
     ucx_probe::emit_rpath();

@@ -2,7 +2,7 @@
 //! failures are error values, not panics. The table comes from the C library: see
 //! [`malloc`](crate::malloc).
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
@@ -10,9 +10,10 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
 use crate::lock::Lock;
-use crate::memfd::{self, FileId};
+use crate::malloc::page_size;
+use crate::memfd::{FileId, SharedFile};
 use crate::note::fatal;
-use crate::runs::{FreeResult, GRANULE, GranuleRun, NoRun, RELEASE, Runs};
+use crate::runs::{GRANULE, GranuleRun, NoRun, RELEASE, Runs};
 use crate::slot::{self, SLOT_SIZE};
 
 /// Granules of the header: one page of 64 KiB, the largest page size.
@@ -46,17 +47,10 @@ pub(crate) struct Arena {
 
 pub(crate) struct ArenaState {
     pub(crate) runs: Runs,
-    pub(crate) shared: SharedFile,
+    /// `None` in a child whose copy failed.
+    pub(crate) shared: Option<SharedFile>,
     /// Held by this process and, until they exec, its forked children.
     _slot: slot::AddressSlot,
-}
-
-/// An arena's file. Other processes open it.
-pub(crate) struct SharedFile {
-    /// `None` in a child whose copy failed.
-    pub(crate) memfd: Option<OwnedFd>,
-    pub(crate) file: FileId,
-    pub(crate) cookie: [u8; 16],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,10 +87,9 @@ impl Arena {
                 Err(error) => return Err(error),
             }
             let base = slot.base;
-            let (memfd, file, cookie) = memfd::create(base, size)?;
-            map(base, size, ProtFlags::empty(), MapFlags::SHARED, memfd.as_fd())?;
-            let shared = SharedFile { memfd: Some(memfd), file, cookie };
-            let runs = Runs::new(FIRST);
+            let shared = SharedFile::create(base, size)?;
+            map(base, size, ProtFlags::empty(), MapFlags::SHARED, shared.memfd.as_fd())?;
+            let (runs, shared) = (Runs::new(FIRST), Some(shared));
             self.state.with(|state| *state = Some(ArenaState { runs, shared, _slot: slot }));
             self.alive.store(alive, Ordering::Relaxed);
             self.size.store(size, Ordering::Relaxed);
@@ -146,20 +139,17 @@ impl Arena {
         }
         let len = granules(size)?;
         let align = granules(align)?;
-        let taken = self.with(|state| {
+        let (run, is_clean) = self.with(|state| {
             if let Some(taken) = state.runs.take(len, align) {
                 return Some(taken);
             }
             extend(self.base(), self.size(), &mut state.runs, len.checked_add(align)?)?;
             state.runs.take(len, align)
         })?;
-        let start = NonNull::new(self.at(taken.start))?;
-        if zero && !taken.clean {
-            let run = GranuleRun { start: taken.start, len };
-            if len < RELEASE || !self.release(run) {
-                // SAFETY: the granules are in the arena, accessible, and owned by this call.
-                unsafe { ptr::write_bytes(start.as_ptr(), 0, len as usize * GRANULE) };
-            }
+        let start = NonNull::new(self.at(run.start))?;
+        if zero && !is_clean && (len < RELEASE || !self.release(run)) {
+            // SAFETY: the granules are in the arena, accessible, and owned by this call.
+            unsafe { ptr::write_bytes(start.as_ptr(), 0, len as usize * GRANULE) };
         }
         Some(start)
     }
@@ -206,40 +196,24 @@ impl Arena {
         }
         let (base, size) = (self.base(), self.size());
         self.with(|state| {
-            let SharedFile { memfd, file, cookie } = &state.shared;
-            let memfd = memfd.as_ref()?;
-            // The program may have closed the descriptor and opened another file under its number.
-            let stat = rustix::fs::fstat(memfd).ok()?;
-            let fd = std::os::fd::AsRawFd::as_raw_fd(memfd);
-            (FileId::of(&stat) == *file).then_some(ArenaId {
-                base,
-                size,
-                fd,
-                file: *file,
-                cookie: *cookie,
-            })
+            let shared = state.shared.as_ref()?;
+            let fd = shared.own_memfd()?.as_raw_fd();
+            Some(ArenaId { base, size, fd, file: shared.file, cookie: shared.cookie })
         })
     }
 
     fn give(&self, start: u32) {
         let mut given = self.with(|state| state.runs.give(start, false, true));
-        loop {
-            match given {
-                Ok(FreeResult::Kept) => return,
-                Ok(FreeResult::Release(run)) => {
-                    // Without the lock: UCX intercepts madvise and may call malloc.
-                    let clean = self.release(run);
-                    given = self.with(|state| state.runs.give(run.start, clean, clean));
-                }
-                Err(NoRun) => no_block(),
-            }
+        while let Some(run) = given.unwrap_or_else(|NoRun| no_block()) {
+            // Without the lock: UCX intercepts madvise and may call malloc.
+            let clean = self.release(run);
+            given = self.with(|state| state.runs.give(run.start, clean, clean));
         }
     }
 
     /// Returns a run's memory to the system. True if all of it is zero now.
     fn release(&self, run: GranuleRun) -> bool {
-        // SAFETY: `sysconf` only returns a number.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16);
+        let page = page_size();
         let start = self.base() + run.start as usize * GRANULE;
         let end = start + run.len as usize * GRANULE;
         let (first, last) = (start.next_multiple_of(page), end - end % page);

@@ -10,9 +10,9 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::arena::{ARENA, ArenaState, SharedFile, map};
+use crate::arena::{ARENA, ArenaState, map};
 use crate::lock::Lock;
-use crate::memfd::{self, FileId};
+use crate::memfd::SharedFile;
 use crate::note::{fatal, warn};
 use crate::runs::GRANULE;
 
@@ -78,17 +78,15 @@ extern "C" fn in_child() {
 
 fn copy(state: &ArenaState) -> Result<SharedFile, Errno> {
     let base = ARENA.base();
-    let (new, file, cookie) = memfd::create(base, ARENA.size())?;
-    let old = state.shared.memfd.as_ref().filter(|old| {
-        rustix::fs::fstat(old).is_ok_and(|stat| FileId::of(&stat) == state.shared.file)
-    });
+    let new = SharedFile::create(base, ARENA.size())?;
+    let old = state.shared.as_ref().and_then(SharedFile::own_memfd);
     let mut data = 0..0;
     for run in state.runs.used() {
         let start = run.start as usize * GRANULE;
         let end = start + run.len as usize * GRANULE;
-        copy_range(old, &new, base, (start, end), &mut data)?;
+        copy_range(old, &new.memfd, base, (start, end), &mut data)?;
     }
-    Ok(SharedFile { memfd: Some(new), file, cookie })
+    Ok(new)
 }
 
 /// Copies a range's existing pages, or all pages if the file is closed. `data` caches the last
@@ -145,26 +143,20 @@ fn replace(state: &mut ArenaState, copy: Option<SharedFile>) -> Result<(), Errno
     let used = state.runs.end() as usize * GRANULE;
     let read_write = ProtFlags::READ | ProtFlags::WRITE;
     if let Some(copy) = copy {
-        let memfd = copy.memfd.as_ref().ok_or(Errno::BADF)?.as_fd();
-        map(base, size, ProtFlags::empty(), MapFlags::SHARED, memfd)?;
-        map(base, used, read_write, MapFlags::SHARED, memfd)?;
+        map(base, size, ProtFlags::empty(), MapFlags::SHARED, copy.memfd.as_fd())?;
+        map(base, used, read_write, MapFlags::SHARED, copy.memfd.as_fd())?;
         // Closes the parent's file unless the program already closed it.
-        let old = std::mem::replace(&mut state.shared, copy);
-        drop_if_own(old);
+        if let Some(old) = state.shared.replace(copy)
+            && old.own_memfd().is_none()
+        {
+            // If the program has reused the descriptor, it stays open.
+            std::mem::forget(old.memfd);
+        }
         return Ok(());
     }
-    let parent = state.shared.memfd.as_ref().ok_or(Errno::BADF)?.as_fd();
+    let parent = state.shared.as_ref().ok_or(Errno::BADF)?.memfd.as_fd();
     map(base, size, ProtFlags::empty(), MapFlags::PRIVATE, parent)?;
     map(base, used, read_write, MapFlags::PRIVATE, parent)?;
-    state.shared.memfd = None;
+    state.shared = None;
     Ok(())
-}
-
-/// If the program has reused the descriptor, it stays open.
-fn drop_if_own(shared: SharedFile) {
-    let Some(memfd) = shared.memfd else { return };
-    let is_own = rustix::fs::fstat(&memfd).is_ok_and(|stat| FileId::of(&stat) == shared.file);
-    if !is_own {
-        std::mem::forget(memfd);
-    }
 }

@@ -215,7 +215,7 @@ pub(crate) unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize 
     }
 }
 
-fn page_size() -> usize {
+pub(crate) fn page_size() -> usize {
     // SAFETY: `sysconf` only returns a number.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16)
 }

@@ -44,29 +44,46 @@ impl FileId {
     }
 }
 
-/// Creates a memfd with a fixed size, close-on-exec.
-pub(crate) fn create(base: usize, size: usize) -> Result<(OwnedFd, FileId, [u8; 16]), Errno> {
-    let name = c"urom-ucx-emulation";
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Older kernels do not support `NOEXEC_SEAL`; some newer kernels require it.
-    let memfd = match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
-        Err(Errno::INVAL) => rustix::fs::memfd_create(name, flags)?,
-        result => result?,
-    };
-    rustix::fs::ftruncate(&memfd, size as u64)?;
-    let mut cookie = [0; 16];
-    if rustix::rand::getrandom(&mut cookie, rustix::rand::GetRandomFlags::empty())? != cookie.len()
-    {
-        return Err(Errno::AGAIN);
+/// An arena's file. Other processes open it.
+pub(crate) struct SharedFile {
+    pub(crate) memfd: OwnedFd,
+    pub(crate) file: FileId,
+    pub(crate) cookie: [u8; 16],
+}
+
+impl SharedFile {
+    /// Creates a memfd with a fixed size, close-on-exec.
+    pub(crate) fn create(base: usize, size: usize) -> Result<SharedFile, Errno> {
+        let name = c"urom-ucx-emulation";
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        // Older kernels do not support `NOEXEC_SEAL`; some newer kernels require it.
+        let memfd = match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+            Err(Errno::INVAL) => rustix::fs::memfd_create(name, flags)?,
+            result => result?,
+        };
+        rustix::fs::ftruncate(&memfd, size as u64)?;
+        let mut cookie = [0; 16];
+        if rustix::rand::getrandom(&mut cookie, rustix::rand::GetRandomFlags::empty())?
+            != cookie.len()
+        {
+            return Err(Errno::AGAIN);
+        }
+        let header = ArenaHeader::new(base, size, cookie);
+        if rustix::io::pwrite(&memfd, bytemuck::bytes_of(&header), 0)? != HEADER_LEN {
+            return Err(Errno::IO);
+        }
+        rustix::fs::fcntl_add_seals(&memfd, SEALS)?;
+        let memfd = rustix::io::fcntl_dupfd_cloexec(&memfd, HIGH).unwrap_or(memfd);
+        let stat = rustix::fs::fstat(&memfd)?;
+        Ok(SharedFile { memfd, file: FileId::of(&stat), cookie })
     }
-    let header = ArenaHeader::new(base, size, cookie);
-    if rustix::io::pwrite(&memfd, bytemuck::bytes_of(&header), 0)? != HEADER_LEN {
-        return Err(Errno::IO);
+
+    /// Returns the descriptor. `None` if the program has closed it, and perhaps opened another file
+    /// under its number.
+    pub(crate) fn own_memfd(&self) -> Option<&OwnedFd> {
+        let stat = rustix::fs::fstat(&self.memfd).ok()?;
+        (FileId::of(&stat) == self.file).then_some(&self.memfd)
     }
-    rustix::fs::fcntl_add_seals(&memfd, SEALS)?;
-    let memfd = rustix::io::fcntl_dupfd_cloexec(&memfd, HIGH).unwrap_or(memfd);
-    let stat = rustix::fs::fstat(&memfd)?;
-    Ok((memfd, FileId::of(&stat), cookie))
 }
 
 pub(crate) fn has_header(memfd: impl AsFd, expected: &ArenaHeader) -> bool {

@@ -6,7 +6,7 @@ use std::fmt::{Arguments, Write};
 pub(crate) fn say(line: Arguments<'_>) {
     let mut text = format!("urom_ucx_emulation[{}]: ", std::process::id());
     let _ = writeln!(text, "{line}");
-    write(text.as_bytes());
+    warn(&text);
 }
 
 macro_rules! note {
@@ -17,16 +17,12 @@ pub(crate) use note;
 /// Writes a complete line and aborts: the program has corrupted its heap.
 #[cold]
 pub(crate) fn fatal(line: &str) -> ! {
-    write(line.as_bytes());
+    warn(line);
     std::process::abort()
 }
 
 #[cold]
 pub(crate) fn warn(line: &str) {
-    write(line.as_bytes());
-}
-
-fn write(bytes: &[u8]) {
     // Ignores write errors.
-    let _ = rustix::io::write(rustix::stdio::stderr(), bytes);
+    let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
 }

@@ -15,19 +15,6 @@ pub(crate) struct GranuleRun {
     pub(crate) len: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TakenRun {
-    pub(crate) start: u32,
-    pub(crate) clean: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FreeResult {
-    Kept,
-    /// The caller must release this run's memory and then give the run again.
-    Release(GranuleRun),
-}
-
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoRun;
 
@@ -64,8 +51,9 @@ impl Runs {
         self.join(start, more, 0);
     }
 
-    /// Takes a run of `len` granules aligned to `align`, a power of two.
-    pub(crate) fn take(&mut self, len: u32, align: u32) -> Option<TakenRun> {
+    /// Takes a run of `len` granules aligned to `align`, a power of two. Also returns whether its
+    /// bytes are zero.
+    pub(crate) fn take(&mut self, len: u32, align: u32) -> Option<(GranuleRun, bool)> {
         let wanted = len.checked_add(align - 1)?;
         let (all, first) = *self.free.range((wanted, 0)..).next()?;
         let dirty = self.remove(first)?.dirty?;
@@ -76,24 +64,25 @@ impl Runs {
         self.put(first, before, Some(dirty.min(before)));
         self.put(start, len, None);
         self.put(start + len, behind, Some(dirty.min(behind)));
-        Some(TakenRun { start, clean: dirty == 0 })
+        Some((GranuleRun { start, len }, dirty == 0))
     }
 
-    /// Frees a run. `clean`: its bytes are zero. `may_release`: the caller can release memory.
+    /// Frees a run. `clean`: its bytes are zero. `may_release`: the caller can release memory. If a
+    /// run is returned, the caller must release its memory and then give that run again.
     pub(crate) fn give(
         &mut self,
         start: u32,
         clean: bool,
         may_release: bool,
-    ) -> Result<FreeResult, NoRun> {
+    ) -> Result<Option<GranuleRun>, NoRun> {
         let len = self.len(start)?;
         let (joined, dirty) = self.join(start, len, if clean { 0 } else { len });
         if !may_release || dirty < RELEASE {
-            return Ok(FreeResult::Kept);
+            return Ok(None);
         }
         self.remove(joined.start);
         self.put(joined.start, joined.len, None);
-        Ok(FreeResult::Release(joined))
+        Ok(Some(joined))
     }
 
     pub(crate) fn len(&self, start: u32) -> Result<u32, NoRun> {

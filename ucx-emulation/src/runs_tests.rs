@@ -31,20 +31,19 @@ impl Checked {
     }
 
     fn take(&mut self, len: u32, align: u32) -> Option<u32> {
-        let Some(taken) = self.runs.take(len, align) else {
+        let Some((run, is_clean)) = self.runs.take(len, align) else {
             let longest = self.free().iter().map(|run| run.len).max().unwrap_or(0);
             assert!(longest < len + align - 1, "{longest} granules are free");
             return None;
         };
-        let run = GranuleRun { start: taken.start, len };
-        assert_eq!(taken.start % align, 0);
-        assert!(taken.start >= FIRST && self.free().iter().any(|free| holds(*free, run)));
-        if taken.clean {
+        assert_eq!((run.start % align, run.len), (0, len));
+        assert!(run.start >= FIRST && self.free().iter().any(|free| holds(*free, run)));
+        if is_clean {
             assert!(!self.dirty[range(run)].contains(&true), "{run:?} was used");
         }
         self.dirty[range(run)].fill(true);
         self.used.push(run);
-        Some(taken.start)
+        Some(run.start)
     }
 
     fn give(&mut self, which: usize, clean: bool) {
@@ -54,13 +53,13 @@ impl Checked {
         let run = self.used.swap_remove(which % self.used.len());
         self.dirty[range(run)].fill(!clean);
         let mut given = self.runs.give(run.start, clean, true);
-        while let Ok(FreeResult::Release(large)) = given {
+        while let Ok(Some(large)) = given {
             assert!(large.len >= RELEASE && holds(large, run));
             assert!(!self.used.iter().any(|used| overlaps(*used, large)));
             self.dirty[range(large)].fill(false);
             given = self.runs.give(large.start, true, true);
         }
-        assert_eq!(given, Ok(FreeResult::Kept));
+        assert_eq!(given, Ok(None));
         // A second free is an error, unless another run begins there by now.
         assert_eq!(self.runs.give(run.start, false, true), Err(NoRun));
     }
@@ -201,9 +200,9 @@ fn small_runs_are_given_back_together() {
     let starts: Vec<u32> = (0..RELEASE).filter_map(|_| checked.take(1, 1)).collect();
     let mut released = 0;
     for start in starts {
-        if let Ok(FreeResult::Release(run)) = checked.runs.give(start, false, true) {
+        if let Ok(Some(run)) = checked.runs.give(start, false, true) {
             released += 1;
-            assert_eq!(checked.runs.give(run.start, true, true), Ok(FreeResult::Kept));
+            assert_eq!(checked.runs.give(run.start, true, true), Ok(None));
         }
     }
     assert_eq!(released, 1);

@@ -10,7 +10,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let (host, target) = (BuildTarget::host()?, BuildTarget::Aarch64);
     let triple = target.triple();
     ensure!(target != host, "this machine is one of {triple}: `cargo xtask test` tests it");
-    let emulator = target.emulator(host).context("nothing is known that runs programs of it")?;
+    let emulator =
+        target.program("RUNNER", host).context("nothing is known that runs programs of it")?;
     test::prepare(workspace, None, &["urom-tests".to_owned()], false)?;
     setup::run(workspace, Some(target))?;
     let mut service = target::cargo(Some(target), "build")?;

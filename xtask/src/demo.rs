@@ -71,7 +71,7 @@ pub(crate) fn serve_and_run(
 }
 
 fn listening_address(service: &mut GuardedChild) -> Result<String> {
-    let output = service.child().stdout.take().context("uromd's output is not piped")?;
+    let output = service.child.stdout.take().context("uromd's output is not piped")?;
     let (sender, lines) = mpsc::channel();
     // Reads to the end: otherwise uromd would block on a full pipe or fail on a closed pipe.
     thread::spawn(move || {

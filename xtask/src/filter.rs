@@ -26,9 +26,7 @@ fn owner(function: &str) -> &'static str {
 
 pub(crate) fn make(directory: &Path, target: Option<BuildTarget>) -> Result<()> {
     let host = BuildTarget::host()?;
-    let is_linker = |(name, _): &&(&str, &'static str)| name.ends_with("_LINKER");
-    let environment = target.unwrap_or(host).environment(host);
-    let cc = environment.iter().find(is_linker).map_or("cc", |(_, program)| program);
+    let cc = target.unwrap_or(host).program("LINKER", host).unwrap_or("cc");
     let nm = shell::read(Command::new(cc).arg("-print-prog-name=nm"))?;
     let real = directory.join(REAL);
     let listed = shell::read(Command::new(nm.trim()).args(["-D", "--defined-only"]).arg(real))?;

@@ -87,11 +87,8 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, task: &FuzzTask) ->
 }
 
 fn targets(directory: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for file in files_below(&directory.join(SOURCES))? {
-        names.extend(file.file_stem().and_then(|name| name.to_str()).map(str::to_owned));
-    }
-    Ok(names)
+    let files = files_below(&directory.join(SOURCES))?.into_iter();
+    Ok(files.filter_map(|file| file.file_stem()?.to_str().map(str::to_owned)).collect())
 }
 
 #[cfg(test)]

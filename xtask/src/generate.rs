@@ -4,25 +4,17 @@ use anyhow::Result;
 
 use crate::target::BuildTarget;
 use crate::workspace::Workspace;
-use crate::{setup, shell, ucx};
+use crate::{debian, shell, ucx};
 
 pub(crate) fn bindings(workspace: &Workspace, check: bool) -> Result<()> {
-    setup::for_bindings()?;
+    debian::ensure(&[&debian::LIBCLANG, &debian::AARCH64_LIBC, &debian::PIP])?;
     // The headers are the same for every target.
     let package = ucx::unpack(&workspace.target_dir, ucx::OLDEST, BuildTarget::X86_64)?;
     let include = package.join("libucx/include").display().to_string();
     run(&["bindings", &include], check)
 }
 
-pub(crate) fn api(check: bool) -> Result<()> {
-    run(&["api"], check)
-}
-
-pub(crate) fn headers(check: bool) -> Result<()> {
-    run(&["headers"], check)
-}
-
-fn run(words: &[&str], check: bool) -> Result<()> {
+pub(crate) fn run(words: &[&str], check: bool) -> Result<()> {
     let mut command = shell::cargo();
     command.args(["run", "--quiet", "-p", "xtask-generate", "--"]).args(words);
     shell::run(command.args(check.then_some("--check")))

@@ -8,9 +8,9 @@ use fs_err as fs;
 use crate::directory::{DirectoryWriter, TransferMode, files_below, make_directory};
 use crate::linked_ucx::LinkedUcx;
 use crate::pkgconfig::{self, RELEASE};
-use crate::target::{self, BuildTarget};
+use crate::target::BuildTarget;
 use crate::workspace::{BuildProfile, Workspace};
-use crate::{filter, setup, shell};
+use crate::{filter, plugins, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 3] = ["urom-service", "libdoca", "urom-ucx-emulation"];
 
@@ -21,12 +21,7 @@ const EMULATION: &str = "liburom_ucx_emulation.so";
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<BuildTarget>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    let mut build = target::cargo(target, "build")?;
-    build
-        .args(BuildProfile::Dist.arguments())
-        .args(PACKAGES.iter().flat_map(|package| ["-p", package]));
-    shell::run(&mut build)?;
-    let built = workspace.profile_dir(target, BuildProfile::Dist);
+    let built = plugins::build(workspace, target, BuildProfile::Dist, &[], &PACKAGES)?;
     filter::make(&built, target)?;
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut writer = DirectoryWriter::new(&prefix, TransferMode::Copy);

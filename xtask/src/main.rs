@@ -39,6 +39,7 @@ use anyhow::{Context, Result, bail, ensure};
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
+use sanitize::Check;
 use target::BuildTarget;
 use workspace::Workspace;
 
@@ -91,22 +92,10 @@ struct Options {
     ucx: Option<String>,
     prefix: Option<PathBuf>,
     runs: Option<u64>,
-    flags: Vec<&'static str>,
+    flags: Vec<String>,
     values: Vec<String>,
     rest: Vec<String>,
 }
-
-const FLAGS: [&str; 9] = [
-    "--release",
-    "--mpi",
-    "--check",
-    "--allow-dirty",
-    "--quick",
-    "--bless",
-    "--full",
-    "--unsanitized",
-    "--merge",
-];
 
 impl Options {
     /// Parses options, which must be in `allowed`; `VALUE` and `--` permit values and a rest.
@@ -145,13 +134,13 @@ impl Options {
                 }
                 _ if name == "--prefix" => options.prefix = Some(parser.value()?.into()),
                 _ if name == "--runs" => options.runs = Some(parser.value()?.parse()?),
-                _ => options.flags.extend(FLAGS.iter().find(|flag| **flag == name)),
+                _ => options.flags.push(name),
             }
         }
     }
 
     fn has(&self, flag: &str) -> bool {
-        self.flags.contains(&flag)
+        self.flags.iter().any(|given| given == flag)
     }
 }
 
@@ -206,14 +195,13 @@ fn run(mut parser: Parser) -> Result<()> {
         "bench" => measure::BENCH.run(workspace, &others(parser)?),
         "faults" => measure::FAULTS.run(workspace, &others(parser)?),
         "bindings" => generate::bindings(workspace, options(&["--check"])?.has("--check")),
-        "api" => generate::api(options(&["--check"])?.has("--check")),
-        "headers" => generate::headers(options(&["--check"])?.has("--check")),
+        "api" | "headers" => generate::run(&[&task], options(&["--check"])?.has("--check")),
         "template" => {
             let options = options(&["--quick", "--bless"])?;
-            if options.has("--bless") {
-                return template::bless(workspace);
+            match options.has("--bless") {
+                true => template::bless(workspace),
+                false => template::run(workspace, options.has("--quick")),
             }
-            template::run(workspace, options.has("--quick"))
         }
         "deny" => {
             options(&[])?;
@@ -221,13 +209,10 @@ fn run(mut parser: Parser) -> Result<()> {
         }
         "sanitize" => {
             let options = options(&["--full", "VALUE"])?;
-            let checks = options.values.iter().map(|name| name.parse());
+            let checks = options.values.iter().map(|name| Check::named(name));
             sanitize::run(workspace, &checks.collect::<Result<Vec<_>>>()?, options.has("--full"))
         }
-        "miri" => {
-            options(&[])?;
-            sanitize::run(workspace, &[sanitize::Check::Miri], true)
-        }
+        "miri" => options(&[]).and_then(|_| sanitize::run(workspace, &[Check::Miri], true)),
         "fuzz" => {
             let options = options(&["--runs", "--unsanitized", "--merge", "VALUE"])?;
             let sanitized = !options.has("--unsanitized");

@@ -118,26 +118,18 @@ fn faults_of(package: &Package, licence: &str) -> Vec<String> {
         let fault = format!("{category:?} is not among the categories of xtask/src/package.rs");
         demand(CATEGORIES.contains(&&**category), fault);
     }
-    let heading = format!("## {version}");
-    let has_line = |text: &str, is_it: &dyn Fn(&str) -> bool| text.lines().any(is_it);
-    for (file, is_right, fault) in [
-        (
-            "LICENSE",
-            &(|text: &str| text == licence) as &dyn Fn(&str) -> bool,
-            "is not the workspace's",
-        ),
-        ("README.md", &|text| has_line(text, &|line| line.starts_with("# ")), "lacks a title"),
-        (
-            "CHANGELOG.md",
-            &|text| has_line(text, &|line| line == heading),
-            &*format!("lacks a heading `{heading}`"),
-        ),
-    ] {
-        match fs::read_to_string(package.manifest_path.with_file_name(file)) {
-            Ok(text) => demand(is_right(&text), format!("its {file} {fault}")),
+    let mut file =
+        |name: &str, fault: &str, is_right: &dyn Fn(&str) -> bool| match fs::read_to_string(
+            package.manifest_path.with_file_name(name),
+        ) {
+            Ok(text) => demand(is_right(&text), format!("its {name} {fault}")),
             Err(error) => demand(false, error.to_string()),
-        }
-    }
+        };
+    file("LICENSE", "is not the workspace's", &|text| text == licence);
+    file("README.md", "lacks a title", &|text| text.lines().any(|line| line.starts_with("# ")));
+    let heading = format!("## {version}");
+    let fault = format!("lacks a heading `{heading}`");
+    file("CHANGELOG.md", &fault, &|text| text.lines().any(|line| line == heading));
     faults
 }
 

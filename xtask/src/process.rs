@@ -12,7 +12,7 @@ use crate::shell;
 /// A child in its own process group. Dropping it kills the group. If this program ends without a
 /// drop, the kernel sends the child SIGTERM.
 pub(crate) struct GuardedChild {
-    child: Child,
+    pub(crate) child: Child,
     name: String,
 }
 
@@ -36,10 +36,6 @@ impl GuardedChild {
         unsafe { command.pre_exec(bind_to_parent) };
         let child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
         Ok(Self { child, name })
-    }
-
-    pub(crate) fn child(&mut self) -> &mut Child {
-        &mut self.child
     }
 
     /// Waits until the child has ended, at most `limit`. After the timeout the child still runs.
@@ -107,7 +103,7 @@ mod tests {
     fn a_child_receives_sigterm_before_sigkill() {
         let mut child = shell("trap 'exit 5' TERM; echo ready; sleep 1000 & wait");
         let mut line = String::new();
-        let output = child.child().stdout.take().expect("it is piped");
+        let output = child.child.stdout.take().expect("it is piped");
         BufReader::new(output).read_line(&mut line).expect("it prints a line");
         assert_eq!(child.terminate(LONG).expect("it ends").code(), Some(5));
         assert_eq!(child.terminate(LONG).expect("it has ended").code(), Some(5));
@@ -116,7 +112,7 @@ mod tests {
     #[test]
     fn dropping_kills_what_the_child_itself_started() {
         let mut child = shell("sleep 1000 & echo ready; wait");
-        let mut output = BufReader::new(child.child().stdout.take().expect("it is piped"));
+        let mut output = BufReader::new(child.child.stdout.take().expect("it is piped"));
         output.read_line(&mut String::new()).expect("it prints a line");
         drop(child);
         // The grandchild also holds the pipe, so it ends when both are dead.

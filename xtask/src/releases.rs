@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use crate::steps::{self, DemoStep};
 use crate::target::{self, BuildTarget};
 use crate::workspace::{BuildProfile, Purpose, Workspace};
-use crate::{debian, demo, shell, test, ucx};
+use crate::{debian, demo, plugins, shell, test, ucx};
 
 const PACKAGES: [&str; 4] = ["ucx", "urom-wire", "urom-service", "libdoca-host"];
 
@@ -41,10 +41,7 @@ pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
     }
     let release = ucx::unpack(&workspace.target_dir, ucx::package(version), host)?;
     let on = OnRelease { version, libraries: release.join("libucx/lib") };
-    let mut examples = target::cargo(None, "build")?;
-    examples.args(target::selected(steps::PACKAGES));
-    shell::run(&mut examples)?;
-    let directory = workspace.profile_dir(None, BuildProfile::Dev);
+    let directory = plugins::build(workspace, None, BuildProfile::Dev, &[], &steps::PACKAGES)?;
 
     let mut failed = Vec::new();
     failed.extend(on.tests(host, &selected).err().map(|error| format!("{error:#}")));

@@ -6,7 +6,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::str::FromStr;
 
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
@@ -117,12 +116,8 @@ impl Check {
         ("valgrind", Check::Valgrind),
         ("miri", Check::Miri),
     ];
-}
 
-impl FromStr for Check {
-    type Err = anyhow::Error;
-
-    fn from_str(name: &str) -> Result<Self> {
+    pub(crate) fn named(name: &str) -> Result<Self> {
         let known = Check::ALL.iter().find(|(known, _)| *known == name);
         let names = Check::ALL.map(|(name, _)| name).join(", ");
         known

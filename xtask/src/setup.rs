@@ -65,10 +65,6 @@ fn ready(workspace: &Workspace, target: Option<BuildTarget>, more: &[&'static Ne
     if target != host { add_rust_target(target) } else { Ok(()) }
 }
 
-pub(crate) fn for_bindings() -> Result<()> {
-    debian::ensure(&[&debian::LIBCLANG, &debian::AARCH64_LIBC, &debian::PIP])
-}
-
 fn add_rust_target(target: BuildTarget) -> Result<()> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut rustc = Command::new(rustc);

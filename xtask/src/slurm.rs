@@ -81,22 +81,17 @@ impl Cluster {
 
         let path = shell::path_behind([programs.clone()])?;
         let mut cluster = Cluster { daemons: Vec::new(), directory, programs, path, nodes };
-        let file = |name: &str| at.join(name).display().to_string();
-        cluster.daemon(
-            "munged",
-            &[
-                "--foreground".to_owned(),
-                format!("--key-file={}", file("munge.key")),
-                format!("--socket={}", file("munge")),
-                format!("--pid-file={}", file("munge.pid")),
-                format!("--seed-file={}", file("munge.seed")),
-            ],
-        )?;
+        let shown = at.display();
+        let munge = format!(
+            "--foreground --key-file={shown}/munge.key --socket={shown}/munge \
+             --pid-file={shown}/munge.pid --seed-file={shown}/munge.seed"
+        );
+        cluster.daemon("munged", &munge)?;
         let socket = at.join("munge");
         cluster.wait("munged listens", || socket.exists())?;
-        cluster.daemon("slurmctld", &["-D".to_owned()])?;
+        cluster.daemon("slurmctld", "-D")?;
         for node in 1..=nodes {
-            cluster.daemon("slurmd", &["-D".to_owned(), "-N".to_owned(), format!("n{node}")])?;
+            cluster.daemon("slurmd", &format!("-D -N n{node}"))?;
         }
         let idle = || {
             let output = cluster.slurm("sinfo").args(["-h", "-t", "idle", "-o", "%D"]).output();
@@ -122,11 +117,11 @@ impl Cluster {
         command
     }
 
-    fn daemon(&mut self, program: &str, arguments: &[String]) -> Result<()> {
+    fn daemon(&mut self, program: &str, arguments: &str) -> Result<()> {
         let name = format!("{program}-{}.log", self.daemons.len());
         let log = fs::File::create(self.file(&name))?.into_parts().0;
         let mut command = self.slurm(program);
-        command.args(arguments).stdout(log.try_clone()?).stderr(log);
+        command.args(shell::words(arguments)).stdout(log.try_clone()?).stderr(log);
         eprintln!("$ {} &", shell::display(&command));
         self.daemons.insert(0, GuardedChild::start(&mut command)?);
         Ok(())
@@ -190,7 +185,7 @@ impl Cluster {
         let runs = || fs::read_to_string(&log).is_ok_and(|text| text.contains("(ping_pong, "));
         self.wait("ping pong uses the service", runs)?;
         // Not the group, because the second process of `srun` ends the ranks.
-        ranks.child().kill()?;
+        ranks.child.kill()?;
         self.wait("ping pong has ended", || !self.lists("--name=ping_pong"))?;
         steps::run(vec![processes("multi_worker_bootstrap --once")])?;
 

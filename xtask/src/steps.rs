@@ -24,32 +24,27 @@ const RUN_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) type DemoStep = Vec<Command>;
 
 pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<DemoStep>> {
-    let mut bootstrap = Command::new(directory.join("multi_worker_bootstrap"));
-    bootstrap.args(["--once", "--service", address]);
-    let mut steps = vec![vec![bootstrap]];
+    let with_service = |mut command: Command, words: &str| {
+        command.args(shell::words(words)).args(["--service", address]);
+        command
+    };
+    let bootstrap = Command::new(directory.join("multi_worker_bootstrap"));
+    let mut steps = vec![vec![with_service(bootstrap, "--once")]];
 
     let ping_pong = directory.join("ping_pong");
     for message in MESSAGES {
-        let mut command = mpirun(2);
-        command.arg(&ping_pong).args(shell::words(message)).args(["--service", address]);
-        steps.push(vec![command]);
+        steps.push(vec![with_service(mpirun(2, &ping_pong), message)]);
     }
-    let endpoint = free_endpoint()?;
-    let player = |rank| {
-        let mut command = Command::new(&ping_pong);
-        command.args(["--rendezvous", &endpoint, "--rank", rank]);
-        command.args(["--message", "hello from the other process", "--service", address]);
-        command
-    };
-    steps.push(vec![player("0"), player("1")]);
-
-    let endpoint = free_endpoint()?;
-    let side = |rank| {
-        let mut command = Command::new(directory.join("rdma"));
-        command.args(["--rendezvous", &endpoint, "--rank", rank, "--service", address]);
-        command
-    };
-    steps.push(vec![side("0"), side("1")]);
+    let message = ["--message", "hello from the other process"];
+    for (program, options) in [(ping_pong, &message[..]), (directory.join("rdma"), &[])] {
+        let endpoint = free_endpoint()?;
+        let end = |rank| {
+            let mut command = Command::new(&program);
+            command.args(["--rendezvous", &endpoint, "--rank", rank]).args(options);
+            with_service(command, "")
+        };
+        steps.push(vec![end("0"), end("1")]);
+    }
 
     let endpoint = free_endpoint()?;
     let port = endpoint.rsplit(':').next().context("an endpoint has a port")?;
@@ -58,23 +53,15 @@ pub(crate) fn all(directory: &Path, address: &str) -> Result<Vec<DemoStep>> {
         command.args(shell::words(arguments)).args(["--perf", "--time", "200", "--port", port]);
         command
     };
-    let mut server = end("--mode server");
-    server.args(["--service", address]);
+    let server = with_service(end("--mode server"), "");
     steps.push(vec![server, end("--mode client --server-name 127.0.0.1")]);
 
-    let mut allreduce = mpirun(4);
-    allreduce.arg(directory.join("allreduce")).args([
-        "--perf",
-        "--time",
-        "100",
-        "--service",
-        address,
-    ]);
-    steps.push(vec![allreduce]);
+    let allreduce = mpirun(4, &directory.join("allreduce"));
+    steps.push(vec![with_service(allreduce, "--perf --time 100")]);
     Ok(steps)
 }
 
-fn mpirun(processes: u32) -> Command {
+fn mpirun(processes: u32, program: &Path) -> Command {
     let mut command = Command::new("mpirun");
     if rustix::process::geteuid().is_root() {
         command.arg("--allow-run-as-root");
@@ -85,7 +72,7 @@ fn mpirun(processes: u32) -> Command {
         "--oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader \
          --mca btl_vader_single_copy_mechanism none",
     ));
-    command.args(["-np", &processes.to_string()]);
+    command.args(["-np", &processes.to_string()]).arg(program);
     command
 }
 

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::str::FromStr;
 
-use anyhow::bail;
+use anyhow::Context;
 
 use crate::shell;
 
@@ -41,10 +41,11 @@ impl BuildTarget {
         }
     }
 
-    /// The command that runs programs of this target on `host`, if it is another target.
-    pub(crate) fn emulator(self, host: Self) -> Option<&'static str> {
-        let is_runner = |(name, _): &&(&str, _)| name.ends_with("_RUNNER");
-        self.environment(host).iter().find(is_runner).map(|(_, words)| *words)
+    /// Cargo's `LINKER` of this target, or the `RUNNER` of its programs, on `host`. `None` if cargo
+    /// does not need one.
+    pub(crate) fn program(self, purpose: &str, host: Self) -> Option<&'static str> {
+        let is_it = |(name, _): &&(&str, _)| name.ends_with(&format!("_{purpose}"));
+        self.environment(host).iter().find(is_it).map(|(_, words)| *words)
     }
 
     /// Cargo's variables to link and run programs of this target on `host`. Empty for the host
@@ -68,15 +69,10 @@ impl FromStr for BuildTarget {
     type Err = anyhow::Error;
 
     fn from_str(triple: &str) -> anyhow::Result<Self> {
-        let mut all = [Self::X86_64, Self::Aarch64].into_iter();
-        let Some(target) = all.find(|target| target.triple() == triple) else {
-            bail!(
-                "`{triple}` is not supported: name {} or {}",
-                Self::X86_64.triple(),
-                Self::Aarch64.triple()
-            )
-        };
-        Ok(target)
+        let all = [Self::X86_64, Self::Aarch64];
+        let found = all.into_iter().find(|target| target.triple() == triple);
+        let names = || all.map(Self::triple).join(" or ");
+        found.with_context(|| format!("`{triple}` is not supported: name {}", names()))
     }
 }
 

@@ -120,10 +120,7 @@ const PARTIAL: &str = "partial-";
 fn remove_abandoned(parent: &Path) -> Result<()> {
     for entry in fs::read_dir(parent)? {
         let path = entry?.path();
-        let owner = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .and_then(|name| name.strip_prefix(PARTIAL));
+        let owner = path.file_name().and_then(|name| name.to_str()?.strip_prefix(PARTIAL));
         if let Some(owner) = owner
             && !Path::new("/proc").join(owner).exists()
         {

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use bench_protocol::{MemoryAccess, TimeMemory, Timed};
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
-use urom_pdk::memory::HostMemory;
 use urom_pdk::{Context, DocaError, Error, Result};
 
 const PAGE: usize = 4096;
@@ -48,7 +47,7 @@ pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
                         black_box(word.fetch_add(1, Ordering::AcqRel));
                     }
                     (MemoryAccess::Open, true) => drop(cx.memory(command.memory)?),
-                    (MemoryAccess::Open, false) => drop(black_box(open_nothing(&memory))),
+                    (MemoryAccess::Open, false) => drop(black_box(memory.len())),
                 }
             }
             let each = begin.elapsed().as_nanos() as u64 * 1000 / times.max(1);
@@ -62,10 +61,6 @@ pub(crate) async fn time(cx: &Context, command: &TimeMemory) -> Result<Timed> {
         times.get(times.len() / 2).copied().unwrap_or_default()
     });
     Ok(Timed { kit, peer })
-}
-
-fn open_nothing(memory: &HostMemory) -> u64 {
-    memory.len()
 }
 
 fn read(process: u64, address: u64, to: &mut [u8]) -> Result<()> {

@@ -5,10 +5,10 @@ mod quantity;
 mod summary;
 mod tables;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
 use pulldown_cmark::{Options, Parser, html};
 
 use crate::budget::judge;
@@ -25,12 +25,11 @@ fn directory() -> Result<PathBuf> {
 
 pub(crate) fn write(summary: &Summary) -> Result<PathBuf> {
     let directory = directory()?;
-    let cannot = || format!("cannot write into {}", directory.display());
-    fs::create_dir_all(&directory).with_context(cannot)?;
+    fs::create_dir_all(&directory)?;
     let json = serde_json::to_string_pretty(summary)? + "\n";
-    fs::write(directory.join("summary.json"), json).with_context(cannot)?;
+    fs::write(directory.join("summary.json"), json)?;
     let file = directory.join("report.html");
-    fs::write(&file, page(summary)?).with_context(cannot)?;
+    fs::write(&file, page(summary)?)?;
     Ok(file)
 }
 
@@ -75,9 +74,7 @@ pub(crate) fn record(summary: &Summary) -> Result<()> {
     }
     ensure!(summary.failures.is_empty(), "the last run failed: {}", summary.failures.join("; "));
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(GUIDE);
-    let cannot = || file.display().to_string();
-    let page = fs::read_to_string(&file).with_context(cannot)?;
-    fs::write(&file, filled(&page, summary)?).with_context(cannot)?;
+    fs::write(&file, filled(&fs::read_to_string(&file)?, summary)?)?;
     println!("wrote {}", file.display());
     Ok(())
 }

@@ -4,36 +4,25 @@
 //! *Host free* is the idle share of the host's waiting thread: 1 minus its processor time over the
 //! time of the call.
 
-use std::process::Command;
-
 use anyhow::{Context, Result, ensure};
-use urom_tests::built;
+use tempfile::TempDir;
+use urom_tests::{built, mpirun};
 
 use crate::figure::Figure;
 use crate::launch::Launch;
 
 const PROGRAM: &str = "allreduce";
-const MEMBERS: &str = "4";
-const SIZES: [&str; 2] = ["65536", "4194304"];
 
-/// Works with any number of cores, and with shared memory in containers.
-const MPI: &[&str] = &[
-    "--allow-run-as-root",
-    "--oversubscribe",
-    "--bind-to=none",
-    "--mca=pml=ob1",
-    "--mca=btl=self,vader",
-    "--mca=btl_vader_single_copy_mechanism=none",
-];
+const MEMBERS: u32 = 4;
+const SIZES: [&str; 2] = ["65536", "4194304"];
+/// Works with shared memory in containers.
+const MPI: &str = "--mca pml ob1 --mca btl self,vader --mca btl_vader_single_copy_mechanism none";
 
 pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
     let daemon = launch.daemon(&["worker_allreduce"])?;
-    let mut command = Command::new("mpirun");
-    for option in MPI {
-        // mpirun expects an option and its values as separate words.
-        command.args(option.split('='));
-    }
-    command.args(["-np", MEMBERS]).arg(built(PROGRAM)?);
+    let directory = TempDir::new()?;
+    let mut command = mpirun(MEMBERS, directory.path());
+    command.args(MPI.split(' ')).arg(built(PROGRAM)?);
     command.args(["--perf", "--time", if launch.quick { "100" } else { "300" }]);
     let output = command.args(["--service", daemon.address()]).output();
     let output = output.context("mpirun does not start: `cargo xtask setup` installs it")?;

@@ -63,8 +63,8 @@ pub(super) fn messages(launch: &Launch) -> Result<Vec<Figure>> {
 }
 
 pub(super) fn allocations(launch: &Launch) -> Result<Vec<Figure>> {
-    let figures = allocations_besides(launch, None, 0.0)?;
-    Ok(figures.map(|(name, each)| Figure::new(name, "allocations", each)).into())
+    let figures = allocations_besides(launch, None, 0.0)?.into_iter();
+    Ok(figures.map(|(name, each)| Figure::new(name, "allocations", each)).collect())
 }
 
 /// Measures a worker that uses DOCA's interface alone.
@@ -72,7 +72,7 @@ pub(super) fn allocations_of_doca(launch: &Launch) -> Result<Vec<Figure>> {
     let note = "at the worker, without the descriptors of the command and of its answer";
     let figures = allocations_besides(launch, Some("--plain-doca"), DESCRIPTORS)?;
     let figure = |(name, each)| Figure::new(format!("{name}/doca"), "allocations", each).note(note);
-    Ok(figures.map(figure).into())
+    Ok(figures.into_iter().map(figure).collect())
 }
 
 /// Names and allocations of a command at host and worker, with one and with many in flight.
@@ -80,7 +80,7 @@ fn allocations_besides(
     launch: &Launch,
     option: Option<&str>,
     descriptors: f64,
-) -> Result<[(String, f64); 4]> {
+) -> Result<Vec<(String, f64)>> {
     let counted = CountedHost::start(launch, option)?;
     let each = |depth| -> Result<[(String, f64); 2]> {
         let [host, worker] = counted.each(launch, depth)?;
@@ -91,8 +91,7 @@ fn allocations_besides(
             SIDES.map(|side| format!("allocations/per-command/{transport}/{side}/{depth}"));
         Ok([(at_host, host), (in_worker, worker - descriptors)])
     };
-    let ([a, b], [c, d]) = (each(1)?, each(DEPTH)?);
-    Ok([a, b, c, d])
+    Ok([each(1)?, each(DEPTH)?].concat())
 }
 
 /// Allocations, messages, and nanoseconds of waiting.

@@ -175,29 +175,21 @@ struct GatedHost {
     sent: Vec<(u64, Completion<LoopbackDone>)>,
 }
 
-impl GatedHost {
-    fn submit(&mut self, count: u64) -> Result<()> {
-        for data in 0..count {
-            self.sent.push((data, self.graph.task_loopback(&self.worker, data).submit()?));
-        }
-        Ok(())
-    }
-
-    fn take(&mut self) -> Result<()> {
-        self.sent.drain(..).try_for_each(|(data, task)| answered(data, task))
-    }
-}
-
 unsafe extern "C" fn submit(host: *mut c_void, count: c_uint) {
     // SAFETY: `host` lends itself to the rounds, which only pass the pointer on.
     let host = unsafe { &mut *host.cast::<GatedHost>() };
-    host.submit(count.into()).expect("the worker takes as many commands");
+    for data in 0..count.into() {
+        let task = host.graph.task_loopback(&host.worker, data).submit();
+        host.sent.push((data, task.expect("the worker takes as many commands")));
+    }
 }
 
 unsafe extern "C" fn take(host: *mut c_void, _: c_uint) {
     // SAFETY: as in `submit`.
     let host = unsafe { &mut *host.cast::<GatedHost>() };
-    host.take().expect("the worker answers every command");
+    for (data, task) in host.sent.drain(..) {
+        answered(data, task).expect("the worker answers every command");
+    }
 }
 
 /// The process under callgrind: a host with an embedded worker, like `c/gated_host.c`.

@@ -47,19 +47,14 @@ enum Sending {
 }
 
 impl Sending {
-    /// Warm-up and minimum of a round, in messages or batches.
-    fn counts(self) -> [usize; 2] {
+    /// Warm-up and minimum of a round, in messages or batches; names of the figure and the peer.
+    fn parameters(self) -> ([usize; 2], &'static str, &'static str) {
         match self {
-            Sending::Inline => [4, 8],
-            Sending::Registered | Sending::Asleep => [1, 3],
-        }
-    }
-
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Sending::Inline => ("inline", "raw UCX round trip and tag send"),
-            Sending::Registered => ("registered", "raw UCX tag send and receive"),
-            Sending::Asleep => ("registered-asleep", "raw UCX tag send and receive, asleep"),
+            Sending::Inline => ([4, 8], "inline", "raw UCX round trip and tag send"),
+            Sending::Registered => ([1, 3], "registered", "raw UCX tag send and receive"),
+            Sending::Asleep => {
+                ([1, 3], "registered-asleep", "raw UCX tag send and receive, asleep")
+            }
         }
     }
 }
@@ -92,11 +87,8 @@ pub(super) fn measure(launch: &Launch) -> Result<Vec<Figure>> {
 }
 
 pub(super) fn same_settings(launch: &Launch) -> Result<Vec<Figure>> {
-    let figure = SandboxWorkers::start(launch)?.measure(
-        launch,
-        Sending::Inline,
-        INLINE[INLINE.len() - 1],
-    )?;
+    let longest = INLINE[INLINE.len() - 1];
+    let figure = SandboxWorkers::start(launch)?.measure(launch, Sending::Inline, longest)?;
     let name = figure.name.replace("/inline/", "/inline-same-settings/");
     Ok(vec![Figure { name, ..figure }])
 }
@@ -124,7 +116,7 @@ impl SandboxWorkers {
     }
 
     fn measure(&self, launch: &Launch, way: Sending, size: usize) -> Result<Figure> {
-        let [warm_up, least] = way.counts();
+        let ([warm_up, least], what, peer) = way.parameters();
         let round = |count| Operations { warm_up, count, asleep: way == Sending::Asleep };
         // The first few messages determine the number of messages in a round.
         let first = Instant::now();
@@ -134,7 +126,6 @@ impl SandboxWorkers {
         let each = start.elapsed().min(first.elapsed() / 2).as_nanos() as f64;
         let round = round(launch.trips(each, least as u64).min(100) as usize);
 
-        let (what, peer) = way.names();
         let name = format!("sandbox/{what}/{}/{size}", launch.transport.name());
         let figure = launch.compare(name, peer, |side| match (side, way) {
             (0, _) => self.round(way, round, size),
@@ -148,14 +139,9 @@ impl SandboxWorkers {
             }),
         })?;
         let shares_core = launch.cores.host(0) == launch.cores.host(1);
-        Ok(if shares_core {
-            figure.note(
-                "the receiving worker shares the host's core: a figure is the median of single \
-                 messages, most of which it does not disturb",
-            )
-        } else {
-            figure
-        })
+        let note = "the receiving worker shares the host's core: a figure is the median of single \
+                    messages, most of which it does not disturb";
+        Ok(Figure { note: shares_core.then(|| note.to_owned()), ..figure })
     }
 
     fn round(&self, way: Sending, round: Operations, size: usize) -> Result<f64> {

@@ -66,10 +66,6 @@ impl TwoWorkers {
         Ok(TwoWorkers { bench, workers, raw, service, _daemon: daemon })
     }
 
-    pub(super) fn raw(&self, asleep: bool) -> &Peer {
-        &self.raw[usize::from(asleep)]
-    }
-
     /// Returns the median time of a round's operations, in nanoseconds. `operation` gets its
     /// number, and adds its times.
     pub(super) fn round(
@@ -100,7 +96,7 @@ impl TwoWorkers {
         size: usize,
         mut operation: impl FnMut(&Peer, &mut Vec<f64>) -> Result<()>,
     ) -> Result<f64> {
-        let raw = self.raw(round.asleep);
+        let raw = &self.raw[usize::from(round.asleep)];
         let give =
             |to: usize, style| serve(&self.bench, &self.workers[to], raw.kind(), style, size);
         let serving = [give(0, Style::Forward)?, give(1, Style::Receive)?];

@@ -7,12 +7,12 @@ mod package;
 mod strip;
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_config2::Config;
+use fs_err as fs;
 use urom_service::plugins;
 
 use cargo::BuiltPlugin;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
     };
     let BuiltPlugin { file: made, has_lines } =
         cargo::build(&package, &choice::arguments(args), environment)?;
-    let bytes = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
+    let bytes = fs::read(&made)?;
     let name = name(&bytes).unwrap_or(package.library);
     let directory = made.parent().context("cargo's file lacks a directory")?.join(plugins::COPIES);
     let file = directory.join(format!("{name}.so"));
@@ -96,9 +96,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<u8> {
     match plugins::list_of_copy(&made, &file) {
         Some(sources) => put(&list, &sources, &made)?,
         // A list of an earlier build.
-        None if list.exists() => {
-            fs::remove_file(&list).with_context(|| format!("cannot remove {}", list.display()))?
-        }
+        None if list.exists() => fs::remove_file(&list)?,
         None => {}
     }
     put(&file, &bytes, &made)?;
@@ -125,8 +123,7 @@ fn name(bytes: &[u8]) -> Option<String> {
 /// Replaces a file atomically, with the mode and time of `like`. Services keep the old file.
 fn put(file: &Path, bytes: &[u8], like: &Path) -> Result<()> {
     let directory = file.parent().context("the file lacks a directory")?;
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make {}", directory.display()))?;
+    fs::create_dir_all(directory)?;
     let written = || -> Result<()> {
         let mut new = tempfile::NamedTempFile::new_in(directory)?;
         new.write_all(bytes)?;

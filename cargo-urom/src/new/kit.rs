@@ -62,10 +62,8 @@ impl Kit {
             )?;
             return address.parse().map_err(|reason| anyhow!("{reason}; say --kit SOURCE"));
         }
-        if is_cargos(sources, "registry/src") {
-            return Ok(Kit { kind: "registry", source: String::new() });
-        }
-        Ok(Kit { kind: "path", source: String::new() })
+        let kind = if is_cargos(sources, "registry/src") { "registry" } else { "path" };
+        Ok(Kit { kind, source: String::new() })
     }
 
     pub(super) fn described(&self) -> String {
@@ -139,27 +137,20 @@ impl FromStr for Kit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Kit, String> {
-        let (kind, source) = text.split_once('=').unwrap_or((text, ""));
-        let (kind, what) = match kind {
-            "registry" if kind == text => {
-                return Ok(Kit { kind: "registry", source: String::new() });
-            }
-            "path" if kind == text => return Ok(Kit { kind: "path", source: String::new() }),
-            "vendor" if kind == text => {
-                return Ok(Kit { kind: "vendor", source: COPY.to_owned() });
-            }
-            "path" => ("path", "directory"),
-            "git" => ("git", "address"),
+        let mut parts = text.splitn(2, '=');
+        let (kind, source) = match (parts.next().unwrap_or_default(), parts.next()) {
+            ("registry", None) => ("registry", ""),
+            ("path", None) => ("path", ""),
+            ("vendor", None) => ("vendor", COPY),
+            ("path", Some("")) => return Err("`path` lacks its directory: path=DIRECTORY".into()),
+            ("git", None | Some("")) => return Err("`git` lacks its address: git=ADDRESS".into()),
+            ("path", Some(source)) => ("path", source),
+            ("git", Some(source)) => ("git", source),
             _ => {
-                return Err(
-                    "expected `vendor`, `path`, `path=DIRECTORY`, `git=ADDRESS` or `registry`"
-                        .to_owned(),
-                );
+                let expected = "`vendor`, `path`, `path=DIRECTORY`, `git=ADDRESS` or `registry`";
+                return Err(format!("expected {expected}"));
             }
         };
-        if source.is_empty() {
-            return Err(format!("`{kind}` lacks its {what}: {kind}={}", what.to_uppercase()));
-        }
         if source.contains(['"', '\\']) || source.contains(char::is_control) {
             return Err(format!(
                 "`{source}` has quotes, backslashes or control characters, which Cargo.toml would \

@@ -10,7 +10,7 @@ mod vendor;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 
 use crate::exit::usage;
 use crate::{exit, output};
@@ -96,10 +96,8 @@ fn make(directory: &Path, answers: &mut Answers) -> Result<()> {
 fn write(directory: &Path, files: &[(String, String)]) -> Result<()> {
     for (path, text) in files {
         let path = directory.join(path);
-        let parent = path.parent().unwrap_or(directory);
-        std::fs::create_dir_all(parent)
-            .and_then(|()| std::fs::write(&path, text))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        fs_err::create_dir_all(path.parent().unwrap_or(directory))?;
+        fs_err::write(&path, text)?;
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! `--kit vendor`: copies the kit's crates to a nested workspace of the new workspace.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{DependencyKind, MetadataCommand};
+use fs_err as fs;
 
 /// The crates of the template, and this tool, for CI machines.
 const NEEDED: [&str; 6] = ["cargo-urom", "ucx", "ucx-probe", "urom-abi", "urom-host", "urom-pdk"];
@@ -39,9 +39,9 @@ pub(super) fn copy(clone: &Path, into: &Path) -> Result<()> {
         needed.extend(used.filter(|used| used.path.is_some()).map(|used| &*used.name));
     }
     members.sort_unstable();
-    write(&into.join("Cargo.toml"), &workspace(&read(&root)?, &members))?;
+    fs::write(into.join("Cargo.toml"), workspace(&fs::read_to_string(&root)?, &members))?;
     for file in ["Cargo.lock", "LICENSE"] {
-        copy_file(&clone.join(file), &into.join(file))?;
+        fs::copy(clone.join(file), into.join(file))?;
     }
     shorten_lock(into)
 }
@@ -71,21 +71,19 @@ fn shorten_lock(directory: &Path) -> Result<()> {
 /// Copies a crate's directory without tests, and removes them from the manifest.
 fn copy_crate(from: &Path, to: &Path) -> Result<()> {
     copy_directory(from, to, &LEFT_OUT)?;
-    let text = read(&from.join("Cargo.toml"))?;
+    let text = fs::read_to_string(from.join("Cargo.toml"))?;
     let text = filtered(&text, |section, _| {
         !["[dev-dependencies]", "[[bench]]", "[[example]]", "[[test]]"].contains(&section)
     });
-    write(&to.join("Cargo.toml"), &text)
+    Ok(fs::write(to.join("Cargo.toml"), text)?)
 }
 
 fn copy_directory(from: &Path, to: &Path, left_out: &[&str]) -> Result<()> {
-    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-    let failed = || format!("cannot list {}", from.display());
-    for entry in fs::read_dir(from).with_context(failed)? {
-        let entry = entry.with_context(failed)?;
-        let (name, path): (_, PathBuf) = (entry.file_name(), entry.path());
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
         if !path.is_dir() {
-            copy_file(&path, &to.join(name))?;
+            fs::copy(&path, to.join(name))?;
         } else if !left_out.iter().any(|&other| name == other) && !path.join("Cargo.toml").exists()
         {
             copy_directory(&path, &to.join(name), &[])?;
@@ -119,30 +117,13 @@ members = [
 /// Keeps the lines that `keeps` accepts. It receives the section's heading and the line.
 fn filtered(text: &str, mut keeps: impl FnMut(&str, &str) -> bool) -> String {
     let mut section = "";
-    let mut kept = String::new();
-    for line in text.lines() {
+    let kept = text.lines().filter(|line| {
         if line.starts_with('[') {
             section = line;
         }
-        if keeps(section, line) {
-            kept += line;
-            kept += "\n";
-        }
-    }
-    kept
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn copy_file(from: &Path, to: &Path) -> Result<()> {
-    let failed = || format!("cannot copy {} to {}", from.display(), to.display());
-    fs::copy(from, to).map(drop).with_context(failed)
+        keeps(section, line)
+    });
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -37,15 +37,12 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+    let show = |text: String| output::result(&text).map(|()| exit::DONE);
     let (daemon, plugins) = match CommandLine::read(args.words.iter().cloned()).map_err(usage)? {
         CommandLine::Run(daemon, plugins) => (daemon, plugins),
-        CommandLine::Help => {
-            output::result(&format!("{ABOUT}{}", details()))?;
-            return Ok(exit::DONE);
-        }
+        CommandLine::Help => return show(format!("{ABOUT}{}", details())),
         CommandLine::Version => {
-            output::result(&format!("cargo urom {}\n", env!("CARGO_PKG_VERSION")))?;
-            return Ok(exit::DONE);
+            return show(format!("cargo urom {}\n", env!("CARGO_PKG_VERSION")));
         }
     };
     let [plugins] = &plugins[..] else {

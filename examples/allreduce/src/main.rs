@@ -41,13 +41,7 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("allreduce: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    example_common::exit_code("allreduce", run(&options))
 }
 
 fn run(options: &Options) -> Result<()> {

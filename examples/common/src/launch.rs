@@ -32,23 +32,26 @@ pub type SharedGather = Rc<RefCell<dyn AllGather>>;
 
 /// This process of the two.
 pub struct Launch {
-    gather: SharedGather,
-    name: &'static str,
+    /// The all-gather with the other process.
+    pub gather: SharedGather,
+    /// The launcher's name, for the table.
+    pub name: &'static str,
 }
 
 /// Connects to the other process of `program`, and runs `part`. Prints an error with the rank.
 pub fn run(program: &str, meeting: &Meeting, part: impl FnOnce(&Launch) -> Result<()>) -> ExitCode {
-    let launch = match Launch::begin(meeting, program) {
-        Ok(launch) => launch,
-        Err(error) => {
-            eprintln!("{program}: {error:#}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match part(&launch) {
+    match Launch::begin(meeting, program) {
+        Ok(launch) => exit_code(&format!("{program}, rank {}", launch.rank()), part(&launch)),
+        Err(error) => exit_code(program, Err(error)),
+    }
+}
+
+/// Prints an error of `who`, and returns the exit code.
+pub fn exit_code(who: &str, result: Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{program}, rank {}: {error:#}", launch.rank());
+            eprintln!("{who}: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -87,17 +90,5 @@ impl Launch {
     #[must_use]
     pub fn rank(&self) -> u32 {
         self.gather.borrow().index()
-    }
-
-    /// Returns the all-gather with the other process.
-    #[must_use]
-    pub fn gather(&self) -> SharedGather {
-        Rc::clone(&self.gather)
-    }
-
-    /// Returns the launcher's name, for the table.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.name
     }
 }

@@ -6,6 +6,6 @@ mod options;
 mod table;
 
 pub use exchange::{Exchange, LOST};
-pub use launch::{Launch, Meeting, SharedGather, run};
+pub use launch::{Launch, Meeting, SharedGather, exit_code, run};
 pub use options::Common;
 pub use table::render;

@@ -27,15 +27,9 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
-    match run::run(&options) {
-        Ok(()) => {
-            println!("Sample finished successfully");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("multi_worker_bootstrap: {error:#}");
-            println!("Sample finished with errors");
-            ExitCode::FAILURE
-        }
-    }
+    let result = run::run(&options);
+    let how = if result.is_ok() { "successfully" } else { "with errors" };
+    let code = example_common::exit_code("multi_worker_bootstrap", result);
+    println!("Sample finished {how}");
+    code
 }

@@ -44,17 +44,16 @@ impl Buffers {
     ) -> Result<Buffers> {
         let named = |plugin: &&urom_host::Plugin| plugin.name() == sandbox_protocol::Protocol::NAME;
         // Only the kit's plugin distinguishes `Mmap::export` from a handle of UCX.
-        let is_of_kit =
-            service.plugins().iter().find(named).and_then(urom_host::Plugin::fingerprint);
-        let shared = match is_of_kit {
-            Some(_) => Memory::shared(3 * len, sandbox, worker)?,
-            None => None,
-        };
-        let registered = match shared {
-            Some(shared) => shared,
-            None => Memory::exported(3 * len, sandbox, worker)?,
-        };
-        Ok(Buffers { bytes: vec![0; len], registered: Some(registered) })
+        let plugin = service.plugins().iter().find(named);
+        let is_of_kit = plugin.is_some_and(|plugin| plugin.fingerprint().is_some());
+        let mut registered = None;
+        if is_of_kit {
+            registered = Memory::shared(3 * len, sandbox, worker)?;
+        }
+        if registered.is_none() {
+            registered = Some(Memory::exported(3 * len, sandbox, worker)?);
+        }
+        Ok(Buffers { bytes: vec![0; len], registered })
     }
 
     /// Lets `fill` write the next message. The last message must be sent.

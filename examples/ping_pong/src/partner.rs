@@ -20,13 +20,6 @@ const NOTICE: Duration = Duration::from_millis(500);
 const PLAYING: &[u8] = &[0];
 const DONE: &[u8] = &[1];
 
-/// The parameters, which must be equal in both processes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
-    pub(crate) rounds: u32,
-    pub(crate) bytes: u32,
-}
-
 pub(crate) struct Partner {
     gather: SharedGather,
     exchange: Option<Exchange>,
@@ -34,8 +27,8 @@ pub(crate) struct Partner {
 }
 
 impl Partner {
-    pub(crate) fn meet(gather: SharedGather, rules: Rules) -> Result<Partner> {
-        let Rules { rounds, bytes } = rules;
+    /// Both processes must be told the same number of rounds and of bytes.
+    pub(crate) fn meet(gather: SharedGather, rounds: u32, bytes: u32) -> Result<Partner> {
         let own = [rounds, bytes].map(u32::to_le_bytes).concat();
         let both = Exchange::begin(&gather, &own)?.finish(LIMIT, || Ok(()))?;
         let words: Vec<u32> = both.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
@@ -101,7 +94,9 @@ mod tests {
     use std::rc::Rc;
     use urom_host::gather::InProcess;
 
-    const RULES: Rules = Rules { rounds: 70_000, bytes: 1 << 28 };
+    fn meet(gather: SharedGather) -> Result<Partner> {
+        Partner::meet(gather, 70_000, 1 << 28)
+    }
 
     fn both<T: Send>(play: impl Fn(u32, SharedGather) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
@@ -119,7 +114,7 @@ mod tests {
     #[test]
     fn both_part_when_both_are_done_however_often_one_looked() {
         let parted = both(|rank, gather| {
-            let mut partner = Partner::meet(gather, RULES)?;
+            let mut partner = meet(gather)?;
             for _ in 0..rank {
                 partner.looked -= 2 * GLANCE;
                 partner.glance()?;
@@ -134,8 +129,7 @@ mod tests {
     #[test]
     fn different_rules_are_refused_by_both_with_all_numbers() {
         let met = both(|rank, gather| {
-            let rules = Rules { rounds: 3 + rank, bytes: 8 };
-            Partner::meet(gather, rules).map(drop).expect_err("they differ").to_string()
+            Partner::meet(gather, 3 + rank, 8).map(drop).expect_err("they differ").to_string()
         });
         for text in met {
             assert!(text.contains("3 ") && text.contains("4 ") && text.contains("8"), "{text}");
@@ -145,7 +139,7 @@ mod tests {
     #[test]
     fn one_that_goes_is_missed_by_the_other() {
         let played: Vec<Result<()>> = both(|rank, gather| {
-            let mut partner = Partner::meet(gather, RULES)?;
+            let mut partner = meet(gather)?;
             if rank == 0 {
                 Ok(())
             } else {

@@ -12,13 +12,13 @@ use crate::buffers::Buffers;
 use crate::game::Player;
 use crate::message::Message;
 use crate::options::Options;
-use crate::partner::{Partner, Rules};
+use crate::partner::Partner;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     let (rank, rounds, message) = (launch.rank(), options.iterations, Message::of(options));
-    let partner = Partner::meet(launch.gather(), Rules { rounds, bytes: message.len() as u32 })?;
+    let partner = Partner::meet(launch.gather.clone(), rounds, message.len() as u32)?;
 
     let service = options.common.service().max_workers(32).connect_blocking()?;
     // DOCA's sample requires CPUs 0 to 7; this program does not.
@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     let worker = service.worker().engine(&engine).id(rank.into()).max_inflight(16).plugin(&sandbox);
     let worker = block_on_for(LIMIT, options.common.worker_log(worker).start())?
         .context("this process's worker did not start")?;
-    let domain = service.domain().worker(rank.into(), &worker).gather(launch.gather());
+    let domain = service.domain().worker(rank.into(), &worker).gather(launch.gather.clone());
     let domain = block_on_for(LIMIT, domain.start())?
         .context("the domain of both processes did not start")?;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options, launch: &Launch) -> Result<()> {
     domain.stop_blocking()?;
     block_on_for(LIMIT, worker.stop())??;
     if let Some(report) = report {
-        print!("{}", report.table(launch.name(), len, how));
+        print!("{}", report.table(launch.name, len, how));
     }
     Ok(())
 }

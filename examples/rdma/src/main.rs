@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options, launch: &Launch) -> anyhow::Result<()> {
-    let other = Other::new(launch.gather());
+    let other = Other(launch.gather.clone());
     let side = Side::start(options, &other)?;
     let asks = launch.rank() == 1;
     if asks {

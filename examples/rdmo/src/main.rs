@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use example_common::exit_code;
 use ucx::{Context, Features, Worker};
 
 use options::{Mode, Options};
@@ -33,16 +34,9 @@ const PARTS: usize = 16;
 fn main() -> ExitCode {
     let options = Options::parse();
     options.common.install_log(env!("CARGO_CRATE_NAME"));
-    let ended = match options.mode {
-        Mode::Server => server::run(&options),
-        Mode::Client => client::run(&options),
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("rdmo {}: {error:#}", options.mode.name());
-            ExitCode::FAILURE
-        }
+    match options.mode {
+        Mode::Server => exit_code("rdmo server", server::run(&options)),
+        Mode::Client => exit_code("rdmo client", client::run(&options)),
     }
 }
 

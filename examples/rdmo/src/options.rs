@@ -45,12 +45,3 @@ pub(crate) enum Mode {
     /// Changes the memory.
     Client,
 }
-
-impl Mode {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Mode::Server => "server",
-            Mode::Client => "client",
-        }
-    }
-}

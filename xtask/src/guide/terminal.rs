@@ -90,7 +90,7 @@ impl Terminal {
         let deadline = Instant::now() + MOMENT;
         while !transcript::reached(shown, &running.printed()?) {
             ensure!(
-                Instant::now() < deadline && running.program.child().try_wait()?.is_none(),
+                Instant::now() < deadline && running.program.child.try_wait()?.is_none(),
                 "the page shows\n\n{}\n\nand it printed\n\n{}",
                 shown.join("\n"),
                 running.printed()?
@@ -104,7 +104,7 @@ impl Terminal {
     /// Sends SIGINT to the background commands. All must succeed.
     pub(super) fn end(self) -> Result<()> {
         for mut running in self.beside {
-            kill_process(Pid::from_child(running.program.child()), Signal::INT)?;
+            kill_process(Pid::from_child(&running.program.child), Signal::INT)?;
             let status = running.program.wait(MOMENT)?;
             running.ended(status)?;
         }

@@ -6,12 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::workspace::Workspace;
-use crate::{shell, tools};
-
-pub(super) struct Generator {
-    program: PathBuf,
-}
+use crate::shell;
 
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
@@ -68,26 +63,20 @@ impl Answers {
     }
 }
 
-impl Generator {
-    pub(super) fn install(workspace: &Workspace) -> Result<Self> {
-        Ok(Self { program: tools::GENERATE.install(workspace)? })
-    }
-
-    /// Generates a new directory below `into`. `from` is `--path DIRECTORY`, or `--git ADDRESS` and
-    /// the folder there.
-    pub(super) fn make<S: AsRef<OsStr>>(
-        &self,
-        into: &Path,
-        from: impl IntoIterator<Item = S>,
-        answers: &Answers,
-    ) -> Result<PathBuf> {
-        let mut command = Command::new(&self.program);
-        command.arg("generate").args(from).args(["--name", answers.project]);
-        command.args(shell::words("--silent --vcs none"));
-        command.args(answers.defines().iter().flat_map(|define| ["--define", define]));
-        shell::step("template: cargo generate", command.current_dir(into))?;
-        made(into, answers)
-    }
+/// Generates a new directory below `into`. `from` is `--path DIRECTORY`, or `--git ADDRESS` and the
+/// folder there.
+pub(super) fn cargo_generate<S: AsRef<OsStr>>(
+    generator: &Path,
+    into: &Path,
+    from: impl IntoIterator<Item = S>,
+    answers: &Answers,
+) -> Result<PathBuf> {
+    let mut command = Command::new(generator);
+    command.arg("generate").args(from).args(["--name", answers.project]);
+    command.args(shell::words("--silent --vcs none"));
+    command.args(answers.defines().iter().flat_map(|define| ["--define", define]));
+    shell::step("template: cargo generate", command.current_dir(into))?;
+    made(into, answers)
 }
 
 pub(super) fn urom_new(tool: &Path, into: &Path, answers: &Answers) -> Result<PathBuf> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use fs_err as fs;
 
-use super::generate::{Answers, Generator};
+use super::generate::{Answers, cargo_generate};
 use crate::shell;
 use crate::workspace::Workspace;
 
@@ -24,7 +24,7 @@ const ASSIGN: &str = r#"{%- assign prefix = plugin_name | replace: "__", "_" | r
 /// Generates a workspace of each kind in `scratch`, and makes the template's header from both headers.
 pub(super) fn write(
     workspace: &Workspace,
-    generator: &Generator,
+    generator: &Path,
     scratch: &Path,
     template: &Path,
 ) -> Result<()> {
@@ -36,7 +36,7 @@ pub(super) fn write(
 /// Returns the header of a sample of a kind, with placeholders.
 fn made(
     workspace: &Workspace,
-    generator: &Generator,
+    generator: &Path,
     scratch: &Path,
     template: &Path,
     kind: &'static str,
@@ -45,7 +45,7 @@ fn made(
     let kit = format!("path={}", workspace.root.display());
     let answers = Answers { c_header: true, kind, ..Answers::of("sample", SAMPLE, &kit) };
     let project =
-        generator.make(scratch, [OsStr::new("--path"), template.as_os_str()], &answers)?;
+        cargo_generate(generator, scratch, [OsStr::new("--path"), template.as_os_str()], &answers)?;
     let mut cargo = shell::cargo();
     cargo.args(["test", "-p", "sample-protocol"]).current_dir(&project).env("UROM_BLESS", "1");
     cargo.env("CARGO_TARGET_DIR", &workspace.target_dir);

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 
 use super::commands::promised;
-use super::generate::{Answers, Generator, urom_new};
+use super::generate::{Answers, cargo_generate, urom_new};
 use super::{FOLDER, tree};
 use crate::directory::remove_directory;
 use crate::target::BuildTarget;
@@ -24,7 +24,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 struct Matrix<'a> {
     workspace: &'a Workspace,
-    generator: &'a Generator,
+    generator: &'a Path,
     tool: PathBuf,
     /// Far from the clone, so its settings do not apply.
     scratch: tempfile::TempDir,
@@ -33,7 +33,7 @@ struct Matrix<'a> {
 }
 
 /// Runs all combinations; with `quick`, the first and the last, and without a new build of the kit.
-pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> Result<()> {
+pub(super) fn run(workspace: &Workspace, generator: &Path, quick: bool) -> Result<()> {
     let matrix = Matrix::new(workspace, generator)?;
     let kit = format!("path={}", matrix.seen_from_projects(&workspace.root)?.display());
     // The last has the longest possible name.
@@ -58,7 +58,7 @@ pub(super) fn run(workspace: &Workspace, generator: &Generator, quick: bool) -> 
 }
 
 impl<'a> Matrix<'a> {
-    fn new(workspace: &'a Workspace, generator: &'a Generator) -> Result<Self> {
+    fn new(workspace: &'a Workspace, generator: &'a Path) -> Result<Self> {
         let mut build = shell::cargo();
         build.args(["build", "--quiet", "-p", "cargo-urom"]);
         shell::step("template: building cargo-urom", &mut build)?;
@@ -90,7 +90,8 @@ impl<'a> Matrix<'a> {
     fn generate(&self, answers: &Answers) -> Result<PathBuf> {
         let template = self.workspace.root.join(FOLDER);
         let into = self.directory(answers.project)?;
-        self.generator.make(&into, [OsStr::new("--path"), template.as_os_str()], answers)
+        let from = [OsStr::new("--path"), template.as_os_str()];
+        cargo_generate(self.generator, &into, from, answers)
     }
 
     fn with_environment(&self, mut command: Command, project: &Path) -> Command {
@@ -173,14 +174,14 @@ impl<'a> Matrix<'a> {
         let address = format!("file://{}", clone.display());
         let answers = Answers::of("from-git", "worker_from_git", &format!("git={address}"));
         let from = ["--git", &address, FOLDER];
-        let project = self.generator.make(&self.directory("git")?, from, &answers)?;
+        let project = cargo_generate(self.generator, &self.directory("git")?, from, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
         self.compiles(&project)?;
 
         // Inside of the clone, every default answer must work, and cargo must find the kit.
         let answers = Answers::of("in-clone", "worker_example", "path=..");
         let from = ["--path", FOLDER, "--no-workspace"];
-        let project = self.generator.make(&clone, from, &answers)?;
+        let project = cargo_generate(self.generator, &clone, from, &answers)?;
         tree::without_placeholders(&tree::read(&project)?)?;
         let mut metadata = self.cargo(&project);
         metadata.args(shell::words("metadata --quiet --format-version 1")).stdout(Stdio::null());

@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 
 use crate::workspace::Workspace;
-use crate::{debian, setup, shell};
-use generate::{Answers, Generator};
+use crate::{debian, setup, shell, tools};
+use generate::{Answers, cargo_generate};
 
 const FOLDER: &str = "templates/plugin";
 
@@ -43,18 +43,19 @@ pub(crate) fn bless(workspace: &Workspace) -> Result<()> {
     shell::step("template: the copy in cargo-urom", carried.env("UROM_BLESS", "1"))
 }
 
-fn prepare(workspace: &Workspace) -> Result<Generator> {
+fn prepare(workspace: &Workspace) -> Result<PathBuf> {
     setup::run(workspace, None)?;
     debian::ensure(&[&debian::PKG_CONFIG, &debian::OPENSSL])?;
-    Generator::install(workspace)
+    tools::GENERATE.install(workspace)
 }
 
-fn make_in_place(generator: &Generator, scratch: &Path, in_place: &Path) -> Result<PathBuf> {
-    generator.make(scratch, [OsStr::new("--path"), in_place.as_os_str()], &Answers::in_place())
+fn make_in_place(generator: &Path, scratch: &Path, in_place: &Path) -> Result<PathBuf> {
+    let from = [OsStr::new("--path"), in_place.as_os_str()];
+    cargo_generate(generator, scratch, from, &Answers::in_place())
 }
 
 /// Checks that the workspace in place is the rendered template, and is formatted.
-fn check_in_place(generator: &Generator, in_place: &Path) -> Result<()> {
+fn check_in_place(generator: &Path, in_place: &Path) -> Result<()> {
     let directory = tempfile::tempdir().context("no temporary directory")?;
     let made = make_in_place(generator, directory.path(), in_place)?;
     let mut files = tree::read(in_place)?;

@@ -59,11 +59,11 @@ pub(super) fn run(
                 }
             }
         }
-        plugin.run()?;
+        plugin.open.deliver(|_| ())?;
         while left > 0 {
-            plugin.progress()?;
-            while let Some(answer) = plugin.take() {
-                plugin.pack(answer, &mut packed)?;
+            plugin.open.progress()?;
+            while let Some(answer) = plugin.open.notification() {
+                plugin.open.pack(answer, &mut packed).status.check()?;
                 let status = u32::from_ne_bytes([packed[24], packed[25], packed[26], packed[27]]);
                 ensure!(status == 0, "a command failed with status {status}");
                 left = left.checked_sub(1).context("the plugin answered too often")?;
