@@ -129,10 +129,7 @@ impl Embedded {
             Log::flush();
         };
         // The worker threads inherit the signal mask from this thread.
-        let thread = signals::blocked(|| {
-            std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
-        });
-        let thread = thread.map_err(signals::no_thread)?;
+        let thread = signals::spawn("urom-daemon", daemon)?;
         let running = Mutex::new(Some((stop, thread)));
         Ok(Embedded { address, key, running, maker: Maker::here() })
     }
