@@ -19,7 +19,8 @@ use crate::c_text::c_text;
 pub struct DocaStatus(pub u32);
 
 /// A DOCA error code: every [`DocaStatus`] except success.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
+#[error("{}", DocaStatus::from(*self))]
 pub struct DocaError(NonZeroU32);
 
 macro_rules! codes {
@@ -202,14 +203,6 @@ impl fmt::Debug for DocaError {
         fmt::Debug::fmt(&DocaStatus::from(*self), f)
     }
 }
-
-impl fmt::Display for DocaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&DocaStatus::from(*self), f)
-    }
-}
-
-impl std::error::Error for DocaError {}
 
 impl From<Inherited> for DocaError {
     fn from(_: Inherited) -> DocaError {
