@@ -142,24 +142,15 @@ impl MemoryServer {
     }
 
     fn end_uses(&self) {
-        let mut ended = Vec::new();
-        {
-            let mut state = self.state.borrow_mut();
-            let is_free = |served: &Rc<ServedMemory>| Rc::strong_count(served) == 1;
-            let (free, leaving) =
-                std::mem::take(&mut state.leaving).into_iter().partition(|(it, _)| is_free(it));
-            state.leaving = leaving;
-            let free: Vec<(Rc<ServedMemory>, Option<DoneCallback>)> = free;
-            ended.extend(free.into_iter().filter_map(|(_, then)| then));
-            let left = std::mem::take(&mut state.left);
-            let (free, left) = left.into_iter().partition(|(all, _)| all.iter().all(is_free));
-            state.left = left;
-            let free: Vec<(Vec<Rc<ServedMemory>>, oneshot::Sender<()>)> = free;
+        let is_free = |served: &Rc<ServedMemory>| Rc::strong_count(served) == 1;
+        let mut state = self.state.borrow_mut();
+        let free = state.leaving.extract_if(.., |(served, _)| is_free(served));
+        let ended: Vec<DoneCallback> = free.filter_map(|(_, then)| then).collect();
+        for (_, done) in state.left.extract_if(.., |(all, _)| all.iter().all(is_free)) {
             // Ignores receivers that no longer wait.
-            for (_, done) in free {
-                let _ = done.send(());
-            }
+            let _ = done.send(());
         }
+        drop(state);
         ended.into_iter().for_each(|then| then());
     }
 
