@@ -104,21 +104,19 @@ impl Share for Mmap {
 fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<MemoryShare> {
     Pending::new(async move {
         let (mut shared, told) = begun?;
-        {
-            let what = || format!("sharing {} bytes of memory", shared.range.len);
-            match told.await {
-                Ok(Ok(path)) => {
-                    shared.path = path;
-                    Ok(shared)
-                }
-                Ok(Err((code, why))) => {
-                    if code != DocaError::CONNECTION_RESET {
-                        shared.used.end(DocaStatus::NOT_FOUND, String::new());
-                    }
-                    Err(Error::new(code, what()).why(why))
-                }
-                Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
+        let what = || format!("sharing {} bytes of memory", shared.range.len);
+        match told.await {
+            Ok(Ok(path)) => {
+                shared.path = path;
+                Ok(shared)
             }
+            Ok(Err((code, why))) => {
+                if code != DocaError::CONNECTION_RESET {
+                    shared.used.end(DocaStatus::NOT_FOUND, String::new());
+                }
+                Err(Error::new(code, what()).why(why))
+            }
+            Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
         }
     })
 }

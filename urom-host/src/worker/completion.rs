@@ -263,7 +263,7 @@ impl Timed for Owner {
                 None => {}
             }
             if slot.state.get() == SlotState::Cancelled {
-                moved |= slot.is_calling();
+                moved |= slot.deliver.get().is_some();
                 callback::guard(|| self.deliver(slot, SlotState::Cancelled));
             }
         }
