@@ -171,17 +171,12 @@ impl MemoryShare {
         let ended = made_here.map(|()| self.used.ended());
         drop(self);
         Pending::new(async move {
-            match ended? {
-                Some(ended) => match ended.await {
-                    Ok((DocaStatus::NOT_FOUND, _)) => Ok(()),
-                    Ok((status, why)) => {
-                        status.check().map_err(|code| Error::new(code, "ending a share").why(why))
-                    }
-                    Err(oneshot::Canceled) => {
-                        Err(Error::new(DocaError::UNEXPECTED, "ending a share"))
-                    }
-                },
-                None => Ok(()),
+            let Some(ended) = ended? else { return Ok(()) };
+            let error = |code| Error::new(code, "ending a share");
+            match ended.await {
+                Ok((DocaStatus::NOT_FOUND, _)) => Ok(()),
+                Ok((status, why)) => status.check().map_err(|code| error(code).why(why)),
+                Err(oneshot::Canceled) => Err(error(DocaError::UNEXPECTED)),
             }
         })
     }

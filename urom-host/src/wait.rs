@@ -180,7 +180,7 @@ fn forbidden() -> Error {
 /// Polls until `done` holds, at most for [`SPIN`]. Other engines sometimes get a turn.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
-    if engine.core().deadlines().is_turn() {
+    if engine.core().deadlines.is_turn() {
         // Many short waits count as a stream of completions.
         progress_all();
     }
