@@ -111,9 +111,7 @@ impl MemoryServer {
             Some(served) => state.leaving.push((served, then)),
             None => {
                 drop(state);
-                if let Some(then) = then {
-                    then();
-                }
+                then.into_iter().for_each(|then| then());
             }
         }
     }
@@ -187,10 +185,8 @@ impl ServerState {
         if self.owed.contains_key(&token) {
             return self.answer(token, number, Err(DocaError::CONNECTION_RESET));
         }
-        match self.carry_out(&ask, data) {
-            Ok(None) => {}
-            Ok(Some(found)) => self.answer(token, number, Ok(found)),
-            Err(code) => self.answer(token, number, Err(code)),
+        if let Some(result) = self.carry_out(&ask, data).transpose() {
+            self.answer(token, number, result);
         }
     }
 
