@@ -19,8 +19,7 @@ use crate::c_text::c_text;
 pub struct DocaStatus(pub u32);
 
 /// A DOCA error code: every [`DocaStatus`] except success.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
-#[error("{}", DocaStatus::from(*self))]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocaError(NonZeroU32);
 
 macro_rules! codes {
@@ -203,6 +202,14 @@ impl fmt::Debug for DocaError {
         fmt::Debug::fmt(&DocaStatus::from(*self), f)
     }
 }
+
+impl fmt::Display for DocaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&DocaStatus::from(*self), f)
+    }
+}
+
+impl std::error::Error for DocaError {}
 
 impl From<Inherited> for DocaError {
     fn from(_: Inherited) -> DocaError {

@@ -1,6 +1,7 @@
 //! The one error type: a DOCA code and a message.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use urom_abi::DocaError;
 
@@ -8,8 +9,7 @@ use urom_abi::DocaError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed: DOCA's code and a message with the request and the limit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text} ({})", .code.name())]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: DocaError,
     text: Cow<'static, str>,
@@ -57,6 +57,14 @@ impl Error {
         &self.text
     }
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.text, self.code.name())
+    }
+}
+
+impl std::error::Error for Error {}
 
 impl From<Error> for DocaError {
     fn from(error: Error) -> DocaError {

@@ -81,7 +81,9 @@ impl<R: Reply> Completion<R> {
         in_flight.take(|_, slot| attach::<R, _>(slot, StoredCallback { echo, sent, callback }));
         handle
     }
+}
 
+impl<R: Reply> Completion<R> {
     /// The former name of [`on_complete`](Self::on_complete).
     #[deprecated(note = "renamed to `on_complete`")]
     pub fn then(self, callback: impl FnOnce(Result<R>) + 'static) -> TaskHandle {
