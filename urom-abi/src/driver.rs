@@ -1,7 +1,6 @@
 //! Drives an open plugin through its C interface: commands, progress, notifications. The service's
 //! worker, the test kit and the benchmarks use it.
 
-use std::fmt;
 use std::os::fd::RawFd;
 use std::ptr::{NonNull, null_mut};
 
@@ -15,18 +14,11 @@ use crate::plugin::{
 };
 
 /// The C name of the first missing field of an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the interface lacks `{0}`")]
 pub struct Missing(pub &'static str);
 
 pub const VERSION_WORD: &str = "__doca_api_version";
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the interface lacks `{}`", self.0)
-    }
-}
-
-impl std::error::Error for Missing {}
 
 macro_rules! methods {
     ($($name:ident: $type:ty),* $(,)?) => {

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 
 use crate::error::DocaStatus;
+use crate::host::put_text;
 use crate::list::ListLink;
 
 /// Capacity for a plugin's name, including its NUL (`DOCA_UROM_PLUGIN_NAME_MAX_LEN`).
@@ -29,9 +30,7 @@ impl PluginInfo {
             return None;
         }
         let mut plugin_name = [0; PLUGIN_NAME_CAPACITY];
-        for (slot, byte) in plugin_name.iter_mut().zip(name.bytes()) {
-            *slot = byte as c_char;
-        }
+        put_text(&mut plugin_name, name);
         Some(PluginInfo { id, version, plugin_name })
     }
 

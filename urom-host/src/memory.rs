@@ -104,21 +104,19 @@ impl Share for Mmap {
 fn told(begun: Result<(MemoryShare, oneshot::Receiver<Told>)>) -> Pending<MemoryShare> {
     Pending::new(async move {
         let (mut shared, told) = begun?;
-        {
-            let what = || format!("sharing {} bytes of memory", shared.range.len);
-            match told.await {
-                Ok(Ok(path)) => {
-                    shared.path = path;
-                    Ok(shared)
-                }
-                Ok(Err((code, why))) => {
-                    if code != DocaError::CONNECTION_RESET {
-                        shared.used.end(DocaStatus::NOT_FOUND, String::new());
-                    }
-                    Err(Error::new(code, what()).why(why))
-                }
-                Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
+        let what = || format!("sharing {} bytes of memory", shared.range.len);
+        match told.await {
+            Ok(Ok(path)) => {
+                shared.path = path;
+                Ok(shared)
             }
+            Ok(Err((code, why))) => {
+                if code != DocaError::CONNECTION_RESET {
+                    shared.used.end(DocaStatus::NOT_FOUND, String::new());
+                }
+                Err(Error::new(code, what()).why(why))
+            }
+            Err(oneshot::Canceled) => Err(Error::new(DocaError::UNEXPECTED, what())),
         }
     })
 }
@@ -173,17 +171,12 @@ impl MemoryShare {
         let ended = made_here.map(|()| self.used.ended());
         drop(self);
         Pending::new(async move {
-            match ended? {
-                Some(ended) => match ended.await {
-                    Ok((DocaStatus::NOT_FOUND, _)) => Ok(()),
-                    Ok((status, why)) => {
-                        status.check().map_err(|code| Error::new(code, "ending a share").why(why))
-                    }
-                    Err(oneshot::Canceled) => {
-                        Err(Error::new(DocaError::UNEXPECTED, "ending a share"))
-                    }
-                },
-                None => Ok(()),
+            let Some(ended) = ended? else { return Ok(()) };
+            let error = |code| Error::new(code, "ending a share");
+            match ended.await {
+                Ok((DocaStatus::NOT_FOUND, _)) => Ok(()),
+                Ok((status, why)) => status.check().map_err(|code| error(code).why(why)),
+                Err(oneshot::Canceled) => Err(error(DocaError::UNEXPECTED)),
             }
         })
     }

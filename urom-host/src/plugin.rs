@@ -1,7 +1,5 @@
 //! A service's plugin.
 
-use std::fmt;
-
 use urom_abi::plugin::PluginInfo;
 
 /// A plugin that a service found (`struct doca_urom_service_plugin_info`). Another service refuses
@@ -50,12 +48,6 @@ impl AsRef<Plugin> for Plugin {
     }
 }
 
-impl fmt::Debug for Plugin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plugin")
-            .field("name", &self.name())
-            .field("id", &format_args!("{:#x}", self.id()))
-            .field("version", &self.version())
-            .finish()
-    }
-}
+debug_fields!(Plugin, |it| {
+    name: it.name(), id: format_args!("{:#x}", it.id()), version: it.version()
+});

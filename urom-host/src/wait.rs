@@ -41,19 +41,15 @@ const BLIND_SLEEP: Duration = Duration::from_millis(1);
 /// # Panics
 /// Inside a completion callback, and with the panic of a callback that ran meanwhile.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    ended(drive(future, None, Idle::default()))
+    drive(future, None, Idle::default()).expect(NO_DEADLINE)
 }
 
 pub(crate) fn block_on_after_spin<F: Future>(future: F) -> F::Output {
-    ended(drive(future, None, Idle { ticks: 0, since: Instant::now().checked_sub(SPIN) }))
+    let idle = Idle { ticks: 0, since: Instant::now().checked_sub(SPIN) };
+    drive(future, None, idle).expect(NO_DEADLINE)
 }
 
-fn ended<T>(output: Option<T>) -> T {
-    match output {
-        Some(output) => output,
-        None => unreachable!("without a deadline, only the future's end is an end"),
-    }
-}
+const NO_DEADLINE: &str = "without a deadline, only the future's end is an end";
 
 /// [`block_on`] with a limit.
 ///
@@ -184,7 +180,7 @@ fn forbidden() -> Error {
 /// Polls until `done` holds, at most for [`SPIN`]. Other engines sometimes get a turn.
 #[inline]
 pub(crate) fn spin(engine: &ProgressEngine, done: impl Fn() -> bool) -> bool {
-    if engine.core().deadlines().is_turn() {
+    if engine.core().deadlines.is_turn() {
         // Many short waits count as a stream of completions.
         progress_all();
     }

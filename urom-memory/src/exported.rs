@@ -49,7 +49,7 @@ impl Exported {
         Exported { id: map.id, address: map.address, len: map.len, access: map.access }
     }
 
-    /// Makes a map of a simulated process, for tests.
+    /// Also makes a map of a simulated process, for tests.
     #[doc(hidden)]
     #[must_use]
     pub fn played(range: MemoryRange, address: u64, access: Access) -> Exported {

@@ -1,6 +1,7 @@
 //! [`MapInner`]: the memory that a map, its shares and its buffers keep alive.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
@@ -9,6 +10,7 @@ use urom_abi::memory::Access;
 use urom_os::fork::{Maker, PerProcess};
 
 use crate::error::{Error, Result};
+use crate::exported::Exported;
 use crate::memfd::Memfd;
 use crate::view::View;
 
@@ -50,7 +52,29 @@ unsafe impl Send for MapInner {}
 // SAFETY: as above.
 unsafe impl Sync for MapInner {}
 
+impl Backing {
+    /// Returns whether the memory is this process's own.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
+    }
+}
+
 impl MapInner {
+    pub(crate) fn new(exported: Exported, backing: Backing) -> Arc<MapInner> {
+        let is_local = backing.is_local();
+        Arc::new(MapInner {
+            maker: Maker::here(),
+            id: exported.id(),
+            address: exported.address(),
+            len: exported.len(),
+            access: exported.access(),
+            backing,
+            buffers: 0.into(),
+            // The owner of another process's memory has its descriptor.
+            is_given_away: (!is_local).into(),
+        })
+    }
+
     /// Returns the address in this process and whether it is writable; `None` if not mapped.
     fn local(&self) -> Option<(*mut u8, bool)> {
         let may_write = self.access.contains(Access::LOCAL_READ_WRITE);
@@ -78,10 +102,6 @@ impl MapInner {
              memory with PCI_READ_ONLY, PCI_READ_WRITE, RDMA_READ, RDMA_WRITE or RDMA_ATOMIC",
             self.id
         )))
-    }
-
-    pub(crate) fn is_local(&self) -> bool {
-        matches!(self.backing, Backing::Memfd(_) | Backing::Vec { .. } | Backing::Lent(_))
     }
 
     pub(crate) fn view(&self) -> Option<View<'_>> {

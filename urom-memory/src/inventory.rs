@@ -3,8 +3,8 @@
 use std::ops::RangeBounds;
 use std::rc::Rc;
 
-use crate::buffer::{Buffer, BufferSpan, Element, InventoryElements};
-use crate::error::{Error, Result};
+use crate::buffer::{Buffer, BufferSpan, Element, InventoryElements, not_in_use};
+use crate::error::Result;
 use crate::map::Map;
 use crate::range::within;
 
@@ -102,9 +102,7 @@ impl Inventory {
     /// As [`dup`](Self::dup); `INVALID_VALUE` for a free element.
     #[doc(hidden)]
     pub fn dup_element(&self, element: &Element) -> Result<Element> {
-        let Some(map) = element.map() else {
-            return Err(Error::invalid("the buffer is not in use"));
-        };
+        let map = element.map().ok_or_else(not_in_use)?;
         self.elements.take(&map, element.span())
     }
 

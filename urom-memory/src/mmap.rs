@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use memmap2::MmapRaw;
 use urom_abi::DocaError;
 use urom_abi::memory::{Access, MemoryRange};
-use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::exported::Exported;
@@ -82,29 +81,14 @@ impl Mmap {
     }
 
     fn new(start: *mut u8, len: usize, access: Access, backing: Backing) -> Mmap {
-        Mmap { inner: Arc::new(Mmap::inner_of(start, len, access, backing)) }
-    }
-
-    fn inner_of(start: *mut u8, len: usize, access: Access, backing: Backing) -> MapInner {
-        MapInner {
-            maker: Maker::here(),
-            id: next_id(),
-            address: start.addr() as u64,
-            len: len as u64,
-            access,
-            backing,
-            buffers: 0.into(),
-            is_given_away: false.into(),
-        }
+        let range = MemoryRange { memory: next_id(), offset: 0, len: len as u64 };
+        Mmap::of(MapInner::new(Exported::played(range, start.addr() as u64, access), backing))
     }
 
     /// Memory of another process that is mapped here. `access` decides whether it is writable.
     pub(crate) fn received(map: MmapRaw, len: usize, access: Access) -> Mmap {
         let is_writable = access.contains(Access::LOCAL_READ_WRITE);
-        let mut inner =
-            Mmap::inner_of(map.as_mut_ptr(), len, access, Backing::Received { map, is_writable });
-        *inner.is_given_away.get_mut() = true;
-        Mmap { inner: Arc::new(inner) }
+        Mmap::new(map.as_mut_ptr(), len, access, Backing::Received { map, is_writable })
     }
 
     pub(crate) fn of(inner: Arc<MapInner>) -> Mmap {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use urom_abi::memory::{Access, MemoryRange};
-use urom_os::fork::Maker;
 
 use crate::error::{Error, Result};
 use crate::exported::Exported;
@@ -45,18 +44,7 @@ impl RemoteMmap {
     }
 
     fn new(exported: Exported, backing: Backing) -> RemoteMmap {
-        RemoteMmap {
-            inner: Arc::new(MapInner {
-                maker: Maker::here(),
-                id: exported.id(),
-                address: exported.address(),
-                len: exported.len(),
-                access: exported.access(),
-                backing,
-                buffers: 0.into(),
-                is_given_away: true.into(),
-            }),
-        }
+        RemoteMmap { inner: MapInner::new(exported, backing) }
     }
 
     pub(crate) fn inner(&self) -> &Arc<MapInner> {

@@ -41,10 +41,7 @@ impl Slice {
     pub fn view(&self) -> View<'_> {
         let (start, end) = (self.range.offset, self.range.offset + self.range.len);
         let part = self.map.view().and_then(|view| view.slice(start..end).ok());
-        match part {
-            Some(part) => part,
-            None => unreachable!("a slice lies in a map of this process"),
-        }
+        part.expect("a slice lies in a map of this process")
     }
 
     /// Returns the whole map, for a share.

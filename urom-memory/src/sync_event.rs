@@ -93,10 +93,8 @@ impl SyncEvent {
     }
 
     fn word(&self) -> Word<'_> {
-        match self.map.view().word(self.offset) {
-            Ok(word) => word,
-            Err(_) => unreachable!("the word was looked for when the event was made"),
-        }
+        let word = self.map.view().word(self.offset);
+        word.expect("the word was looked for when the event was made")
     }
 
     /// Returns the counter's map. Share it with a worker before a command names the event.

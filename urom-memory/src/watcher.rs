@@ -9,7 +9,6 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
-use std::thread;
 use std::time::Duration;
 
 use rustix::thread::futex::Wait;
@@ -208,10 +207,9 @@ impl Watcher {
 
     fn run_with(&'static self, state: &mut WatchList) -> Result<()> {
         if !state.is_running {
-            let thread = thread::Builder::new().name("urom-sync".to_owned());
-            signals::blocked(|| thread.spawn(|| self.run())).map_err(|error| {
-                Error::system("starting the thread that waits for counters", error)
-            })?;
+            let system =
+                |error| Error::system("starting the thread that waits for counters", error);
+            signals::spawn("urom-sync", || self.run()).map_err(system)?;
             state.is_running = true;
         }
         Ok(())

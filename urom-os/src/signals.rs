@@ -8,6 +8,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::thread::{Builder, JoinHandle};
 
 /// Signals that a thread causes itself. They must reach the thread, so that a crash report or a
 /// sanitizer sees the address, and a profiler the time.
@@ -44,6 +45,17 @@ pub fn receive_ends() {
 pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
     let _restored = Restore(block());
     start()
+}
+
+/// Starts a thread by [`blocked`].
+///
+/// # Errors
+/// [`no_thread`].
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    blocked(|| Builder::new().name(name.to_owned()).spawn(work)).map_err(no_thread)
 }
 
 /// The error for a thread that cannot be started, with the limit that is the usual reason.
@@ -98,12 +110,11 @@ mod tests {
 
     #[test]
     fn a_thread_started_inside_leaves_the_signals_of_the_process_alone() {
-        let seen = blocked(|| {
-            std::thread::spawn(|| {
-                [libc::SIGINT, libc::SIGUSR1, libc::SIGSEGV, libc::SIGPROF].map(is_blocked)
-            })
-        });
-        assert_eq!(seen.join().unwrap(), [true, true, false, false]);
+        let seen = || [libc::SIGINT, libc::SIGUSR1, libc::SIGSEGV, libc::SIGPROF].map(is_blocked);
+        let threads = [blocked(|| std::thread::spawn(seen)), spawn("test", seen).unwrap()];
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), [true, true, false, false]);
+        }
     }
 
     #[test]

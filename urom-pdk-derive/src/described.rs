@@ -9,6 +9,7 @@ use syn::{
 
 use crate::attrs::Keys;
 use crate::diagnostics::{Errors, messages};
+use crate::model::plainly;
 use crate::names;
 
 pub(crate) fn described(item: TokenStream) -> TokenStream {
@@ -149,15 +150,13 @@ fn imports(krate: &Path) -> TokenStream {
 
 /// Returns the constant description of `ty`, or opaque. Needs `__p`, `NotDescribed` in scope.
 pub(crate) fn type_of(ty: &Type) -> TokenStream {
-    match ty {
+    match plainly(ty) {
         // Element by element, so that an array of opaque elements is still an array.
         Type::Array(array) => {
             let (of, len) = (type_of(&array.elem), &array.len);
             quote!(__p::Type::Array { of: const { &#of }, len: #len })
         }
-        Type::Group(group) => type_of(&group.elem),
-        Type::Paren(paren) => type_of(&paren.elem),
-        _ => {
+        ty => {
             let name = names::written(ty);
             quote!(__p::ty(<__p::Probe<#ty>>::FOUND, #name))
         }

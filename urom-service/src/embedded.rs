@@ -23,7 +23,7 @@ use urom_wire::peer_timeout::PeerTimeout;
 use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::descriptors;
-use crate::daemon::discovery::entries;
+use crate::daemon::discovery::{entries, path_of_environment};
 use crate::daemon::{Launcher, Manager, serve};
 use crate::freshness;
 use crate::log::Log;
@@ -129,10 +129,7 @@ impl Embedded {
             Log::flush();
         };
         // The worker threads inherit the signal mask from this thread.
-        let thread = signals::blocked(|| {
-            std::thread::Builder::new().name("urom-daemon".to_owned()).spawn(daemon)
-        });
-        let thread = thread.map_err(signals::no_thread)?;
+        let thread = signals::spawn("urom-daemon", daemon)?;
         let running = Mutex::new(Some((stop, thread)));
         Ok(Embedded { address, key, running, maker: Maker::here() })
     }
@@ -248,9 +245,8 @@ pub fn not_served(plugin: &str, plugin_path: Option<&OsStr>) -> (String, String)
 
 /// Returns the plugin path: `plugin_path`, else `UROM_PLUGIN_PATH`, else cargo's output directory.
 fn search_path(plugin_path: Option<&OsStr>) -> Vec<PathBuf> {
-    let variable = || env::var_os(PLUGIN_PATH_VARIABLE).filter(|path| !path.is_empty());
-    if let Some(path) = plugin_path.map(OsStr::to_owned).or_else(variable) {
-        return entries(&path);
+    if let Some(paths) = plugin_path.map(entries).or_else(path_of_environment) {
+        return paths;
     }
     let libraries = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let program = env::current_exe().ok();

@@ -13,7 +13,6 @@ use urom_wire::control::{DEFAULT_PORT, Failure};
 #[cfg(not(feature = "embedded"))]
 pub(super) use self::environment::FILE_VARIABLE;
 pub(super) use self::environment::{ServiceTarget, of_environment};
-use self::file::FileAddress;
 pub(super) use self::refusal::is_of_this_process;
 use self::text::split;
 use crate::failure::failure;
@@ -45,9 +44,7 @@ impl DaemonAddress {
     pub(super) fn parse(text: &str, origin: Option<&str>) -> Result<DaemonAddress, Failure> {
         let origin = format!("from {}", origin.unwrap_or("urom_service_set_address"));
         if let Some(file) = text.strip_prefix('@') {
-            let FileAddress { host, port, origin } = file::read(Path::new(file), &origin)?;
-            let source = AddressSource::Daemon;
-            return Ok(DaemonAddress { host, port, origin, remedy: "the address file", source });
+            return file::read(Path::new(file), &origin);
         }
         let (host, port) = split(text).ok_or_else(|| {
             failure!(

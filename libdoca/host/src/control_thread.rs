@@ -39,10 +39,7 @@ impl ControlThread {
             // Does not wait for pending name resolution.
             runtime.shutdown_background();
         };
-        let thread = signals::blocked(|| {
-            thread::Builder::new().name("urom-control".to_owned()).spawn(carry)
-        });
-        let thread = thread.map_err(signals::no_thread)?;
+        let thread = signals::spawn("urom-control", carry)?;
         Ok(ControlThread { handle, stop: Some(stop), thread: Some(thread) })
     }
 

@@ -13,7 +13,7 @@ use urom_os::fork::PerProcess;
 
 use crate::failure::refuse_if;
 use crate::handle::{ObjectTag, as_c, object};
-use crate::service_file::long_pci;
+use crate::service_file::{long_pci, parse_pci};
 
 /// The variable that adds fake devices: `NAME` or `NAME@PCI`, separated by commas.
 const VARIABLE: &str = "UROM_DEVICE";
@@ -129,12 +129,7 @@ fn named(entry: &str) -> Result<DeviceInfo, String> {
     if name.is_empty() || name.len() > LONGEST_NAME {
         return Err(format!("a name has 1 to {LONGEST_NAME} bytes"));
     }
-    let long = |pci: &str| {
-        long_pci(pci).ok_or_else(|| {
-            format!("`{pci}` is not a PCI address: write it as 0000:03:00.0 or 03:00.0")
-        })
-    };
-    Ok(DeviceInfo::new(name.to_owned(), pci.map(long).transpose()?, None))
+    Ok(DeviceInfo::new(name.to_owned(), pci.map(parse_pci).transpose()?, None))
 }
 
 fn of_class(class: &Path, interface: impl Fn(&Path) -> Option<String>) -> Vec<DeviceInfo> {

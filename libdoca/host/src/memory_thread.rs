@@ -91,13 +91,8 @@ impl MemoryThread {
             }
         };
         // UCX starts a thread.
-        let thread =
-            signals::blocked(|| thread::Builder::new().name("urom-memory".to_owned()).spawn(run));
-        Ok(MemoryThread {
-            mailbox,
-            opening,
-            thread: Some(thread.map_err(signals::no_thread).map_err(broken)?),
-        })
+        let thread = signals::spawn("urom-memory", run).map_err(broken)?;
+        Ok(MemoryThread { mailbox, opening, thread: Some(thread) })
     }
 
     pub(super) async fn address(&self) -> Result<Vec<u8>, Failure> {

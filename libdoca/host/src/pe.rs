@@ -331,29 +331,21 @@ impl Pe {
     /// Returns 1 for a visible event, 0 for an uncounted callback, `None` for an obsolete event.
     fn deliver(&self, other: Other) -> Option<u8> {
         match other {
-            Other::Group(task) => {
-                task.complete(self);
-                Some(1)
-            }
-            Other::Local(task) => {
-                task.complete(self);
-                Some(1)
-            }
-            Other::Graph(instance, step) => {
-                instance.deliver(step);
-                Some(1)
-            }
+            Other::Group(task) => task.complete(self),
+            Other::Local(task) => task.complete(self),
+            Other::Graph(instance, step) => instance.deliver(step),
             Other::State(ctx, next) => {
                 let has_callback = ctx.state_changed.get().is_some();
                 // Hosts with tasks in flight take a 1 as a completion: other losses do not count.
                 let aside = next == CtxState::STOPPING || (ctx.lost.get() && self.in_flight() != 0);
-                match ctx.arrive(self, next) {
+                return match ctx.arrive(self, next) {
                     true if !aside => Some(1),
                     true if has_callback => Some(0),
                     _ => None,
-                }
+                };
             }
         }
+        Some(1)
     }
 
     #[inline]

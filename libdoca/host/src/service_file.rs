@@ -44,16 +44,10 @@ impl LocalMachine {
 impl fmt::Display for LocalMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}", self.name)?;
-        let addresses: Vec<String> = self
-            .addresses
-            .iter()
-            .filter(|address| !address.is_loopback())
-            .map(IpAddr::to_string)
-            .collect();
-        if addresses.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " (addresses {})", addresses.join(", "))
+        let addresses = self.addresses.iter().filter(|address| !address.is_loopback());
+        match &addresses.map(IpAddr::to_string).collect::<Vec<_>>()[..] {
+            [] => Ok(()),
+            addresses => write!(f, " (addresses {})", addresses.join(", ")),
         }
     }
 }
@@ -95,6 +89,13 @@ pub(super) fn long_pci(text: &str) -> Option<String> {
     (valid && long.ends_with(&text.to_ascii_lowercase())).then_some(long)
 }
 
+/// As [`long_pci`], with an error text.
+pub(super) fn parse_pci(text: &str) -> Result<String, String> {
+    long_pci(text).ok_or_else(|| {
+        format!("`{text}` is not a PCI address: write it as 0000:03:00.0 or 03:00.0")
+    })
+}
+
 /// Parses a file. An error has the line number, from 1, and a text.
 pub(super) fn parse(text: &str) -> Result<Vec<ServiceLine>, (usize, String)> {
     let mut entries = Vec::new();
@@ -127,9 +128,7 @@ fn entry(line: usize, fields: &[&str]) -> Result<ServiceLine, String> {
              where uromd listens on another port than 18700"
         ));
     }
-    let pci_address = long_pci(pci).ok_or_else(|| {
-        format!("`{pci}` is not a PCI address: write it as 0000:03:00.0 or 03:00.0")
-    })?;
+    let pci_address = parse_pci(pci)?;
     if let Some(device) = devices.split(',').find(|device| !is_net_device(device)) {
         return Err(format!(
             "`{device}` in `{devices}` is not a network device: write `name` or `name:port`"

@@ -42,6 +42,7 @@ pub(super) struct ShareRequest {
     pub(super) callback: ShareCallback,
 }
 
+#[derive(Default)]
 pub(super) struct Sharing {
     worker: String,
     token: u128,
@@ -75,21 +76,7 @@ struct ShareState {
 
 impl Sharing {
     pub(super) fn new(worker: &str, token: u128, socket: WorkerSocket) -> Sharing {
-        Sharing {
-            worker: worker.to_owned(),
-            token,
-            socket,
-            slow: String::new(),
-            use_guard: Arc::default(),
-            last: 0,
-            waiting: VecDeque::new(),
-            ready: JoinSet::new(),
-            shares: HashMap::new(),
-            known: HashMap::new(),
-            is_copied: false,
-            is_mapped: false,
-            thread: None,
-        }
+        Sharing { worker: worker.to_owned(), token, socket, ..Sharing::default() }
     }
 
     pub(super) fn share(&mut self, offered: ShareRequest) {

@@ -20,8 +20,9 @@ use urom_wire::ucx_context::may_share_memory;
 /// Timeout of one visit.
 const LIMIT: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct WorkerSocket {
+    /// `None` if the worker has no socket.
     path: Option<PathBuf>,
     /// Whether the worker is on this machine, in any container.
     pub(super) is_here: bool,

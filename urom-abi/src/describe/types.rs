@@ -164,26 +164,17 @@ pub trait Described {
 }
 
 macro_rules! numbers {
-    ($($number:ty => $ty:expr;)*) => {$(
+    ($($($number:ty)* => $ty:expr;)*) => {$($(
         impl Described for $number {
             const TYPE: Type = $ty;
         }
-    )*};
+    )*)*};
 }
 
 numbers! {
-    u8 => Type::Int { bytes: 1, signed: false };
-    u16 => Type::Int { bytes: 2, signed: false };
-    u32 => Type::Int { bytes: 4, signed: false };
-    u64 => Type::Int { bytes: 8, signed: false };
-    usize => Type::Int { bytes: 8, signed: false };
-    i8 => Type::Int { bytes: 1, signed: true };
-    i16 => Type::Int { bytes: 2, signed: true };
-    i32 => Type::Int { bytes: 4, signed: true };
-    i64 => Type::Int { bytes: 8, signed: true };
-    isize => Type::Int { bytes: 8, signed: true };
-    f32 => Type::Float { bytes: 4 };
-    f64 => Type::Float { bytes: 8 };
+    u8 u16 u32 u64 usize => Type::Int { bytes: size_of::<Self>(), signed: false };
+    i8 i16 i32 i64 isize => Type::Int { bytes: size_of::<Self>(), signed: true };
+    f32 f64 => Type::Float { bytes: size_of::<Self>() };
     bool => Type::Bool;
     char => Type::Char;
 }

@@ -186,7 +186,7 @@ impl WorkerHealth {
     }
 }
 
-fn put_text(array: &mut [c_char], text: &str) {
+pub(crate) fn put_text(array: &mut [c_char], text: &str) {
     let capacity = array.len() - 1;
     for (slot, byte) in array[..capacity].iter_mut().zip(text.bytes()) {
         *slot = byte as c_char;

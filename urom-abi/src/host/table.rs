@@ -14,26 +14,6 @@ use crate::error::DocaStatus;
 use crate::host_memory::{MemoryCallback, OfferedMemory};
 use crate::plugin::PluginInfo;
 
-macro_rules! lookup {
-    ($($name:ident: $ty:ty),* => $table:ident { $($rest:tt)* }, $find:ident) => {{
-        let mut missing = Vec::new();
-        $(
-            let $name = $find(const { c_text(concat!(stringify!($name), "\0")) });
-            if $name.is_none() {
-                missing.push(stringify!($name));
-            }
-        )*
-        let ($(Some($name),)*) = ($($name,)*) else { return Err(missing) };
-        Ok($table {
-            $(
-                // SAFETY: the caller promises that a symbol of this name is this function.
-                $name: unsafe { std::mem::transmute::<NonNull<c_void>, $ty>($name) },
-            )*
-            $($rest)*
-        })
-    }};
-}
-
 macro_rules! api {
     (urom { $($urom:tt)* } core { $($core:tt)* }) => { table! { $($urom)* $($core)* } };
 }
@@ -66,7 +46,26 @@ macro_rules! table {
             ) -> Result<Api, Vec<&'static str>> {
                 // SAFETY: the caller's promise about symbols includes extensions.
                 let extensions = unsafe { Extensions::from_symbols(&mut find) };
-                lookup!($($name: unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?),* => Api { extensions }, find)
+                let mut missing = Vec::new();
+                $(
+                    let $name = find(const { c_text(concat!(stringify!($name), "\0")) });
+                    if $name.is_none() {
+                        missing.push(stringify!($name));
+                    }
+                )*
+                let ($(Some($name),)*) = ($($name,)*) else { return Err(missing) };
+                Ok(Api {
+                    $(
+                        // SAFETY: the caller promises that a symbol of this name is this function.
+                        $name: unsafe {
+                            std::mem::transmute::<
+                                NonNull<c_void>,
+                                unsafe extern "C" fn($($arg: $ty),*) $(-> $ret)?,
+                            >($name)
+                        },
+                    )*
+                    extensions,
+                })
             }
         }
     };

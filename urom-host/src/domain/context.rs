@@ -59,7 +59,7 @@ impl ObjectKind for DomainObject {
 
 impl Context {
     pub(super) fn failed(&self) -> Error {
-        let Some(source) = self.exchange.take_failure() else { return self.start_failure() };
+        let Some(source) = self.exchange.failure.take() else { return self.start_failure() };
         let code = self.failure_code().unwrap_or_else(|| gather::code_of(&*source));
         Error::new(code, format!("starting {}", self.name())).caused_by(source)
     }

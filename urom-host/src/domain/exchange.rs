@@ -16,7 +16,7 @@ pub(super) struct Exchange {
     pub(super) participants: u32,
     pub(super) index: u32,
     request: Cell<Option<Request>>,
-    failure: RefCell<Option<BoxError>>,
+    pub(super) failure: RefCell<Option<BoxError>>,
 }
 
 #[derive(Clone, Copy)]
@@ -48,10 +48,6 @@ impl Exchange {
             n_oob_indexes: self.participants,
             oob_index: self.index,
         }
-    }
-
-    pub(super) fn take_failure(&self) -> Option<BoxError> {
-        self.failure.take()
     }
 
     /// # Safety

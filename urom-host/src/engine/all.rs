@@ -44,10 +44,10 @@ pub(crate) fn pump() -> bool {
 
 /// Ends the tasks past their deadline; returns whether there were any. Keeps panics.
 pub(crate) fn expire(now: Instant) -> bool {
-    each().fold(false, |ended, engine| engine.deadlines().expire(now) | ended)
+    each().fold(false, |ended, engine| engine.deadlines.expire(now) | ended)
 }
 
 /// The next deadline of any task, or an earlier time.
 pub(crate) fn next_deadline() -> Option<Instant> {
-    each().filter_map(|engine| engine.deadlines().next()).min()
+    each().filter_map(|engine| engine.deadlines.next()).min()
 }

@@ -195,7 +195,7 @@ pub(crate) struct EngineCore {
     library: Library,
     pe: NonNull<Pe>,
     handle: RawFd,
-    deadlines: Deadlines,
+    pub(crate) deadlines: Deadlines,
     asked: Cell<bool>,
 }
 
@@ -254,10 +254,6 @@ impl EngineCore {
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is the engine's own and stays open while the engine is borrowed.
         unsafe { BorrowedFd::borrow_raw(self.handle) }
-    }
-
-    pub(crate) fn deadlines(&self) -> &Deadlines {
-        &self.deadlines
     }
 
     pub(crate) fn wake_at(&self, at: Instant, waker: &Waker) {

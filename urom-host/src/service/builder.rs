@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::engine::ProgressEngine;
 use crate::error::{Error, Result};
@@ -164,7 +165,7 @@ impl ServiceBuilder {
             let (library, engine, connecting) = begun?;
             let core = connecting.end().await;
             let core = core.map_err(|error| error.through(library.file()))?;
-            Ok(Service { handle: ServiceHandle::new(core), engine })
+            Ok(Service { handle: ServiceHandle::of(Arc::new(core)), engine })
         })
     }
 

@@ -77,11 +77,8 @@ impl Connecting {
         let (jobs, queue) = mpsc::channel();
         let (report, connected) = oneshot::channel();
         let (theirs, of_thread) = (Arc::clone(&failure), settings.clone());
-        let thread = signals::blocked(|| {
-            let name = thread::Builder::new().name("urom-service".into());
-            name.spawn(move || serve(library, &of_thread, &theirs, &queue, report))
-        });
-        let thread = thread.map_err(signals::no_thread).map_err(|error| {
+        let serve = move || serve(library, &of_thread, &theirs, &queue, report);
+        let thread = signals::spawn("urom-service", serve).map_err(|error| {
             Error::new(DocaError::OPERATING_SYSTEM, settings.what()).caused_by(error)
         })?;
         let (jobs, thread) = (Some(jobs), Some(thread));

@@ -49,10 +49,6 @@ pub struct ServiceHandle {
 }
 
 impl ServiceHandle {
-    pub(super) fn new(core: ServiceCore) -> ServiceHandle {
-        ServiceHandle::of(Arc::new(core))
-    }
-
     pub(crate) fn of(core: Arc<ServiceCore>) -> ServiceHandle {
         ServiceHandle { core }
     }

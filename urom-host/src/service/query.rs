@@ -59,16 +59,8 @@ impl Query {
         counts: Arc<Counts>,
     ) -> (Arc<Query>, oneshot::Receiver<Ids>) {
         let (sender, answer) = oneshot::channel();
-        (
-            Arc::new(Query {
-                maker: Maker::here(),
-                group,
-                library,
-                counts,
-                sender: Mutex::new(Some(sender)),
-            }),
-            answer,
-        )
+        let (maker, sender) = (Maker::here(), Mutex::new(Some(sender)));
+        (Arc::new(Query { maker, group, library, counts, sender }), answer)
     }
 
     fn what(&self) -> String {

@@ -18,6 +18,8 @@ use crate::task::{Task, TaskHandle};
 use crate::wait;
 use crate::worker::{Context, Owner, Slot, SlotState, Worker};
 
+const RESOLVED: &str = "a completion was polled after it had resolved";
+
 pub(super) struct InFlight {
     owner: Rc<Owner>,
     slot: Option<NonNull<Slot>>,
@@ -59,9 +61,7 @@ impl InFlight {
         cx: &mut TaskContext<'_>,
         read: impl FnOnce(&Context, &Slot) -> T,
     ) -> Poll<T> {
-        let Some(slot) = self.slot() else {
-            panic!("a completion was polled after it had resolved")
-        };
+        let slot = self.slot().expect(RESOLVED);
         if self.owner.engine.poll(cx, || !slot.is_pending()) {
             return Poll::Ready(self.take(read));
         }
@@ -74,9 +74,7 @@ impl InFlight {
     /// When the task is incomplete or its answer was already taken.
     #[inline]
     pub(super) fn take<T>(&mut self, read: impl FnOnce(&Context, &Slot) -> T) -> T {
-        let Some(slot) = self.slot.take() else {
-            panic!("a completion was polled after it had resolved")
-        };
+        let slot = self.slot.take().expect(RESOLVED);
         // SAFETY: slots live as long as their owner, which this keeps.
         let slot = unsafe { slot.as_ref() };
         read(&self.owner, slot)

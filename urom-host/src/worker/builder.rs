@@ -39,8 +39,9 @@ const CREATING: &str = "creating a worker";
 pub struct WorkerBuilder {
     service: Arc<ServiceCore>,
     engine: Option<ProgressEngine>,
-    settings: WorkerSettings,
-    joins: bool,
+    pub(super) settings: WorkerSettings,
+    /// Whether it connects to an existing worker. The environment is kept for a restart.
+    pub(super) joins: bool,
 }
 
 impl WorkerBuilder {
@@ -61,16 +62,6 @@ impl WorkerBuilder {
         let settings = WorkerSettings { id: owner.id.get(), ..owner.settings.clone() };
         let (service, engine) = (Arc::clone(&owner.service), Some(owner.engine.clone()));
         WorkerBuilder { service, engine, settings, joins: false }
-    }
-
-    /// Connects to an existing worker. The environment is kept for a restart.
-    pub(super) fn joining(self) -> WorkerBuilder {
-        WorkerBuilder { joins: true, ..self }
-    }
-
-    /// Whether it sets an environment, which an existing worker refuses.
-    pub(super) fn has_env(&self) -> bool {
-        !self.settings.env.is_empty()
     }
 
     /// The worker's id (`doca_urom_worker_set_id`). If the service has a worker with that id, this

@@ -175,8 +175,8 @@ impl Context {
         }
         self.give_up(slot, TaskEnd::Cancelled);
         if state == SlotState::Calling {
-            self.engine.core().deadlines().note(Instant::now());
-            self.engine.core().deadlines().check_next();
+            self.engine.core().deadlines.note(Instant::now());
+            self.engine.core().deadlines.check_next();
         }
         true
     }
@@ -213,7 +213,7 @@ impl Context {
         let at = Instant::now().checked_add(Duration::from_nanos(slot.limit.get()));
         slot.deadline.set(at);
         if let Some(at) = at {
-            self.engine.core().deadlines().note(at);
+            self.engine.core().deadlines.note(at);
         }
     }
 
@@ -263,7 +263,7 @@ impl Timed for Owner {
                 None => {}
             }
             if slot.state.get() == SlotState::Cancelled {
-                moved |= slot.is_calling();
+                moved |= slot.deliver.get().is_some();
                 callback::guard(|| self.deliver(slot, SlotState::Cancelled));
             }
         }

@@ -211,7 +211,7 @@ impl Owner {
         let owner = Rc::new(self);
         if !owner.library.keeps_slots() {
             let worker: Weak<Owner> = Rc::downgrade(&owner);
-            owner.engine.core().deadlines().add(worker);
+            owner.engine.core().deadlines.add(worker);
         }
         let _ = owner.owner.set(Rc::downgrade(&owner));
         owner

@@ -67,7 +67,7 @@ impl Worker {
     /// start, else as [`WorkerBuilder::start`]. If the service has ended too (`NOT_CONNECTED` and
     /// similar codes), the program must [connect](crate::Service::connect) again.
     pub fn restart(&self) -> Pending<Worker> {
-        let builder = WorkerBuilder::again(&self.owner);
+        let mut builder = WorkerBuilder::again(&self.owner);
         let engine = self.owner.engine.clone();
         let mut asked = Instant::now();
         let until = asked + NOTICE;
@@ -81,8 +81,10 @@ impl Worker {
                 };
                 if asked >= until {
                     // By now it is another host's worker, and only the environment prevents a join.
-                    if error.code() == DocaError::ALREADY_EXIST && builder.has_env() {
-                        return running(builder.joining().begin()).await;
+                    let has_env = !builder.settings.env.is_empty();
+                    if error.code() == DocaError::ALREADY_EXIST && has_env {
+                        builder.joins = true;
+                        return running(builder.begin()).await;
                     }
                     return Err(error);
                 }

@@ -128,10 +128,6 @@ impl<C> Slot<C> {
         self.state.get() == SlotState::Waiting
     }
 
-    pub(crate) fn is_calling(&self) -> bool {
-        self.deliver.get().is_some()
-    }
-
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         // SAFETY: the slot belongs to this thread, and no other reference to the waker exists.

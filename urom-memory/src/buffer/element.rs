@@ -15,6 +15,7 @@ use urom_os::fork::Maker;
 use crate::error::{Error, Result};
 use crate::inner::{MapInner, check};
 use crate::range::within;
+use crate::remote::elsewhere;
 use crate::view::View;
 
 #[derive(Debug)]
@@ -212,9 +213,7 @@ impl Element {
     pub fn reuse(&self, span: BufferSpan) -> Result<()> {
         self.check()?;
         let mut slot = self.slot_mut();
-        let Some(map) = &slot.map else {
-            return Err(Error::invalid("the buffer is not in use"));
-        };
+        let len = slot.map.as_ref().ok_or_else(not_in_use)?.len;
         if self.elements.are_fixed {
             return Err(Error::not_permitted("a buffer of a pool stays where it is"));
         }
@@ -223,7 +222,7 @@ impl Element {
                 "a buffer in a list, or with several references, stays where it is",
             ));
         }
-        slot.span = span.checked(map.len)?;
+        slot.span = span.checked(len)?;
         Ok(())
     }
 
@@ -250,8 +249,12 @@ impl Element {
         MemoryRange { memory, offset, len }
     }
 
-    pub(crate) fn with_view<T>(&self, f: impl FnOnce(View<'_>) -> T) -> Option<T> {
-        self.slot().map.as_ref().and_then(|map| map.view()).map(f)
+    pub(crate) fn with_view<T>(&self, f: impl FnOnce(View<'_>) -> Result<T>) -> Result<T> {
+        let slot = self.slot();
+        match slot.map.as_ref().and_then(|map| map.view()) {
+            Some(view) => f(view),
+            None => Err(elsewhere(self.range(0, 0).memory)),
+        }
     }
 
     pub fn references(&self) -> u16 {
@@ -308,6 +311,11 @@ impl Element {
         self.slot().next.clone()
     }
 
+    /// Returns this element and those that follow it.
+    pub(crate) fn list(&self) -> impl Iterator<Item = Element> {
+        std::iter::successors(Some(self.clone()), Element::next)
+    }
+
     pub fn last(&self) -> Element {
         let mut last = self.clone();
         while let Some(next) = last.next() {
@@ -325,12 +333,7 @@ impl Element {
     }
 
     pub fn list_len(&self) -> u32 {
-        let (mut len, mut next) = (1, self.next());
-        while let Some(element) = next {
-            len += 1;
-            next = element.next();
-        }
-        len
+        self.list().count() as u32
     }
 
     /// Appends the list `other` to this list, whose last element is `tail`.
@@ -379,6 +382,11 @@ impl ElementRecord {
         }
         Ok(())
     }
+}
+
+#[cold]
+pub(crate) fn not_in_use() -> Error {
+    Error::invalid("the buffer is not in use")
 }
 
 #[cold]

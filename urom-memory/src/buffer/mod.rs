@@ -8,9 +8,9 @@ use std::ops::RangeBounds;
 use urom_abi::DocaError;
 use urom_abi::memory::MemoryRange;
 
-pub(crate) use self::element::InventoryElements;
 #[doc(hidden)]
 pub use self::element::{BufferSpan, Element};
+pub(crate) use self::element::{InventoryElements, not_in_use};
 use crate::error::{Error, Result};
 use crate::mmap::ShareGuard;
 use crate::range::within;
@@ -95,7 +95,7 @@ impl Buffer {
 
     /// Empties the data of all elements of the list (`doca_buf_reset_data_len`).
     pub fn reset(&self) {
-        for element in self.elements() {
+        for element in self.element.list() {
             let span = element.span();
             let reset = element.set_data(span.data, 0);
             debug_assert!(reset.is_ok(), "where data began, none fits");
@@ -122,12 +122,11 @@ impl Buffer {
 
     fn view_of(&self, offset: u64, len: u64) -> Result<View<'_>> {
         self.element.check()?;
-        let part = self.element.with_view(|view| {
+        self.element.with_view(|view| {
             let part = view.slice(offset..offset + len)?;
             // SAFETY: the element keeps the map, which has these bytes. The view borrows it.
             Ok(unsafe { View::from_raw(part.as_ptr(), part.len(), part.is_writable()) })
-        });
-        part.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))
+        })
     }
 
     /// Returns another reference to the same buffer (`doca_buf_inc_refcount`).
@@ -169,7 +168,7 @@ impl Buffer {
     /// `INVALID_VALUE` for 0, and beyond the end of the list.
     pub fn unchain(&self, at: usize) -> Result<Buffer> {
         self.element.check()?;
-        let element = self.elements().nth(at).filter(|_| at > 0).ok_or_else(|| {
+        let element = self.element.list().nth(at).filter(|_| at > 0).ok_or_else(|| {
             let len = self.list_len();
             Error::invalid(format!(
                 "a list of {len} buffers cannot be split in front of number {at}"
@@ -187,7 +186,7 @@ impl Buffer {
 
     /// Returns the ranges for a received message: each element's bytes from the data's start on.
     pub fn receive_ranges(&self) -> impl Iterator<Item = MemoryRange> {
-        self.elements().map(|element| {
+        self.element.list().map(|element| {
             let span = element.span();
             element.range(span.data, span.head + span.len - span.data)
         })
@@ -200,7 +199,7 @@ impl Buffer {
     pub fn received(&self, len: u64) -> Result<()> {
         self.element.check()?;
         let mut left = len;
-        for element in self.elements() {
+        for element in self.element.list() {
             let span = element.span();
             let part = left.min(span.head + span.len - span.data);
             element.set_data_len(part)?;
@@ -215,15 +214,15 @@ impl Buffer {
     /// Returns the maps of the list's elements, or `NOT_PERMITTED` for another process's map.
     #[doc(hidden)]
     pub fn guards(&self) -> impl Iterator<Item = Result<ShareGuard>> {
-        self.elements().map(|element| {
-            let guard = element.with_map(|map| map.is_local().then(|| ShareGuard::of(map)));
+        self.element.list().map(|element| {
+            let guard = element.with_map(|map| map.backing.is_local().then(|| ShareGuard::of(map)));
             guard.flatten().ok_or_else(|| elsewhere(element.range(0, 0).memory))
         })
     }
 
     /// Returns the data of each element of the list.
     pub fn list(&self) -> impl Iterator<Item = MemoryRange> {
-        self.elements().map(|element| {
+        self.element.list().map(|element| {
             let span = element.span();
             element.range(span.data, span.data_len)
         })
@@ -235,7 +234,7 @@ impl Buffer {
     /// `TOO_BIG` when `out` is too short, `NOT_PERMITTED` for memory that is not mapped here.
     pub fn gather(&self, out: &mut [u8]) -> Result<usize> {
         self.element.check()?;
-        let len: u64 = self.elements().map(|element| element.span().data_len).sum();
+        let len: u64 = self.element.list().map(|element| element.span().data_len).sum();
         let size = out.len();
         let Some(mut out) = usize::try_from(len).ok().and_then(|len| out.get_mut(..len)) else {
             return Err(Error::new(
@@ -243,12 +242,11 @@ impl Buffer {
                 format!("the buffer has {len} bytes of data, and the target {size}"),
             ));
         };
-        for element in self.elements() {
+        for element in self.element.list() {
             let data = element.span();
             // `out` is as long as the sum, which only this thread can change.
             let (part, rest) = out.split_at_mut(data.data_len as usize);
-            let copied = element.with_view(|view| view.copy_to(data.data, part));
-            copied.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))?;
+            element.with_view(|view| view.copy_to(data.data, part))?;
             out = rest;
         }
         Ok(len as usize)
@@ -260,31 +258,26 @@ impl Buffer {
     /// `TOO_BIG` when they do not fit, `NOT_PERMITTED` for memory not mapped here or read-only.
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         self.element.check()?;
-        let tailroom: u64 = self.elements().map(|element| element.span().tailroom()).sum();
+        let tailroom: u64 = self.element.list().map(|element| element.span().tailroom()).sum();
         if tailroom < bytes.len() as u64 {
             return Err(Error::new(
                 DocaError::TOO_BIG,
                 format!("{} bytes do not fit into {tailroom} bytes of tailroom", bytes.len()),
             ));
         }
-        for element in self.elements() {
-            let writable = element.with_view(|view| view.writable());
-            writable.unwrap_or_else(|| Err(elsewhere(self.memory().memory)))?;
+        for element in self.element.list() {
+            element.with_view(|view| view.writable())?;
         }
         let mut rest = bytes;
-        for element in self.elements() {
+        for element in self.element.list() {
             let span = element.span();
             let (part, behind) = rest.split_at(rest.len().min(span.tailroom() as usize));
             let end = span.data + span.data_len;
-            element.with_view(|view| view.copy_from(end, part)).transpose()?;
+            element.with_view(|view| view.copy_from(end, part))?;
             element.set_data_len(span.data_len + part.len() as u64)?;
             rest = behind;
         }
         Ok(())
-    }
-
-    fn elements(&self) -> impl Iterator<Item = Element> {
-        std::iter::successors(Some(self.element.clone()), Element::next)
     }
 
     pub(crate) fn element(&self) -> &Element {

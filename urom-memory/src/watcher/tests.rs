@@ -205,7 +205,7 @@ fn the_thread_ends_when_nobody_waits_and_starts_again() {
     assert_eq!(rig.next(), 0);
     let start = Instant::now();
     while rig.watcher.state().is_running {
-        thread::yield_now();
+        std::thread::yield_now();
         assert!(start.elapsed() < LIMIT);
     }
     // The waker was called, so the watch was idle.

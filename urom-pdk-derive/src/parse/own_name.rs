@@ -1,7 +1,7 @@
 //! Replaces `Self` in a definition by the enum's name, because generated items are other types.
 
 use quote::ToTokens;
-use syn::{Attribute, Expr, ExprLit, ItemEnum, Lit, LitStr, Meta};
+use syn::{Attribute, Expr, ExprLit, ItemEnum, Lit, LitStr, Meta, MetaNameValue};
 
 use crate::{names, tokens};
 
@@ -27,11 +27,11 @@ pub(super) fn named(mut item: ItemEnum) -> ItemEnum {
 }
 
 fn text(attribute: &mut Attribute) -> Option<&mut LitStr> {
-    match &mut attribute.meta {
-        Meta::NameValue(doc) if doc.path.is_ident("doc") => match &mut doc.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
-            _ => None,
-        },
+    let Meta::NameValue(MetaNameValue { path, value, .. }) = &mut attribute.meta else {
+        return None;
+    };
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if path.is_ident("doc") => Some(text),
         _ => None,
     }
 }

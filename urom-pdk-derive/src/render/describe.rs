@@ -10,7 +10,7 @@ use syn::{Expr, ExprPath, Ident, Macro, PatIdent, Path, Type};
 use super::Render;
 use super::layout::word_name;
 use crate::described::{docs, type_of};
-use crate::model::{Field, Form, LenKind, Payload, Presence, Variant, WordRef};
+use crate::model::{Field, Form, LenKind, Payload, Presence, Variant, WordRef, plainly};
 use crate::{names, tokens};
 
 impl Render<'_> {
@@ -210,10 +210,8 @@ fn is_screaming(name: &str) -> bool {
 }
 
 fn array_len(ty: &Type) -> Option<&Expr> {
-    match ty {
+    match plainly(ty) {
         Type::Reference(reference) => array_len(&reference.elem),
-        Type::Group(group) => array_len(&group.elem),
-        Type::Paren(paren) => array_len(&paren.elem),
         Type::Array(array) => Some(&array.len),
         _ => None,
     }

@@ -125,11 +125,10 @@ impl Render<'_> {
         buffer: &Ident,
     ) -> TokenStream {
         let text = names::text(&variant.ident);
-        let writing = self.writing(fixed, variant, |field| {
+        let (prepare, fill) = self.writing(fixed, variant, |field| {
             let ident = &field.ident;
             if field.is_echoed() { quote!(&#echo.#ident) } else { quote!(&self.#ident) }
         });
-        let (prepare, fill) = (writing.prepare, writing.fill);
         let payloads = variant.payloads().map(|(field, _)| &field.ident).collect::<Vec<_>>();
         if payloads.is_empty() {
             quote!(__p::notification(#text, #buffer, |#fixed| { #fill }))

@@ -10,22 +10,17 @@ use super::Render;
 use crate::model::{Field, Payload, Presence, Role, Variant, WordRef};
 use crate::{names, tokens};
 
-#[derive(Default)]
-pub(super) struct Writing {
-    pub(super) prepare: TokenStream,
-    pub(super) fill: TokenStream,
-}
-
 impl Render<'_> {
-    /// Returns the code that writes `variant` into `fixed`; `value` returns a reference to a value.
+    /// Returns the code that prepares and the code that writes `variant` into `fixed`; `value`
+    /// returns a reference to a value.
     pub(super) fn writing(
         &self,
         fixed: &Ident,
         variant: &Variant,
         value: impl Fn(&Field) -> TokenStream,
-    ) -> Writing {
+    ) -> (TokenStream, TokenStream) {
         if self.inert {
-            return Writing::default();
+            return Default::default();
         }
         let words = variant.payloads().flat_map(|(_, payload)| payload.words());
         let copied = words.filter_map(|(word, _)| match word {
@@ -42,7 +37,7 @@ impl Render<'_> {
         // After all words, so that expressions over fields with words see the reader's values.
         let checks = variant.payloads().map(|(field, _)| writer.checks(field));
         let prepare = quote!(#(#copies)* #(#words)* #(#checks)*);
-        Writing { prepare, fill: writer.fill(fixed) }
+        (prepare, writer.fill(fixed))
     }
 
     pub(super) fn encoding(
@@ -53,7 +48,7 @@ impl Render<'_> {
     ) -> TokenStream {
         let (fixed, message) = (names::local("fixed"), variant.name());
         let payloads = variant.payloads().map(|(field, _)| value(field)).collect::<Vec<_>>();
-        let Writing { prepare, fill } = self.writing(&fixed, variant, value);
+        let (prepare, fill) = self.writing(&fixed, variant, value);
         if payloads.is_empty() {
             return quote! {
                 let #fixed = __p::fixed_part(#message, #out)?;

@@ -43,10 +43,6 @@ impl DaemonConfig {
         let folder = self.args.socket_dir.as_ref()?;
         Some(folder.join(format!("urom-{}-{serial}", std::process::id())))
     }
-
-    pub(crate) fn worker_launcher(&self) -> &[OsString] {
-        &self.args.worker_launcher
-    }
 }
 
 pub(crate) fn process_cpus() -> io::Result<CpuSet> {

@@ -32,7 +32,7 @@ pub(crate) fn ask(
         Launcher::Process { config, .. } => {
             let in_process =
                 |launcher: &[OsString]| examine(config.command(launcher)?, file, DEADLINE);
-            let (launcher, mut examined) = (config.worker_launcher(), in_process(&[]));
+            let (launcher, mut examined) = (&config.args.worker_launcher, in_process(&[]));
             if !launcher.is_empty() && is_of_another_machine(&examined) {
                 examined = in_process(launcher);
             }

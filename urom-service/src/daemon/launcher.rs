@@ -49,7 +49,9 @@ impl Launcher {
     pub(crate) fn ready_deadline(&self) -> Duration {
         match self {
             // Emulators and memory checkers are many times slower.
-            Launcher::Process { config, .. } if !config.worker_launcher().is_empty() => SLOW_START,
+            Launcher::Process { config, .. } if !config.args.worker_launcher.is_empty() => {
+                SLOW_START
+            }
             _ => READY_DEADLINE,
         }
     }
@@ -67,7 +69,7 @@ impl Launcher {
         ours.set_nonblocking(true)?;
         let handle = match self {
             Launcher::Process { config: daemon, reaper } => {
-                let mut command = daemon.command(daemon.worker_launcher())?;
+                let mut command = daemon.command(&daemon.args.worker_launcher)?;
                 command.arg(WORKER).args(config.to_args());
                 if let Some(level) = daemon.args.sdk_log_level
                     && std::env::var_os("UCX_LOG_LEVEL").is_none()

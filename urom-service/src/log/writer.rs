@@ -10,7 +10,6 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::Builder;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -96,8 +95,8 @@ impl Lines {
         }
         if !self.started.swap(true, SeqCst) {
             let lines = Arc::clone(self);
-            let start = || Builder::new().name("urom-log".to_owned()).spawn(move || lines.work());
-            self.started.store(signals::blocked(start).is_ok(), SeqCst);
+            let thread = signals::spawn("urom-log", move || lines.work());
+            self.started.store(thread.is_ok(), SeqCst);
         }
     }
 

@@ -13,6 +13,7 @@ mod usage;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use urom_abi::{DocaError, DocaStatus};
+use urom_log::backend::{BACKENDS, LevelBound};
 use urom_log::{guard, guard_or};
 
 use self::command::{ArgpCommand, CommandPath};
@@ -110,10 +111,7 @@ macro_rules! setters {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name(raw: *mut <$draft as ArgpDraft>::Handle, $($value: $ty)?) {
-                guarded_void(|| state::change(raw, stringify!($name), |$it: &mut $draft| {
-                    $set;
-                    Ok(())
-                }));
+                guarded_void(|| state::change(raw, stringify!($name), |$it: &mut $draft| $set));
             }
         )*
     };
@@ -226,13 +224,17 @@ extern "C" fn doca_argp_usage() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_log_level(level: *mut c_int) -> DocaStatus {
     // SAFETY: NULL, or the host's pointer for the result.
-    guarded(|| unsafe { level_into(level, "doca_argp_get_log_level", run::levels().0) })
+    guarded(|| unsafe {
+        level_into(level, "doca_argp_get_log_level", BACKENDS.global_limit(LevelBound::Lower))
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn doca_argp_get_sdk_log_level(level: *mut c_int) -> DocaStatus {
     // SAFETY: NULL, or the host's pointer for the result.
-    guarded(|| unsafe { level_into(level, "doca_argp_get_sdk_log_level", run::levels().1) })
+    guarded(|| unsafe {
+        level_into(level, "doca_argp_get_sdk_log_level", BACKENDS.global_sdk_limit())
+    })
 }
 
 /// # Safety

@@ -110,10 +110,6 @@ fn end(text: &str) -> ! {
     std::process::exit(0)
 }
 
-pub(crate) fn levels() -> (u32, u32) {
-    (BACKENDS.global_limit(LevelBound::Lower), BACKENDS.global_sdk_limit())
-}
-
 /// Prepends the flags of JSON files. The command line overrides them.
 fn with_files<'a>(
     path: &CommandPath<'a>,

@@ -115,9 +115,9 @@ pub(crate) fn create<D: ArgpDraft>() -> Result<*mut D::Handle, ArgpError> {
 pub(crate) fn change<D: ArgpDraft>(
     handle: *mut D::Handle,
     call: &str,
-    change: impl FnOnce(&mut D) -> Result<(), ArgpError>,
+    change: impl FnOnce(&mut D),
 ) -> Result<(), ArgpError> {
-    with(|parser| parser.draft(handle, call).and_then(change))
+    with(|parser| parser.draft(handle, call).map(change))
 }
 
 pub(crate) fn drop_draft<D: ArgpDraft>(

@@ -8,20 +8,13 @@ use urom_os::named_file;
 use urom_wire::control::Failure;
 
 use super::text::split;
+use super::{AddressSource, DaemonAddress};
 use crate::failure::{fail_if, failure};
 
 const MOST: usize = 4096;
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct FileAddress {
-    pub(super) host: String,
-    pub(super) port: u16,
-    /// For messages: the file, the process, and the source of the file's name.
-    pub(super) origin: String,
-}
-
 /// Reads an address file. `origin` is the source of its name, such as `from --service`.
-pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
+pub(super) fn read(file: &Path, origin: &str) -> Result<DaemonAddress, Failure> {
     let shown = file.display();
     let text = read_own(file).map_err(|error| match error.kind() {
         ErrorKind::NotFound => failure!(
@@ -52,7 +45,8 @@ pub(super) fn read(file: &Path, origin: &str) -> Result<FileAddress, Failure> {
     };
     let process = rest.lines().next().unwrap_or("an unknown process");
     let origin = format!("from the address file {shown} of {process}, {origin}");
-    Ok(FileAddress { host, port, origin })
+    let source = AddressSource::Daemon;
+    Ok(DaemonAddress { host, port, origin, remedy: "the address file", source })
 }
 
 /// Reads a file of root or this user. Other users could redirect the host.
@@ -93,7 +87,7 @@ mod tests {
             let found = read(&file, "from --service").unwrap();
             let shown = file.display();
             let origin = format!("from the address file {shown} of {process}, from --service");
-            assert_eq!(found, FileAddress { host: host.to_owned(), port: 7, origin });
+            assert_eq!((&*found.host, found.port, found.origin), (host, 7, origin));
         }
     }
 

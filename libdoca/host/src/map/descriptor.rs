@@ -56,7 +56,6 @@ fn forget(element: &Element) {
 }
 
 #[derive(Default)]
-#[allow(clippy::vec_box, reason = "C keeps their addresses while the list grows")]
 pub(super) struct BufDescriptors {
     #[expect(clippy::vec_box, reason = "hosts have their addresses while the vector grows")]
     all: RefCell<Vec<Box<BufDescriptor>>>,

@@ -111,9 +111,7 @@ impl MemoryServer {
             Some(served) => state.leaving.push((served, then)),
             None => {
                 drop(state);
-                if let Some(then) = then {
-                    then();
-                }
+                then.into_iter().for_each(|then| then());
             }
         }
     }
@@ -142,24 +140,15 @@ impl MemoryServer {
     }
 
     fn end_uses(&self) {
-        let mut ended = Vec::new();
-        {
-            let mut state = self.state.borrow_mut();
-            let is_free = |served: &Rc<ServedMemory>| Rc::strong_count(served) == 1;
-            let (free, leaving) =
-                std::mem::take(&mut state.leaving).into_iter().partition(|(it, _)| is_free(it));
-            state.leaving = leaving;
-            let free: Vec<(Rc<ServedMemory>, Option<DoneCallback>)> = free;
-            ended.extend(free.into_iter().filter_map(|(_, then)| then));
-            let left = std::mem::take(&mut state.left);
-            let (free, left) = left.into_iter().partition(|(all, _)| all.iter().all(is_free));
-            state.left = left;
-            let free: Vec<(Vec<Rc<ServedMemory>>, oneshot::Sender<()>)> = free;
+        let is_free = |served: &Rc<ServedMemory>| Rc::strong_count(served) == 1;
+        let mut state = self.state.borrow_mut();
+        let free = state.leaving.extract_if(.., |(served, _)| is_free(served));
+        let ended: Vec<DoneCallback> = free.filter_map(|(_, then)| then).collect();
+        for (_, done) in state.left.extract_if(.., |(all, _)| all.iter().all(is_free)) {
             // Ignores receivers that no longer wait.
-            for (_, done) in free {
-                let _ = done.send(());
-            }
+            let _ = done.send(());
         }
+        drop(state);
         ended.into_iter().for_each(|then| then());
     }
 
@@ -196,10 +185,8 @@ impl ServerState {
         if self.owed.contains_key(&token) {
             return self.answer(token, number, Err(DocaError::CONNECTION_RESET));
         }
-        match self.carry_out(&ask, data) {
-            Ok(None) => {}
-            Ok(Some(found)) => self.answer(token, number, Ok(found)),
-            Err(code) => self.answer(token, number, Err(code)),
+        if let Some(result) = self.carry_out(&ask, data).transpose() {
+            self.answer(token, number, result);
         }
     }
 

@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use urom_abi::DocaError;
 use urom_abi::host::{Ctx, CtxState, Data, StateChangedCallback};
-use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::event::EngineEvent;
@@ -54,9 +54,11 @@ impl Opaque for Ctx {
 pub(crate) trait ContextPart: Any {
     fn name(&self) -> &'static str;
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure>;
+    /// Returns the context's next state.
+    fn start(&self, ctx: &Rc<Context>) -> Result<CtxState, Failure>;
 
-    fn stop(&self, ctx: &Context) -> Result<(), DocaError>;
+    /// Returns the context's next state.
+    fn stop(&self, ctx: &Context) -> Result<CtxState, DocaError>;
 
     /// Releases all resources others may wait for, after the host destroyed the context.
     fn retire(&self);
@@ -183,6 +185,15 @@ impl Context {
         }
     }
 
+    /// Enters the state after a start or a stop. `IN_PROGRESS` if an event ends it.
+    fn enter(&self, next: CtxState) -> Result<(), DocaError> {
+        self.set_state(next);
+        match next {
+            CtxState::STARTING | CtxState::STOPPING => Err(DocaError::IN_PROGRESS),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn pe(&self) -> Result<Rc<Pe>, DocaError> {
         self.pe.borrow().clone().ok_or(DocaError::NOT_CONNECTED)
     }
@@ -218,7 +229,7 @@ impl Context {
         self.require_idle()?;
         self.failure.replace(None);
         self.lost.set(false);
-        self.part.start(self).map_err(|failure| self.fail(&failure))?.check()
+        self.enter(self.part.start(self).map_err(|failure| self.fail(&failure))?)
     }
 
     pub(crate) fn engine(&self) -> Result<Rc<Pe>, Failure> {
@@ -236,7 +247,7 @@ impl Context {
         match self.state.get() {
             CtxState::IDLE => Ok(()),
             CtxState::STOPPING => Err(DocaError::IN_PROGRESS),
-            _ => self.part.stop(self),
+            _ => self.enter(self.part.stop(self)?),
         }
     }
 

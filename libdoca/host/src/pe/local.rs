@@ -38,17 +38,12 @@ pub(crate) struct LocalTask {
 
 object!(LocalTask, Local);
 
-/// Cancels waits. `SUCCESS` if no task is allocated; else the last release makes the context idle.
-pub(crate) fn stop(ctx: &Context, tasks: &LocalTasks) -> Result<(), DocaError> {
+/// Cancels waits. If a task is allocated, the last release makes the context idle.
+pub(crate) fn stop(ctx: &Context, tasks: &LocalTasks) -> CtxState {
     if let Ok(pe) = ctx.pe() {
         pe.cancel_waits(ctx, DocaError::SHUTDOWN);
     }
-    if tasks.are_released() {
-        ctx.set_state(CtxState::IDLE);
-        return Ok(());
-    }
-    ctx.set_state(CtxState::STOPPING);
-    Err(DocaError::IN_PROGRESS)
+    if tasks.are_released() { CtxState::IDLE } else { CtxState::STOPPING }
 }
 
 impl<T: OfKind> Opaque for T {

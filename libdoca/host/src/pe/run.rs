@@ -16,7 +16,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use ucx::Status;
 use urom_abi::extension::CancelReason;
-use urom_abi::host::{Cancelled, CtxState};
+use urom_abi::host::CtxState;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, PluginAddress};
 use urom_wire::frame::{COMMAND_HEADER, CommandStart};
@@ -118,17 +118,14 @@ impl WorkerRun {
 
     /// Ends the share of a memory by the stream's task, or waits for the end of all shares.
     pub(crate) fn unshare(&self, memory: u64, callback: ShareCallback) {
-        match &*self.orders.borrow() {
-            Some(orders) => {
-                let after = self.tasks.submitted_count();
-                let order = WorkerOrder::Unshare { memory, after, callback };
-                if let Err(mpsc::error::SendError(WorkerOrder::Unshare { callback, .. })) =
-                    orders.send(order)
-                {
-                    self.late.keep(callback);
-                }
-            }
-            None => self.late.keep(callback),
+        let after = self.tasks.submitted_count();
+        let order = WorkerOrder::Unshare { memory, after, callback };
+        let unsent = match &*self.orders.borrow() {
+            Some(orders) => orders.send(order).err().map(|error| error.0),
+            None => Some(order),
+        };
+        if let Some(WorkerOrder::Unshare { callback, .. }) = unsent {
+            self.late.keep(callback);
         }
     }
 
@@ -410,10 +407,6 @@ impl WorkerRun {
         self.tasks.cancel(task, code, is_dropped);
         self.tend_if_busy();
         Ok(())
-    }
-
-    pub(crate) fn cancelled(&self) -> Cancelled {
-        self.tasks.cancelled()
     }
 
     /// Wakes a worker that went to sleep before it saw the last commands in the ring.

@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -55,13 +54,10 @@ impl UseGuard {
             while !is_over(&use_guard, true) {}
             late.end();
         };
-        let watcher = signals::blocked(|| {
-            thread::Builder::new().name("urom-use-guard".to_owned()).spawn(watch)
-        });
-        if let Err(error) = watcher {
+        if let Err(error) = signals::spawn("urom-use-guard", watch) {
             log!(
                 warn,
-                "memory of this program is kept for ever: no thread can wait for it: {error}"
+                "memory of this program is kept for ever, as no thread can wait for it: {error}"
             );
             std::mem::forget(kept);
         }

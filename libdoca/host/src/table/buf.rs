@@ -8,7 +8,7 @@ use urom_abi::host::Buf;
 use urom_log::guard;
 use urom_memory::Element;
 
-use crate::buf::AnyBuf;
+use crate::buf::{AnyBuf, TaskBuffer};
 use crate::handle::{Opaque, present, put};
 use crate::map::descriptor::{BufDescriptor, host_pointer, pointer};
 use crate::map::logged;
@@ -23,16 +23,21 @@ impl AnyBuf<'_> {
     }
 
     fn set_data_len(&self, len: usize) -> Result<(), DocaError> {
-        match self {
-            AnyBuf::OfTask(buffer) => buffer.set_data(buffer.data(), len),
-            AnyBuf::OfMap(buf) => buf.element()?.set_data_len(len as u64).map_err(logged),
-        }
+        self.either(
+            |buffer| buffer.set_data(buffer.data(), len),
+            |element| element.set_data_len(len as u64).map_err(logged),
+        )?
     }
 
-    fn listed<T>(&self, alone: T, of: impl FnOnce(&Element) -> T) -> Result<T, DocaError> {
+    #[inline]
+    fn either<T>(
+        &self,
+        of_task: impl FnOnce(&TaskBuffer) -> T,
+        of_map: impl FnOnce(&Element) -> T,
+    ) -> Result<T, DocaError> {
         match self {
-            AnyBuf::OfMap(buf) => Ok(of(&buf.element()?)),
-            AnyBuf::OfTask(_) => Ok(alone),
+            AnyBuf::OfTask(buffer) => Ok(of_task(buffer)),
+            AnyBuf::OfMap(buf) => Ok(of_map(&buf.element()?)),
         }
     }
 }
@@ -55,20 +60,11 @@ unsafe fn put_if_wanted(target: *mut u16, value: u16) -> Result<(), DocaError> {
 
 functions! {
     fn doca_buf_get_data[buf: *const Buf](data: *mut *mut c_void) => data {
-        match buf {
-            AnyBuf::OfTask(buffer) => buffer.data().cast(),
-            AnyBuf::OfMap(buf) => {
-                let element = buf.element()?;
-                pointer(&element, element.span().data)
-            }
-        }
+        buf.either(|task| task.data().cast(), |element| pointer(element, element.span().data))?
     }
 
     fn doca_buf_get_data_len[buf: *const Buf](len: *mut usize) => len {
-        match buf {
-            AnyBuf::OfTask(buffer) => buffer.len(),
-            AnyBuf::OfMap(buf) => buf.element()?.span().data_len as usize,
-        }
+        buf.either(TaskBuffer::len, |element| element.span().data_len as usize)?
     }
 
     fn doca_buf_set_data[buf: *mut Buf](data: *mut c_void, len: usize) {
@@ -84,20 +80,11 @@ functions! {
     fn doca_buf_reset_data_len[buf: *mut Buf]() { buf.set_data_len(0) }
 
     fn doca_buf_get_head[buf: *const Buf](head: *mut *mut c_void) => head {
-        match buf {
-            AnyBuf::OfTask(buffer) => buffer.head().cast(),
-            AnyBuf::OfMap(buf) => {
-                let element = buf.element()?;
-                pointer(&element, element.span().head)
-            }
-        }
+        buf.either(|task| task.head().cast(), |element| pointer(element, element.span().head))?
     }
 
     fn doca_buf_get_len[buf: *const Buf](len: *mut usize) => len {
-        match buf {
-            AnyBuf::OfTask(buffer) => buffer.capacity(),
-            AnyBuf::OfMap(buf) => buf.element()?.span().len as usize,
-        }
+        buf.either(TaskBuffer::capacity, |element| element.span().len as usize)?
     }
 
     fn doca_buf_inc_refcount[buf: *mut Buf](before: *mut u16) {
@@ -116,11 +103,11 @@ functions! {
     }
 
     fn doca_buf_get_refcount[buf: *const Buf](count: *mut u16) => count {
-        buf.listed(1, Element::references)?
+        buf.either(|_| 1, Element::references)?
     }
 
     fn doca_buf_get_next_in_list[buf: *mut Buf](next: *mut *mut Buf) => next {
-        buf.listed(ptr::null_mut(), |element| {
+        buf.either(|_| ptr::null_mut(), |element| {
             element.next().map_or(ptr::null_mut(), |next| host_pointer(&next))
         })?
     }
@@ -128,23 +115,23 @@ functions! {
     fn doca_buf_get_last_in_list[](pointer: *mut Buf, last: *mut *mut Buf) => last {
         // SAFETY: NULL, or an object that the host keeps alive in this call.
         let buf = unsafe { Buf::find(pointer) }?;
-        buf.listed(pointer, |element| host_pointer(&element.last()))?
+        buf.either(|_| pointer, |element| host_pointer(&element.last()))?
     }
 
     fn doca_buf_is_last_in_list[buf: *const Buf](is_last: *mut u8) => is_last {
-        buf.listed(1, |element| element.is_last().into())?
+        buf.either(|_| 1, |element| element.is_last().into())?
     }
 
     fn doca_buf_is_first_in_list[buf: *const Buf](is_first: *mut u8) => is_first {
-        buf.listed(1, |element| element.is_first().into())?
+        buf.either(|_| 1, |element| element.is_first().into())?
     }
 
     fn doca_buf_is_in_list[buf: *const Buf](is_in_list: *mut u8) => is_in_list {
-        buf.listed(0, |element| (!element.is_first() || !element.is_last()).into())?
+        buf.either(|_| 0, |element| (!element.is_first() || !element.is_last()).into())?
     }
 
     fn doca_buf_get_list_len[buf: *const Buf](count: *mut u32) => count {
-        buf.listed(1, Element::list_len)?
+        buf.either(|_| 1, Element::list_len)?
     }
 
     fn doca_buf_chain_list[first: *mut Buf, second: *mut Buf]() {

@@ -21,6 +21,8 @@ use crate::pe::run::task::CmdTaskRef;
 use crate::sharing::{ShareCallback, ShareRequest};
 use crate::worker_link::WorkerOrder;
 
+pub(super) use self::doca_urom_worker_cmd_task_get_user_data as urom_worker_cmd_task_get_area;
+
 functions! {
     fn doca_urom_worker_create[](out: *mut *mut host::Worker) => out {
         Context::publish(Worker::new())
@@ -230,10 +232,6 @@ functions! {
 
     fn urom_worker_cmd_task_forget[task: *mut host::CmdTask]() {
         task.run().ok_or(DocaError::BAD_STATE)?.forget(task)
-    }
-
-    fn urom_worker_cmd_task_get_area[task: *mut host::CmdTask]() -> *mut c_void {
-        task.user_area.start()
     }
 
     fn urom_worker_get_cancelled[worker: *mut host::Worker](cancelled: *mut Cancelled) => cancelled {

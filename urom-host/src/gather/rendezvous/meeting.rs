@@ -146,7 +146,10 @@ impl Meeting {
                         Err(error) => result = Err(error),
                     },
                     Err(_) => {
-                        reject(&mut self.unknown_peers, *address);
+                        tracing::warn!(
+                            "{address} connected to the rendezvous and is not a participant"
+                        );
+                        self.unknown_peers.push(*address);
                         return false;
                     }
                 }
@@ -198,9 +201,4 @@ fn check(index: u32, participants: &[u8], own: u32) -> Result<(), Error> {
 fn twins(index: u32) -> Error {
     let text = format!("two processes call themselves participant {index}");
     Error::new(DocaError::INVALID_VALUE, text)
-}
-
-fn reject(unknown_peers: &mut Vec<SocketAddr>, peer: SocketAddr) {
-    tracing::warn!("{peer} connected to the rendezvous and is not a participant");
-    unknown_peers.push(peer);
 }

@@ -49,12 +49,6 @@ impl Wake for DueBell {
     }
 }
 
-impl DueBell {
-    fn waker(self: &Arc<Self>) -> Waker {
-        Arc::clone(self).into()
-    }
-}
-
 impl WaitList {
     /// `thread` is called, on any thread, when there is an answer.
     pub(super) fn new(thread: Waker) -> WaitList {
@@ -103,8 +97,9 @@ impl ServerState {
         if condition.is_met(seen) || count >= MOST_WAITS {
             return Ok(Some(seen));
         }
+        let waker = Arc::clone(&self.waits.bell).into();
         // SAFETY: the end of the share waits for `served`, which is dropped after the watch.
-        let watch = unsafe { Watch::new(word, condition, &self.waits.bell.waker(), 0) };
+        let watch = unsafe { Watch::new(word, condition, &waker, 0) };
         let watch = watch.map_err(|error| {
             log!(warn, "a worker's wait for a counter fails: {error}");
             error.code()
@@ -129,7 +124,7 @@ impl ServerState {
         if !was_rung && now < first.until {
             return false;
         }
-        let waker = bell.waker();
+        let waker = Arc::clone(bell).into();
         let mut due = Vec::new();
         waiting.retain(|it| {
             let result = match it.found(now) {

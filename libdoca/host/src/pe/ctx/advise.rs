@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use urom_abi::DocaError;
 use urom_abi::host::CtxState;
-use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::Failure;
 
 use crate::device::Device;
@@ -30,14 +30,13 @@ impl ContextPart for MmapAdvise {
         "mmap_advise"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<CtxState, Failure> {
         ctx.engine()?;
-        ctx.set_state(CtxState::RUNNING);
-        Ok(DocaStatus::SUCCESS)
+        Ok(CtxState::RUNNING)
     }
 
-    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
-        local::stop(ctx, &self.tasks)
+    fn stop(&self, ctx: &Context) -> Result<CtxState, DocaError> {
+        Ok(local::stop(ctx, &self.tasks))
     }
 
     fn retire(&self) {

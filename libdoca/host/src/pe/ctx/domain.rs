@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::yield_now;
 use urom_abi::host::CtxState;
-use urom_abi::{DocaError, DocaStatus, Quantity, WorkerId};
+use urom_abi::{DocaError, Quantity, WorkerId};
 use urom_wire::control::Failure;
 use urom_wire::domain::{Address, MAX_SEGMENTS, Member, Participant, Segment, is_range};
 
@@ -188,7 +188,7 @@ impl ContextPart for Domain {
         "domain"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<CtxState, Failure> {
         let pe = ctx.engine()?;
         let oob = self.oob.get().ok_or_else(|| {
             failure!(
@@ -224,8 +224,7 @@ impl ContextPart for Domain {
         run.start.replace(Some(Box::pin(start)));
         self.run.replace(Some(run));
         pe.exchange(Rc::clone(ctx));
-        ctx.set_state(CtxState::STARTING);
-        Ok(DocaStatus::IN_PROGRESS)
+        Ok(CtxState::STARTING)
     }
 
     fn step(&self, ctx: &Rc<Context>, pe: &Pe) -> bool {
@@ -260,7 +259,7 @@ impl ContextPart for Domain {
         self.run.take();
     }
 
-    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
+    fn stop(&self, _ctx: &Context) -> Result<CtxState, DocaError> {
         if let Some(run) = self.run.take() {
             // Frees the host's request.
             drop(run.start.take());
@@ -269,8 +268,7 @@ impl ContextPart for Domain {
                 let _ = run.end().recv_timeout(STOP_DEADLINE);
             }
         }
-        ctx.set_state(CtxState::IDLE);
-        Ok(())
+        Ok(CtxState::IDLE)
     }
 
     fn retire(&self) {}

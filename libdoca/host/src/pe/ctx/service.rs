@@ -11,7 +11,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use tokio::sync::mpsc;
 use urom_abi::host::CtxState;
 use urom_abi::plugin::PluginInfo;
-use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError, DocaStatus};
+use urom_abi::{DEFAULT_MAX_MESSAGE, DocaError};
 use urom_wire::awake;
 use urom_wire::control::{
     CONNECT_DEADLINE, DaemonToHost, Failure, HostToDaemon, PLUGIN_PATH_VARIABLE,
@@ -165,7 +165,7 @@ impl ContextPart for Service {
     }
 
     /// Connects to the service. Blocks until that has succeeded or failed.
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<CtxState, Failure> {
         let pe = ctx.engine()?;
         // DOCA requires a device, so require it even where it is not used.
         let is_told = self.any_device.get() || self.target.borrow().is_some();
@@ -193,22 +193,16 @@ impl ContextPart for Service {
             );
         }
         self.shared.set_running(Some(Arc::new(running)));
-        ctx.set_state(CtxState::RUNNING);
-        Ok(DocaStatus::SUCCESS)
+        Ok(CtxState::RUNNING)
     }
 
-    /// Returns `SUCCESS` at once unless queries are unreleased; `IN_USE` while workers exist.
-    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
+    /// At once unless queries are unreleased; `IN_USE` while workers exist.
+    fn stop(&self, ctx: &Context) -> Result<CtxState, DocaError> {
         if self.shared.active() != 0 {
             return Err(DocaError::IN_USE);
         }
         self.leave(&*ctx.pe()?, DocaError::SHUTDOWN);
-        if self.queries.are_released() {
-            ctx.set_state(CtxState::IDLE);
-            return Ok(());
-        }
-        ctx.set_state(CtxState::STOPPING);
-        Err(DocaError::IN_PROGRESS)
+        Ok(if self.queries.are_released() { CtxState::IDLE } else { CtxState::STOPPING })
     }
 
     fn on_event(&self, ctx: &Context, pe: &Pe, event: EngineEvent) {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use urom_abi::DocaError;
 use urom_abi::host::CtxState;
 use urom_abi::memory::Access;
 use urom_abi::sync_event::Condition;
-use urom_abi::{DocaError, DocaStatus};
 use urom_memory::{Mmap, SyncEvent as Counter};
 use urom_wire::control::Failure;
 
@@ -206,7 +206,7 @@ impl ContextPart for SyncEvent {
         "sync_event"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<CtxState, Failure> {
         if self.tasks.are_configured() {
             ctx.engine()?;
         }
@@ -238,13 +238,12 @@ impl ContextPart for SyncEvent {
             subscribes: subscriber == EventLocation::Cpu,
             export: None,
         });
-        ctx.set_state(CtxState::RUNNING);
-        Ok(DocaStatus::SUCCESS)
+        Ok(CtxState::RUNNING)
     }
 
-    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
+    fn stop(&self, ctx: &Context) -> Result<CtxState, DocaError> {
         self.running().take();
-        local::stop(ctx, &self.tasks)
+        Ok(local::stop(ctx, &self.tasks))
     }
 
     fn retire(&self) {

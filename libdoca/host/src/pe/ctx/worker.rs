@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use urom_abi::cpu::CpuSet;
 use urom_abi::host::{Cancelled, CtxState};
-use urom_abi::{DocaError, DocaStatus, WORKER_ID_ANY};
+use urom_abi::{DocaError, WORKER_ID_ANY};
 use urom_wire::control::{Attach, Failure, StartWorker};
 
 use crate::event::EngineEvent;
@@ -85,7 +85,7 @@ impl Worker {
     }
 
     pub(crate) fn cancelled(&self) -> Cancelled {
-        self.run.borrow().as_ref().map_or_else(Cancelled::default, |run| run.cancelled())
+        self.run.borrow().as_ref().map_or_else(Cancelled::default, |run| run.tasks.cancelled())
     }
 
     /// Prepares to abandon the stopping worker to its engine. False while the host has its tasks.
@@ -109,7 +109,7 @@ impl ContextPart for Worker {
         "worker"
     }
 
-    fn start(&self, ctx: &Rc<Context>) -> Result<DocaStatus, Failure> {
+    fn start(&self, ctx: &Rc<Context>) -> Result<CtxState, Failure> {
         let pe = ctx.engine()?;
         let missing = |what: &str| failure!(INVALID_VALUE, "the worker lacks {what}");
         // A clone, because the state callback may destroy the worker and clear the cell.
@@ -167,17 +167,15 @@ impl ContextPart for Worker {
         };
         let (requests, mailbox) = (running.requests.clone(), Arc::clone(&pe.mailbox));
         running.control.spawn(worker_link::serve(visit, requests, ctx.begin(), mailbox, given));
-        ctx.set_state(CtxState::STARTING);
-        Ok(DocaStatus::IN_PROGRESS)
+        Ok(CtxState::STARTING)
     }
 
     /// Always asynchronous, so that hosts that count progress results see the end.
-    fn stop(&self, ctx: &Context) -> Result<(), DocaError> {
+    fn stop(&self, ctx: &Context) -> Result<CtxState, DocaError> {
         if let Some(run) = self.run.borrow().clone() {
             run.stop(&*ctx.pe()?);
         }
-        ctx.set_state(CtxState::STOPPING);
-        Err(DocaError::IN_PROGRESS)
+        Ok(CtxState::STOPPING)
     }
 
     fn on_event(&self, _ctx: &Context, pe: &Pe, event: EngineEvent) {

@@ -26,7 +26,7 @@ impl WorkerRun {
         if let Err(failure) = self.connect(pe, attached) {
             self.lose(pe, &failure);
         } else if self.is_handshake_done() {
-            self.announce_running(pe);
+            pe.announce(&self.ctx, CtxState::RUNNING);
         }
     }
 
@@ -102,12 +102,8 @@ impl WorkerRun {
 
     pub(crate) fn on_handshake(&self, pe: &Pe) {
         if !self.handshake_done.replace(true) && self.is_handshake_done() && !self.leaving.get() {
-            self.announce_running(pe);
+            pe.announce(&self.ctx, CtxState::RUNNING);
         }
-    }
-
-    fn announce_running(&self, pe: &Pe) {
-        pe.announce(&self.ctx, CtxState::RUNNING);
     }
 
     pub(crate) fn on_overdue(&self, pe: &Pe) {

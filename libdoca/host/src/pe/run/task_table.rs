@@ -43,14 +43,6 @@ struct TaskReserve {
     dropped: u64,
 }
 
-impl TaskReserve {
-    /// Takes a released task whose payload UCX no longer reads.
-    fn take_spare(&mut self) -> Option<CmdTaskRef> {
-        let at = self.spares.iter().position(|task| !task.sending.get())?;
-        Some(self.spares.swap_remove(at))
-    }
-}
-
 impl TaskTable {
     pub(crate) fn new(limit: usize) -> TaskTable {
         let mut table = TaskTable::default();
@@ -140,8 +132,9 @@ impl TaskTable {
         let made = self.made.get();
         let number = reserve.numbers.last().copied().or_else(|| u16::try_from(made).ok())?;
         let slot = self.slots.get(usize::from(number))?;
-        let task = match reserve.take_spare() {
-            Some(task) => task,
+        // A released task whose payload UCX no longer reads.
+        let task = match reserve.spares.iter().position(|task| !task.sending.get()) {
+            Some(at) => reserve.spares.swap_remove(at),
             None => {
                 let task = make(number)?;
                 reserve.all.push(task);
