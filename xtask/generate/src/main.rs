@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 fn main() -> Result<()> {
+    api::stand_in()?;
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let check = words.last().is_some_and(|word| word == "--check");
     words.truncate(words.len() - usize::from(check));

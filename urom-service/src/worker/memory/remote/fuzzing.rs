@@ -42,6 +42,7 @@ pub fn memory_answers(input: &[u8]) {
 pub(super) struct Library {
     pub(super) remote: Rc<RemoteAccess>,
     pub(super) worker: Worker,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests count the requests"))]
     pub(super) asked: Rc<Cell<usize>>,
 }
 
