@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Polling time after the last work; four times as long while plugins owe answers.
+/// Polling time after the last work; four times as long while plugins owe answers, or after an idle
+/// period that was only a little longer: a sleep in it costs more than the polls.
 const POLL: Duration = Duration::from_micros(50);
 const SHORTEST: Duration = Duration::from_micros(20);
 /// The longest sleep; a fiftieth of it while plugins owe answers.
@@ -45,6 +46,10 @@ pub(crate) struct IdleState {
     calm: Duration,
     /// Whether there was a long yield, and no short one since.
     was_long: bool,
+    /// Whether the worker slept since the last work.
+    slept: bool,
+    /// Whether the last idle period with a sleep was short.
+    was_short: bool,
 }
 
 impl IdleState {
@@ -57,6 +62,9 @@ impl IdleState {
         now: impl FnOnce() -> Instant,
     ) -> Pause {
         if worked {
+            if mem::take(&mut self.slept) {
+                self.was_short = self.since.is_some_and(|since| now() < since + 4 * POLL);
+            }
             self.since = None;
             self.spins = 0;
             return Pause::Spin;
@@ -80,10 +88,11 @@ impl IdleState {
             if idle < POLL {
                 return Pause::Spin;
             }
-        } else if idle < POLL || owing && idle < 4 * POLL {
+        } else if idle < POLL || (owing || self.was_short) && idle < 4 * POLL {
             return Pause::Yield;
         }
         let longest = if owing { LONGEST / 50 } else { LONGEST };
+        self.slept = true;
         // Work that ends during a sleep waits at most an eighth of its own duration.
         Pause::Sleep((idle / 8).clamp(SHORTEST, longest))
     }
@@ -150,6 +159,27 @@ mod tests {
         assert!(sleeps.is_sorted_by_key(|(_, sleep)| *sleep));
         assert_eq!(sleeps.last().map(|(_, sleep)| *sleep), Some(LONGEST / 50));
         assert!(sleeps.iter().all(|(at, sleep)| *sleep == SHORTEST || *sleep * 8 <= *at));
+    }
+
+    #[test]
+    fn a_worker_whose_work_comes_soon_after_it_fell_asleep_polls_longer_from_then_on() {
+        let (start, mut idle) = (Instant::now(), IdleState::default());
+        let mut at = Duration::ZERO;
+        // Returns how long the worker polls before it sleeps; work comes after `gap`.
+        let mut polls = |gap: Duration| {
+            let began = at;
+            while !matches!(idle.after(false, false, || start + at), Pause::Sleep(_)) {
+                at += Duration::from_micros(1);
+            }
+            let polled = at - began;
+            at = began + gap;
+            idle.after(true, false, || start + at);
+            polled
+        };
+        let [short, long] = [POLL, 4 * POLL].map(|poll| poll..poll + Duration::from_micros(20));
+        assert!(short.contains(&polls(3 * POLL)));
+        assert!(long.contains(&polls(10 * POLL)));
+        assert!(short.contains(&polls(3 * POLL)), "the gap before was too long");
     }
 
     #[test]
