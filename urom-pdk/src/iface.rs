@@ -18,7 +18,7 @@ use crate::executor::Executor;
 use crate::guard::{GuardedCalls, catch, guard, install_hook};
 use crate::panic::CodeLocation;
 use crate::worker_side::{WorkerSide, attach};
-use crate::{CancelReason, Context, Error, OpenContext, Result, Side, log};
+use crate::{CancelReason, Context, Error, OpenContext, Result, Side, bail, log};
 
 /// Implements `urom_plugin_get_iface`: fills all 56 bytes. Returns `INVALID_VALUE` for NULL.
 ///
@@ -270,20 +270,15 @@ where
     }
 
     fn address(&mut self) -> Result<&[u8]> {
-        let address = match self.address.take() {
-            Some(address) => address,
-            None => {
-                let address = self.executor.address()?;
-                urom_abi::address::around(&address).ok_or_else(|| {
-                    let text = format!(
-                        "an address of {} bytes is longer than a worker takes",
-                        address.len()
-                    );
-                    Error::new(DocaError::TOO_BIG, text)
-                })?
-            }
+        if let Some(address) = self.address.take() {
+            return Ok(self.address.insert(address));
+        }
+        let address = self.executor.address()?;
+        let (framed, len) = (urom_abi::address::around(&address), address.len());
+        let Some(framed) = framed else {
+            bail!(DocaError::TOO_BIG, "an address of {len} bytes is longer than a worker takes");
         };
-        Ok(self.address.insert(address))
+        Ok(self.address.insert(framed))
     }
 }
 

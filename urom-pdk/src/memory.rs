@@ -18,7 +18,7 @@ use zerocopy::FromZeros;
 
 pub(crate) use self::services::MemoryServices;
 pub use self::sync_event::SyncEvent;
-use crate::{DocaError, DocaStatus, Error, Result, ensure};
+use crate::{DocaError, DocaStatus, Error, Result, bail, ensure};
 
 /// The memory that a connection's host shares with this worker, for use outside of its commands. It
 /// stays on the worker's thread. After the host has left, `open` fails with `NOT_FOUND`.
@@ -138,8 +138,8 @@ impl HostMemory {
             return Ok(());
         }
         let missing: Vec<_> = missing.iter_names().map(|(name, _)| name).collect();
-        let text = format!("{} bytes of a host lack {}", self.len, missing.join(" and "));
-        Err(Error::new(DocaError::NOT_PERMITTED, text))
+        let (len, missing) = (self.len, missing.join(" and "));
+        bail!(DocaError::NOT_PERMITTED, "{len} bytes of a host lack {missing}")
     }
 
     /// Returns the address of the first byte in the host's process, not in this process.

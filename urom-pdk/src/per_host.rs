@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 
-use crate::{ConnectionId, DocaError, OpenContext, Result, bail, ensure};
+use crate::{ConnectionId, DocaError, Error, OpenContext, Result, ensure};
 
 /// The limits of a [`PerHost`].
 #[derive(Clone, Copy, Debug)]
@@ -129,11 +129,9 @@ impl<T: 'static> PerHost<T> {
     /// # Errors
     /// `INVALID_VALUE` when the handle is stale, forged or another host's.
     pub fn get(&self, owner: ConnectionId, handle: u64) -> Result<Rc<T>> {
-        let (value, name) = (self.find(owner, handle), self.table.name);
-        let Some(value) = value else {
-            bail!(DocaError::INVALID_VALUE, "unknown {name} {handle:#x} of this host");
-        };
-        Ok(value)
+        let text = || format!("unknown {} {handle:#x} of this host", self.table.name);
+        let unknown = || Error::new(DocaError::INVALID_VALUE, text());
+        self.find(owner, handle).ok_or_else(unknown)
     }
 
     /// As [`get`](Self::get), as an `Option`.

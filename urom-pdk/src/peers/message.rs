@@ -1,7 +1,6 @@
 //! Typed messages between plugins. The header of an active message contains a version (`u64`,
 //! little-endian) and the encoded message. The data follow.
 
-use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
@@ -60,7 +59,7 @@ pub trait ReceiveNow: 'static {
 }
 
 /// The context of a message of a [`Receive`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct PeerContext {
     domains: DomainHandle,
     tasks: Tasks,
@@ -81,12 +80,6 @@ impl PeerContext {
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
-    }
-}
-
-impl fmt::Debug for PeerContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PeerContext").finish_non_exhaustive()
     }
 }
 

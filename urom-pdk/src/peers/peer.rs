@@ -1,6 +1,5 @@
 //! One peer: its endpoint, and sends of messages.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
@@ -16,7 +15,7 @@ use crate::{DocaError, OrCode, Result, bail};
 const LONGEST_SHORT: u64 = 256 << 10;
 
 /// A peer of a [`PeerWorker`](super::PeerWorker). A clone is the same endpoint.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Peer {
     endpoint: Rc<Endpoint>,
 }
@@ -105,11 +104,5 @@ impl Peer {
 impl From<Rc<Endpoint>> for Peer {
     fn from(endpoint: Rc<Endpoint>) -> Peer {
         Peer { endpoint }
-    }
-}
-
-impl fmt::Debug for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Peer").field(&self.endpoint).finish()
     }
 }

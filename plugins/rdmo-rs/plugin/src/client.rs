@@ -251,10 +251,9 @@ impl Client {
     }
 
     pub(crate) fn registered(&self, rkey: u64) -> Result<Rc<RegisteredRegion>> {
-        let Some(registered) = self.memory.find(self.connection, rkey) else {
-            bail!(DocaError::NOT_FOUND, "no memory of this client has key {rkey:#x}");
-        };
-        Ok(registered)
+        let text = || format!("no memory of this client has key {rkey:#x}");
+        let missing = || Error::new(DocaError::NOT_FOUND, text());
+        self.memory.find(self.connection, rkey).ok_or_else(missing)
     }
 
     async fn settle(&self, unflushed: &mut usize) -> Result<()> {
