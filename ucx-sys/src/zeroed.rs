@@ -2,7 +2,7 @@
 
 use crate::bindings as sys;
 
-/// A structure of which all zero bytes are a value.
+/// A structure that all zero bytes represent.
 ///
 /// # Safety
 /// Every field must be an integer, a raw pointer, an optional function pointer, or made of these.

@@ -18,10 +18,10 @@ pub trait OrCode<T> {
     ///
     /// ```
     /// use urom_pdk::prelude::*;
-    /// let error = "x".parse::<u32>().or_code(DocaError::BAD_CONFIG, "ranks is no number");
+    /// let error = "x".parse::<u32>().or_code(DocaError::BAD_CONFIG, "ranks is not a number");
     /// assert_eq!(
     ///     error.unwrap_err().to_string(),
-    ///     "ranks is no number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)"
+    ///     "ranks is not a number: invalid digit found in string (DOCA_ERROR_BAD_CONFIG)"
     /// );
     /// ```
     /// # Errors

@@ -83,7 +83,7 @@ pub(crate) unsafe fn send(endpoint: sys::ucp_ep_h, number: u32, message: &[u8]) 
 }
 
 unsafe extern "C" fn on_sent(request: *mut c_void, _status: sys::ucs_status_t, _user: *mut c_void) {
-    // SAFETY: UCX calls this once for its own request, which has no other owner.
+    // SAFETY: UCX calls this once for its own request, which only this call owns.
     unsafe { sys::ucp_request_free(request) }
 }
 

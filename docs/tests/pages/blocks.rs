@@ -2,7 +2,7 @@
 
 use crate::{Page, pages};
 
-/// The languages of blocks, and what checks them.
+/// The languages of blocks, and their checks.
 const KINDS: &[&str] = &[
     "c",       // compiled by the tests of the C interface, or a sketch that says so
     "console", // run by cargo xtask guide on the start page

@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct WorkerSocket {
-    /// `None` if the worker has no socket.
+    /// `None` if the worker lacks a socket.
     path: Option<PathBuf>,
     /// Whether the worker is on this machine, in any container.
     pub(super) is_here: bool,

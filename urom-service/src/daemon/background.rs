@@ -66,7 +66,7 @@ mod tests {
         assert!(matches!(work.awaited(&mut { Duration::ZERO }), Background::Running(..)));
         let begin = Instant::now();
         assert!(matches!(work.awaited(&mut minute()), Background::Running(..)));
-        assert!(begin.elapsed() < Duration::from_secs(30), "the second time nobody waits");
+        assert!(begin.elapsed() < Duration::from_secs(30), "the second time without a wait");
         go_on.send(()).unwrap();
         while matches!(work.awaited(&mut minute()), Background::Running(..)) {
             std::thread::yield_now();

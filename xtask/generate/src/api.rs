@@ -10,7 +10,7 @@ use crate::committed::Committed;
 
 const CRATES: [&str; 5] = ["ucx", "urom-abi", "urom-memory", "urom-pdk", "urom-host"];
 
-/// The rustdoc for which this program stands in, set by [`document`].
+/// The path of the real rustdoc, set by [`document`].
 const RUSTDOC: &str = "UROM_RUSTDOC";
 
 /// Writes `CRATE/api.txt` for each crate; with `check`, compares instead.
@@ -30,8 +30,8 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.finish("the crates' public items", "api")
 }
 
-/// Writes rustdoc's JSON of the crates. That output is unstable, so cargo starts this program in
-/// place of rustdoc.
+/// Writes rustdoc's JSON of the crates. That output is unstable: cargo starts this program, which
+/// permits it and runs rustdoc.
 fn document(root: &Path) -> Result<()> {
     let rustdoc = std::env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into());
     let mut cargo = Command::new(env!("CARGO"));

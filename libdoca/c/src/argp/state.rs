@@ -187,11 +187,11 @@ impl Parser {
 
 fn not_there<D: ArgpDraft>(call: &str, handle: *mut D::Handle) -> ArgpError {
     if handle.is_null() {
-        return refusal!(INVALID_VALUE, "{call}: NULL is no {}", D::WHAT);
+        return refusal!(INVALID_VALUE, "{call}: NULL is not a {}", D::WHAT);
     }
     refusal!(
         INVALID_VALUE,
-        "{call}: {handle:p} is no {}, or it is registered or destroyed already",
+        "{call}: {handle:p} is not a {}, or it is registered or destroyed already",
         D::WHAT
     )
 }
