@@ -113,7 +113,7 @@ impl Embedded {
             };
             let served = runtime.block_on(async {
                 serve(
-                    TcpListener::from_std(listener)?,
+                    (TcpListener::from_std(listener)?, None),
                     Arc::new(config),
                     Launcher::Thread,
                     Manager::default(),

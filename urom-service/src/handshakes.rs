@@ -141,29 +141,41 @@ fn is_of_host(error: &StreamError) -> bool {
     }
 }
 
+fn reason_of(error: &StreamError) -> &'static str {
+    match error {
+        StreamError::Hello(HelloError::Ucx { .. }) => "ucx",
+        StreamError::Hello(HelloError::Protocol { .. }) => "protocol",
+        StreamError::Key(_) => "key",
+        _ => "role",
+    }
+}
+
 impl PendingHandshake {
-    /// Returns whether the handshake succeeds before the connection loses its slot.
+    /// Waits for the handshake.
+    ///
+    /// # Errors
+    /// It fails, or the connection loses its slot before. The error is a reason for metrics.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
         handshake: impl Future<Output = Result<(), StreamError>>,
-    ) -> bool {
+    ) -> Result<(), &'static str> {
         let end = self.hold(handshake).await;
-        let why = match end {
-            Some(Ok(())) => return true,
-            None => "its handshake did not begin, and others wait".to_owned(),
+        let (reason, why) = match end {
+            Some(Ok(())) => return Ok(()),
+            None => ("silent", "its handshake did not begin, and others wait".to_owned()),
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
-                "it did not send a host's handshake".to_owned()
+                ("not_urom", "it did not send a host's handshake".to_owned())
             }
             // Users can act on these lines, so other peers must not use up their limit.
             Some(Err(error)) if is_of_host(&error) => {
                 limited!(warn, "refused host {peer}: {error}");
-                return false;
+                return Err(reason_of(&error));
             }
-            Some(Err(error)) => format!("its handshake was not complete: {error}"),
+            Some(Err(error)) => ("incomplete", format!("its handshake was not complete: {error}")),
         };
         limited!(info, "closed the connection from {peer}: {why}");
-        false
+        Err(reason)
     }
 
     pub(crate) async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
@@ -365,7 +377,7 @@ mod tests {
             };
             let (admitted, _another) =
                 tokio::join!(slot.admit(peer, std::future::pending()), another);
-            assert!(!admitted);
+            assert_eq!(admitted, Err("silent"));
             drop(stream);
         };
         let (end, ()) = tokio::join!(host, daemon);

@@ -38,6 +38,7 @@ mod hangup;
 mod host_names;
 mod identity;
 mod inherited;
+mod metrics;
 mod own_output;
 mod plugin_elf;
 mod plugin_file;

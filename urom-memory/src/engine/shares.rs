@@ -87,6 +87,11 @@ impl Shares {
         table.regions.get(&(connection, memory)).is_some_and(|it| it.offered().share == share)
     }
 
+    /// Calls `look` for each shared memory.
+    pub fn each(&self, mut look: impl FnMut(&Region)) {
+        self.table.borrow().regions.values().for_each(|region| look(region));
+    }
+
     /// Ends a share, after the last command that uses it. Returns whether it existed.
     pub fn unshare(&self, connection: u64, memory: u64, share: u64) -> bool {
         if !self.is_shared(connection, memory, share) {

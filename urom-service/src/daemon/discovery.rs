@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tracing::{debug, warn};
 use urom_abi::MAX_PLUGINS;
+use urom_abi::describe::Protocol;
 use urom_wire::control::{PLUGIN_PATH_VARIABLE, PluginBuild, PluginEntry};
 
 use super::launcher::Launcher;
@@ -31,6 +32,8 @@ pub(crate) struct FoundPlugin {
     pub(crate) entry: PluginEntry,
     pub(crate) file: PathBuf,
     pub(crate) description: Option<Arc<[u8]>>,
+    /// From the description.
+    pub(crate) protocol: Option<&'static Protocol>,
 }
 
 #[derive(Debug)]
@@ -129,7 +132,8 @@ fn take_in(
     };
     let build = PluginBuild { version, fingerprint: known.fingerprint() };
     let entry = PluginEntry { id: 1 << bit, build, name };
-    Ok(FoundPlugin { entry, file: file.to_owned(), description: known.shown.clone() })
+    let (description, protocol) = (known.shown.clone(), known.protocol());
+    Ok(FoundPlugin { entry, file: file.to_owned(), description, protocol })
 }
 
 #[cfg(test)]

@@ -8,18 +8,47 @@ use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 
 use super::discovery::FoundPlugin;
 use super::registry::{HostKey, Serial};
+use super::snapshot::Snapshot;
 
 /// Not `Debug`, because it may contain tokens.
 pub(crate) enum DaemonEvent {
-    HostCame { key: HostKey, host: HostLink },
-    Host { key: HostKey, message: HostToDaemon },
-    HostGone { key: HostKey },
-    Worker { serial: Serial, message: WorkerToDaemon },
-    NotStarted { serial: Serial, failure: Failure },
-    WorkerSilent { serial: Serial },
-    WorkerGone { serial: Serial, cause: String },
-    Overdue { serial: Serial },
-    Expired { serial: Serial, token: u128 },
+    HostCame {
+        key: HostKey,
+        host: HostLink,
+    },
+    Host {
+        key: HostKey,
+        message: HostToDaemon,
+    },
+    HostGone {
+        key: HostKey,
+    },
+    Worker {
+        serial: Serial,
+        message: WorkerToDaemon,
+    },
+    NotStarted {
+        serial: Serial,
+        failure: Failure,
+    },
+    WorkerSilent {
+        serial: Serial,
+    },
+    WorkerGone {
+        serial: Serial,
+        cause: String,
+    },
+    Overdue {
+        serial: Serial,
+    },
+    Expired {
+        serial: Serial,
+        token: u128,
+    },
+    /// Returns the daemon's state.
+    Observe {
+        reply: oneshot::Sender<Snapshot>,
+    },
 }
 
 #[derive(Debug)]

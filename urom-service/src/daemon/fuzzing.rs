@@ -207,5 +207,6 @@ pub(super) fn found(id: u64) -> FoundPlugin {
         file: format!("/p/{name}.so").into(),
         entry: PluginEntry { id, build: PluginBuild { version: 1, fingerprint: None }, name },
         description: None,
+        protocol: None,
     }
 }

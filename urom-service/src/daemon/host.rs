@@ -20,6 +20,7 @@ use super::config::DaemonConfig;
 use super::event::{DaemonEvent, HostLink};
 use super::registry::HostKey;
 use super::search::PluginSearch;
+use super::snapshot::Refusals;
 use crate::handshakes::PendingHandshake;
 
 /// How long a host waits for the plugin list. The host disconnects after
@@ -35,6 +36,7 @@ pub(crate) struct Reception {
     pub(crate) search: PluginSearch,
     pub(crate) secret: Option<Secret>,
     pub(crate) slots: Arc<Semaphore>,
+    pub(crate) refusals: Refusals,
 }
 
 pub(crate) async fn serve(
@@ -51,8 +53,8 @@ pub(crate) async fn serve(
         reception.secret.as_ref(),
         PeerTimeout::default(),
     );
-    if !handshakes.admit(peer, handshake).await {
-        return;
+    if let Err(reason) = handshakes.admit(peer, handshake).await {
+        return reception.refusals.count(reason);
     }
     drop(handshakes);
     let Ok(_slot) = Arc::clone(&reception.slots).try_acquire_owned() else {
@@ -60,7 +62,8 @@ pub(crate) async fn serve(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",
             Quantity(reception.config.args.limits.hosts, "host")
         );
-        return reception.turn_away(stream, peer, Failure::new(DocaError::FULL, text)).await;
+        let failure = Failure::new(DocaError::FULL, text);
+        return reception.turn_away(stream, peer, ("full", failure)).await;
     };
     let looked = tokio::select! {
         looked = timeout(SEARCH, reception.search.look()) => looked,
@@ -69,6 +72,7 @@ pub(crate) async fn serve(
     let plugins = match looked {
         Ok(Some(plugins)) => plugins,
         Ok(None) => {
+            reception.refusals.count("plugins");
             return warn!("refused host {peer}: looking for plugins panicked; please report it");
         }
         Err(_) => match reception.search.latest() {
@@ -76,7 +80,7 @@ pub(crate) async fn serve(
             Some(plugins) => plugins,
             None => {
                 let failure = Failure::new(DocaError::TIME_OUT, SEARCHING);
-                return reception.turn_away(stream, peer, failure).await;
+                return reception.turn_away(stream, peer, ("plugins", failure)).await;
             }
         },
     };
@@ -118,7 +122,13 @@ async fn closed(stream: &TcpStream) {
 }
 
 impl Reception {
-    async fn turn_away(&self, mut stream: TcpStream, peer: SocketAddr, failure: Failure) {
+    async fn turn_away(
+        &self,
+        mut stream: TcpStream,
+        peer: SocketAddr,
+        (reason, failure): (&'static str, Failure),
+    ) {
+        self.refusals.count(reason);
         limited!(warn, "refused host {peer}: {failure}");
         let _ = PeerTimeout::default()
             .wait(stream::send(&mut stream, &DaemonToHost::Refused(failure)))

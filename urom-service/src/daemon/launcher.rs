@@ -20,6 +20,7 @@ use super::environment::inherited;
 use super::process::{Reaper, WorkerProcess};
 use crate::examine::this_program;
 use crate::log::Log;
+use crate::metrics;
 use crate::threads::RunningThread;
 use crate::worker::{self, WORKER, WorkerConfig};
 
@@ -60,12 +61,14 @@ impl Launcher {
         &self,
         config: WorkerConfig,
         env: Vec<(OsString, OsString)>,
+        page: &OwnedFd,
     ) -> io::Result<(UnixStream, WorkerHandle)> {
         ucx::require_descriptors(match self {
             Launcher::Process { .. } => FOR_A_PROCESS,
             Launcher::Thread => FOR_A_THREAD,
         })?;
         let (ours, theirs) = StdUnixStream::pair()?;
+        metrics::send(&ours, page)?;
         ours.set_nonblocking(true)?;
         let handle = match self {
             Launcher::Process { config: daemon, reaper } => {

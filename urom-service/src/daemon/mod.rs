@@ -10,11 +10,14 @@ pub(crate) mod emulation;
 mod environment;
 mod event;
 mod examiner;
+mod exposition;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod host;
+mod http;
 mod launcher;
 mod manager;
+mod observed;
 mod options;
 mod path_entry;
 mod process;
@@ -22,6 +25,8 @@ mod registry;
 mod request;
 mod search;
 mod server;
+mod snapshot;
+mod status;
 mod supervisor;
 mod tokens;
 mod trust;
@@ -80,6 +85,10 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;
+        let watched = match config.args.metrics {
+            Some(address) => Some(http::listen(address).await?),
+            None => None,
+        };
         let address = listener.local_addr()?;
         if let Some(file) = &address_file {
             file.write(address)?;
@@ -98,7 +107,8 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         ready(address);
         let config = Arc::new(config);
         let launcher = Launcher::Process { config: Arc::clone(&config), reaper };
-        Ok(serve(listener, config, launcher, Manager::of_environment(), stop).await?)
+        let manager = Manager::of_environment();
+        Ok(serve((listener, watched), config, launcher, manager, stop).await?)
     });
     // A plugin that hangs during listing keeps its thread, but not the daemon.
     runtime.shutdown_background();

@@ -20,6 +20,9 @@ use crate::log::LogLevel;
 /// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
 
+/// The port of metrics, if `--metrics` names none.
+const METRICS_PORT: u16 = DEFAULT_PORT + 1;
+
 /// Longest path of a socket folder: an address has 107 bytes, a worker's name some 40.
 const LONGEST_SOCKET_DIR: usize = 64;
 
@@ -28,6 +31,7 @@ const LONGEST_SOCKET_DIR: usize = 64;
 pub struct DaemonArgs {
     pub(crate) listen: SocketAddr,
     pub(crate) address_file: Option<PathBuf>,
+    pub(crate) metrics: Option<SocketAddr>,
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) limits: DaemonLimits,
     pub(crate) peer_timeout: Option<PeerTimeout>,
@@ -50,6 +54,7 @@ impl Default for DaemonArgs {
         DaemonArgs {
             listen: (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
             address_file: None,
+            metrics: None,
             key_file: None,
             limits: DaemonLimits::default(),
             peer_timeout: None,
@@ -142,6 +147,7 @@ impl CommandLine {
             let value = OptionValue { option: &option, parser: &mut parser };
             match &*option {
                 "listen" => args.listen = value.read(listen_address)?,
+                "metrics" => args.metrics = Some(value.read(metrics_address)?),
                 "address-file" => args.address_file = Some(value.path()?),
                 "key-file" => args.key_file = Some(value.path()?),
                 "max-hosts" => args.limits.hosts = value.read(count)?,
@@ -226,11 +232,19 @@ fn command(text: &str) -> Result<Vec<OsString>, &'static str> {
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    let address = address(text, DEFAULT_PORT);
+    address.ok_or("expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0")
+}
+
+fn metrics_address(text: &str) -> Result<SocketAddr, &'static str> {
+    let address = address(text, METRICS_PORT);
+    address.ok_or("expected an address such as 127.0.0.1, 0.0.0.0:18701 or [::1]:0")
+}
+
+fn address(text: &str, port: u16) -> Option<SocketAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    let address = text
-        .parse()
-        .or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)));
-    address.map_err(|_| "expected an address such as 127.0.0.1, 0.0.0.0:18700 or [::1]:0")
+    let with_port = |_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, port));
+    text.parse().or_else(with_port).ok()
 }
 
 fn socket_dir(text: &str) -> Result<PathBuf, String> {
@@ -285,7 +299,7 @@ mod tests {
         ];
         let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
-        assert_eq!(lines.len(), 19 + 1, "{lines:?}");
+        assert_eq!(lines.len(), 20 + 1, "{lines:?}");
         for line in lines {
             let words: Vec<_> = line.split_ascii_whitespace().collect();
             let option = words.iter().position(|word| word.starts_with("--")).expect("long");
@@ -347,6 +361,7 @@ mod tests {
             (&["-x"], &["-x"]),
             (&["--listen"], &["--listen"]),
             (&["--listen", "local"], &["'local'", "'--listen'", "127.0.0.1"]),
+            (&["--metrics", "here"], &["'here'", "'--metrics'", "18701"]),
             (&["--max-hosts", "0"], &["'0'", "'--max-hosts'", "1048576"]),
             (&["--plugin-timeout", "0"], &["'--plugin-timeout'", "seconds"]),
             (&["--max-msg-size", "1"], &["'1'", "'--max-msg-size'", "64"]),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::debug;
+use urom_abi::describe::Protocol;
 use urom_abi::describe::section::{self, Description};
 use urom_wire::control::PLUGIN_PATH_VARIABLE;
 
@@ -158,6 +159,10 @@ pub(super) fn not_served(file: &Path, reason: &str) -> String {
 }
 
 impl KnownFile {
+    pub(super) fn protocol(&self) -> Option<&'static Protocol> {
+        Some(self.looked.as_ref().ok()?.described()?.protocol)
+    }
+
     fn of(file: &Path, before: Option<KnownFile>) -> Result<KnownFile, String> {
         trust::check(file).map_err(|reason| reason.to_string())?;
         let identity = FileIdentity::of(file).map_err(|error| error.to_string())?;

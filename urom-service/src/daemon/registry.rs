@@ -13,6 +13,7 @@ use urom_wire::relay::BACKLOG;
 
 use self::entry::{VisitStage, WaitingHost, WorkerEntry, WorkerPhase};
 use super::options::DaemonLimits;
+use super::snapshot::WorkerState;
 
 pub(crate) type HostKey = u64;
 pub(crate) type Serial = u64;
@@ -191,6 +192,15 @@ impl Registry {
             self.workers.values().filter(usable).map(|entry| entry.id).collect();
         ids.sort_unstable();
         ids
+    }
+
+    pub(crate) fn states(&self) -> BTreeMap<Serial, WorkerState> {
+        let state = |entry: &WorkerEntry| match entry.phase {
+            _ if entry.abandoned => WorkerState::Silent,
+            WorkerPhase::Starting(_) => WorkerState::Starting,
+            WorkerPhase::Ready(_) => WorkerState::Ready,
+        };
+        self.workers.iter().map(|(serial, entry)| (*serial, state(entry))).collect()
     }
 
     /// Removes a host from all waiting lists, when its stream ends or is about to. Idempotent.

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::awake::timeout;
@@ -23,15 +24,19 @@ use super::config::DaemonConfig;
 use super::discovery::{Catalogue, FoundPlugin, path_of_environment};
 use super::event::{DaemonEvent, HostLink};
 use super::host::{self, Reception};
+use super::http::{self, Observatory};
 use super::launcher::Launcher;
 use super::manager::Manager;
+use super::observed::{ObservedWorker, ObservedWorkers};
 use super::registry::{DaemonAction, HostKey, Registry, Serial};
 use super::request;
 use super::search::PluginSearch;
+use super::snapshot::{Refusals, Snapshot};
 use super::supervisor::{self, GRACE};
 use super::tokens;
 use super::turns::{self, measured};
 use crate::entrance::Entrance;
+use crate::metrics::MetricsPage;
 
 const TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 
@@ -42,6 +47,9 @@ struct Server {
     registry: Registry,
     hosts: HashMap<HostKey, HostLink>,
     workers: HashMap<Serial, WorkerLink>,
+    observed: ObservedWorkers,
+    started: SystemTime,
+    refusals: Refusals,
     supervisors: JoinSet<()>,
     events: mpsc::Sender<DaemonEvent>,
 }
@@ -52,21 +60,22 @@ struct WorkerLink {
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
+/// Serves hosts at one listener, and metrics at the other.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listeners: (TcpListener, Option<TcpListener>),
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     manager: Manager,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let served =
-        measured("the daemon itself", run(listener, config, launcher, manager, stop)).await;
+        measured("the daemon itself", run(listeners, config, launcher, manager, stop)).await;
     debug!("the longest turn of the loop took {} us", turns::longest().as_micros());
     served
 }
 
 async fn run(
-    listener: TcpListener,
+    (listener, watched): (TcpListener, Option<TcpListener>),
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     mut manager: Manager,
@@ -75,11 +84,13 @@ async fn run(
     let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
     let mut catalogue = Catalogue::new(path, &launcher);
+    let refusals = Refusals::default();
     let reception = Arc::new(Reception {
         config: Arc::clone(&config),
         search: PluginSearch::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
         slots: Arc::new(Semaphore::new(config.args.limits.hosts)),
+        refusals: refusals.clone(),
     });
     let mut server = Server {
         address: listener.local_addr()?,
@@ -88,9 +99,16 @@ async fn run(
         launcher,
         hosts: HashMap::new(),
         workers: HashMap::new(),
+        observed: ObservedWorkers::default(),
+        started: SystemTime::now(),
+        refusals,
         supervisors: JoinSet::new(),
         events,
     };
+    let watch = watched.map(|listener| {
+        let (events, search) = (server.events.clone(), reception.search.clone());
+        tokio::spawn(http::serve(listener, Observatory { events, search }))
+    });
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
     manager.ready();
@@ -113,6 +131,7 @@ async fn run(
         }
     }
     drop(entrance);
+    watch.inspect(JoinHandle::abort);
     manager.stopping();
     info!("stopping the service; it has {}", Quantity(server.workers.len(), "worker"));
     let actions = server.registry.stop();
@@ -154,6 +173,8 @@ impl Server {
             DaemonEvent::Worker { serial, message } => self.on_worker_message(serial, message),
             DaemonEvent::NotStarted { serial, failure } => {
                 limited!(warn, "worker {} was not started: {failure}", self.name(serial));
+                self.observed.ended(serial);
+                self.observed.failures += 1;
                 self.registry.failed(serial, &failure)
             }
             DaemonEvent::WorkerSilent { serial } => {
@@ -167,6 +188,10 @@ impl Server {
                 self.registry.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
             DaemonEvent::Expired { serial, token } => self.registry.expired(serial, token),
+            DaemonEvent::Observe { reply } => {
+                let _ = reply.send(self.snapshot());
+                Vec::new()
+            }
         };
         self.act(actions);
     }
@@ -179,9 +204,24 @@ impl Server {
         self.registry.on_worker_message(serial, self.address.ip(), message)
     }
 
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            started: self.started,
+            address: self.address,
+            hosts: self.hosts.values().map(|host| host.peer).collect(),
+            states: self.registry.states(),
+            observed: self.observed.clone(),
+            refused: self.refusals.counts(),
+        }
+    }
+
     fn worker_gone(&mut self, serial: Serial, cause: &str) -> Vec<DaemonAction> {
+        self.observed.ended(serial);
         match self.workers.remove(&serial) {
-            Some(link) => warn!("worker {} has ended: {cause}; it ran {}", link.id, link.plugins),
+            Some(link) => {
+                self.observed.failures += 1;
+                warn!("worker {} has ended: {cause}; it ran {}", link.id, link.plugins);
+            }
             None => debug!("a worker that no host used any more ended: {cause}"),
         }
         let text = format!(
@@ -214,9 +254,10 @@ impl Server {
         let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
-        let plugins: Vec<FoundPlugin> = wanted.cloned().collect();
+        let plugins: Arc<[FoundPlugin]> = wanted.cloned().collect();
         let names: Vec<&str> = plugins.iter().map(|found| &found.entry.name[..]).collect();
         let names = names.join(", ");
+        let page = self.observe(serial, id, worker.gid, &plugins);
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
         let _ = outbox.try_send(DaemonToWorker::Open { secret });
         self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
@@ -227,7 +268,8 @@ impl Server {
         let launch = move || {
             let (mut config, env) = request::resolve(id, &worker, &plugins, &config, listen)?;
             config.socket = of_worker;
-            let launched = launcher.launch(config, env).map_err(|error| {
+            let launched = page.and_then(|page| launcher.launch(config, env, &page));
+            let launched = launched.map_err(|error| {
                 let text = format!("worker {id} could not be started: {error}");
                 Failure::new(DocaError::OPERATING_SYSTEM, text)
             })?;
@@ -246,6 +288,20 @@ impl Server {
         };
         self.supervisors.spawn(measured("a worker's stream", supervisor));
         self.later(self.ready_within(), DaemonEvent::Overdue { serial });
+    }
+
+    /// Makes the page of a worker, and keeps it until its process has ended.
+    fn observe(
+        &mut self,
+        serial: Serial,
+        id: WorkerId,
+        gid: u32,
+        plugins: &Arc<[FoundPlugin]>,
+    ) -> io::Result<OwnedFd> {
+        let (page, fd) = MetricsPage::create()?;
+        let (page, plugins, started) = (Arc::new(page), Arc::clone(plugins), SystemTime::now());
+        self.observed.started(serial, ObservedWorker { id, gid, started, plugins, page });
+        Ok(fd)
     }
 
     fn ready_within(&self) -> PeerTimeout {

@@ -6,9 +6,15 @@ use std::time::{Duration, Instant};
 
 use tracing::debug;
 
+use crate::metrics::{BUCKETS, bucket};
+
 const LIMIT: Duration = Duration::from_millis(50);
 
 static LONGEST: AtomicU64 = AtomicU64::new(0);
+
+static TURNS: [AtomicU64; BUCKETS] = [const { AtomicU64::new(0) }; BUCKETS];
+
+static NANOSECONDS: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) fn measured<F: Future>(
     what: &'static str,
@@ -25,6 +31,9 @@ pub(crate) fn measured<F: Future>(
 }
 
 fn note(what: &str, took: Duration) {
+    let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+    TURNS[bucket(nanoseconds)].fetch_add(1, Ordering::Relaxed);
+    NANOSECONDS.fetch_add(nanoseconds, Ordering::Relaxed);
     LONGEST.fetch_max(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     if took > LIMIT {
         debug!("a turn of the loop took {took:.1?}: {what}");
@@ -33,6 +42,12 @@ fn note(what: &str, took: Duration) {
 
 pub(crate) fn longest() -> Duration {
     Duration::from_micros(LONGEST.load(Ordering::Relaxed))
+}
+
+/// Returns the number of turns by duration, and the sum of their nanoseconds.
+pub(crate) fn histogram() -> ([u64; BUCKETS], u64) {
+    let turns = TURNS.each_ref().map(|turns| turns.load(Ordering::Relaxed));
+    (turns, NANOSECONDS.load(Ordering::Relaxed))
 }
 
 #[cfg(test)]

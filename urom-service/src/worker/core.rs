@@ -16,6 +16,7 @@ use urom_wire::frame::{COMMAND_HEADER, Command, MAX_STATUS, NOTIFICATION_HEADER,
 use super::hosts::{FrameDraft, HostEntry, Hosts, TaskAnswer, TaskToken};
 use super::instance::{CallOutcome, PluginInstance};
 use super::rounds::{ROUND, Rounds};
+use crate::metrics::RowKey;
 
 /// Longest command in bytes that is preallocated and passed to `call`, which copies it.
 const LONGEST_BUFFER: usize = 4096;
@@ -42,6 +43,7 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(plugins: Vec<PluginInstance>, max_message: usize, hosts: Rc<Hosts>) -> Core {
         let mut by_bit = [NO_PLUGIN; 256];
+        hosts.count_plugins(plugins.iter().fold(0, |bits, plugin| bits | plugin.id));
         for (index, plugin) in plugins.iter().enumerate() {
             by_bit[plugin.id.trailing_zeros() as usize % 64] = index as u8;
         }
@@ -114,6 +116,7 @@ impl Core {
                 "dropped a message for channel {channel} without the verification tag of its host"
             );
         }
+        host.messages.set(host.messages.get() + message.len() as u64);
         for frame in frames(message) {
             match frame {
                 Ok((header, body)) => self.command(&host, &Command::read(header, body)),
@@ -132,34 +135,45 @@ impl Core {
             return self.unusual(host, command);
         };
         self.hosts.count_command(host);
+        let (counts, key) = (&self.hosts.counts, RowKey::of(plugin_bit, payload));
         let Some(token) = host.occupy(slot, index) else {
             return self.hosts.disconnect(host, slot);
         };
         if COMMAND_HEADER + payload.len() > host.limit {
             host.free(slot);
+            counts.refused(key, DocaError::TOO_BIG);
             let why = "it is over the message limit";
             return self.hosts.refuse(host, &mut self.draft, slot, DocaError::TOO_BIG, why);
         }
         if payload.len() <= LONGEST_BUFFER {
             let ids = (host.dest_id, token.pack());
+            let row = counts.row(key);
+            let began = counts.begin(row);
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
                 CallOutcome::Answered(DocaStatus::SUCCESS, len) => {
                     // First, because the host waits for it.
                     self.hosts.succeed(host, slot, self.draft.payload(len));
                     self.rounds.answered(usize::from(index));
+                    counts.succeeded(row, began);
                     return host.free(slot);
                 }
                 CallOutcome::Answered(status, len) => {
                     self.rounds.answered(usize::from(index));
+                    counts.begun(host, token, key, began);
+                    counts.ended(host, slot, status);
                     let why = failure_of(plugin, host, token, status);
                     host.free(slot);
                     let answer = TaskAnswer { slot, status, payload: Some(len), why: &why };
                     return self.hosts.answer(host, &mut self.draft, &answer);
                 }
-                CallOutcome::Pending => return self.rounds.owes(usize::from(index)),
+                CallOutcome::Pending => {
+                    counts.begun(host, token, key, began);
+                    return self.rounds.owes(usize::from(index));
+                }
                 CallOutcome::Declined => {}
             }
         }
+        counts.begun(host, token, key, 0);
         self.list(host, token, payload, index);
     }
 
@@ -179,6 +193,7 @@ impl Core {
             }
             None => {
                 host.free(token.slot);
+                self.hosts.counts.ended(host, token.slot, DocaError::NO_MEMORY.into());
                 let (code, why) = (DocaError::NO_MEMORY, "memory for it is exhausted");
                 self.hosts.refuse(host, &mut self.draft, token.slot, code, why);
             }
@@ -204,6 +219,7 @@ impl Core {
             }
             None => {
                 self.hosts.count_command(host);
+                self.hosts.counts.unserved();
                 // Clears a possible deadline.
                 host.free(slot);
                 let (code, why) = match self.closed {
@@ -225,6 +241,7 @@ impl Core {
         if let Some((token, index)) = host.at(slot)
             && let Some(plugin) = self.plugins.get(usize::from(index))
         {
+            self.hosts.counts.cancelled(host, slot, reason);
             plugin.cancel(host.dest_id, token.pack(), reason);
         }
     }
@@ -320,6 +337,7 @@ fn notify(
     let slot = token.slot;
     if len > host.longest() as u64 {
         let (name, limit) = (&plugin.name, host.limit);
+        hosts.counts.ended(&host, slot, DocaError::TOO_BIG.into());
         let why = format!(
             "plugin `{name}` answered it with {len} bytes and a header of {NOTIFICATION_HEADER}, over the message limit \
              of {limit}, which is the smaller one of service and host"
@@ -332,9 +350,11 @@ fn notify(
     };
     match plugin.pack(notification, draft.notification(host.limit)) {
         Ok(len) => {
+            hosts.counts.ended(&host, slot, status);
             hosts.answer(&host, draft, &TaskAnswer { slot, status, payload: Some(len), why: &why })
         }
         Err(error) => {
+            hosts.counts.ended(&host, slot, error.code.into());
             let why = format!("plugin `{}` could not pack its answer: {}", plugin.name, error.text);
             hosts.refuse(&host, draft, slot, error.code, &why);
         }
@@ -373,6 +393,7 @@ fn refuse_undelivered(
         let token = TaskToken::unpack(command.header().urom_context);
         hosts.departed.borrow_mut().end(token.pack(), command.dest_id(), index);
         if let Some(host) = hosts.vacate(token, command.dest_id(), index) {
+            hosts.counts.ended(&host, token.slot, code.into());
             hosts.refuse(&host, draft, token.slot, code, "its plugin did not take it");
         }
     }

@@ -38,6 +38,7 @@ use super::messages::{LinkKey, ToControl, ToData};
 use super::rounds::ROUND;
 use super::services::services;
 use super::watch::CallWatch;
+use crate::metrics::MetricsPage;
 
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -46,6 +47,9 @@ const LOOKS: u32 = 32;
 
 /// Number of busy turns after which sleeping hosts are woken.
 const ANNOUNCED: u32 = 16;
+
+/// Number of turns after which a busy worker updates its gauges; others do so before each sleep.
+const PUBLISHED: u32 = 1 << 14;
 
 /// Consecutive sleeps ended by plugins without work, after which a sleep ignores plugins.
 const IN_VAIN: u32 = 4;
@@ -77,6 +81,7 @@ impl DataThread {
         control: ControlHandle,
         domains: &Arc<WorkerDomains>,
         watch: Arc<CallWatch>,
+        page: MetricsPage,
     ) -> Result<DataThread, Failure> {
         let mut open = Vec::new();
         let ucx_config = ucx_config(config.listen);
@@ -85,7 +90,7 @@ impl DataThread {
         };
         let bells = Bells::new().map_err(no_bells)?;
         bells.add_mailbox(mailbox.wake()).map_err(no_bells)?;
-        let hosts = Hosts::new(config.max_unread, ucx_config, control.clone(), bells);
+        let hosts = Hosts::new(config.max_unread, ucx_config, control.clone(), bells, page);
         let supply = Supply {
             domains: Arc::clone(domains),
             services: services(config),
@@ -184,6 +189,9 @@ impl DataThread {
         self.turns = self.turns.wrapping_add(1);
         if !worked || self.turns.is_multiple_of(ANNOUNCED) {
             self.hosts.announce();
+            if self.turns.is_multiple_of(PUBLISHED) {
+                self.hosts.publish();
+            }
         }
         Some(worked)
     }
@@ -304,6 +312,7 @@ impl DataThread {
     /// Sleeps until a host, UCX or the control thread wakes it. Returns whether one did.
     fn sleep(&mut self, longest: Duration) -> bool {
         self.woken_by_plugin = false;
+        self.hosts.publish();
         let woken = !self.hosts.sleep() || self.sleep_armed(longest);
         self.hosts.wake();
         woken

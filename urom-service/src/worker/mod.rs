@@ -37,6 +37,8 @@ use messages::ToControl;
 use urom_wire::mailbox::Mailbox;
 use watch::CallWatch;
 
+use crate::metrics;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkerKind {
     Process,
@@ -58,6 +60,8 @@ pub(crate) fn run(config: WorkerConfig, daemon: UnixStream, kind: WorkerKind) {
 }
 
 fn start(config: WorkerConfig, daemon: UnixStream, kind: WorkerKind) -> std::io::Result<()> {
+    // The daemon's first message.
+    let page = metrics::receive(&daemon)?;
     let mailbox = Arc::new(Mailbox::new()?);
     let listener = TcpListener::bind((config.listen, 0))?;
     let (handle, from_data) = ControlHandle::new();
@@ -74,7 +78,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, kind: WorkerKind) -> std::io:
         watch: Arc::clone(&watch),
     };
     let control = control_thread::start(setup)?;
-    match DataThread::open(&config, mailbox, handle.clone(), &domains, watch) {
+    match DataThread::open(&config, mailbox, handle.clone(), &domains, watch, page) {
         Ok(data) => {
             handle.send(ToControl::Ready);
             data.run(kind);

@@ -53,7 +53,7 @@ pub(super) async fn host_stream(
         secret.as_ref(),
         PeerTimeout::default(),
     );
-    if !handshakes.admit(peer, handshake).await {
+    if handshakes.admit(peer, handshake).await.is_err() {
         return;
     }
     let (outbox, outgoing) = mpsc::channel(OUTBOX_CAPACITY);

@@ -13,6 +13,7 @@ mod limits;
 mod listening;
 mod loading;
 mod manager;
+mod metrics;
 mod namespaces;
 mod reports;
 mod rings;

@@ -190,6 +190,11 @@ impl<M: LaneMemory> LaneWriter<M> {
         self.is_free(count)
     }
 
+    /// Returns the bytes of all cells that were written.
+    pub fn bytes(&self) -> u64 {
+        self.next * size_of::<Cell>() as u64
+    }
+
     /// Wakes a reader that fell asleep during the last writes. Call it when idle and before sleeps.
     #[inline]
     pub fn announce(&mut self) {
@@ -247,6 +252,11 @@ impl<M: LaneMemory> LaneReader<M> {
     pub(crate) fn new(lane: Lane<M>, limit: usize) -> LaneReader<M> {
         let short = [0; WORDS - 1];
         LaneReader { lane, next: 0, published: 0, limit, short, long: Vec::new(), partial: None }
+    }
+
+    /// Returns the bytes of all cells that were read.
+    pub fn bytes(&self) -> u64 {
+        self.next * size_of::<Cell>() as u64
     }
 
     /// The mark of the next cell, without its lap bit; `None` while it is not written.

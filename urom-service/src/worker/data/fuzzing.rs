@@ -101,9 +101,10 @@ impl FuzzedWorker {
         let domains = Arc::new(WorkerDomains::new());
         let config = WorkerConfig { max_message: LIMIT, ..WorkerConfig::unlimited() };
         let watch = Arc::new(CallWatch::default());
-        let data =
-            DataThread::open(&config, mailbox, control.clone(), &domains, Arc::clone(&watch))
-                .expect("UCX");
+        let (page, _fd) = MetricsPage::create().expect("a page");
+        let of_watch = Arc::clone(&watch);
+        let data = DataThread::open(&config, mailbox, control.clone(), &domains, of_watch, page);
+        let data = data.expect("UCX");
         let hosts = Rc::clone(&data.hosts);
         hosts.use_ucx();
         let services = services(&config);

@@ -27,12 +27,14 @@ impl Hosts {
     #[cold]
     pub(crate) fn disconnect(&self, host: &HostEntry, slot: u16) {
         let text = format!("the worker disconnected the host: {}", host.misuse(slot));
+        self.counts.evicted();
         self.lose(host, Failure::new(DocaError::BAD_STATE, text));
     }
 
     #[cold]
     pub(crate) fn disconnect_for(&self, host: &HostEntry, garbage: Garbage) {
         let text = format!("the worker disconnected the host: {garbage}");
+        self.counts.evicted();
         self.lose(host, Failure::new(DocaError::IO_FAILED, text));
     }
 
@@ -57,6 +59,7 @@ impl Hosts {
         let index = usize::from(host.channel.wrapping_sub(self.base));
         self.table.borrow_mut()[index] = None;
         self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
+        self.counts.left(host);
         self.departed.borrow_mut().add(host.dest_id, host.in_flight());
         self.memories.close(host.dest_id);
         *host.inbox.borrow_mut() = None;
@@ -101,13 +104,15 @@ mod tests {
     use urom_wire::envelope::VerificationTag;
 
     use super::*;
+    use crate::metrics::MetricsPage;
     use crate::worker::control_thread::ControlHandle;
     use crate::worker::hosts::Bells;
 
     #[test]
     fn a_host_with_the_channel_of_a_lost_one_stays() {
         let (control, mut told) = ControlHandle::new();
-        let hosts = Hosts::new(1, &[], control, Bells::new().unwrap());
+        let (page, _fd) = MetricsPage::create().unwrap();
+        let hosts = Hosts::new(1, &[], control, Bells::new().unwrap(), page);
         let admit = |link| hosts.admit(link, "a test", VerificationTag::new(1), 4096, 1).unwrap();
         let first = admit(1);
         hosts.lose(&first, Failure::new(DocaError::IO_FAILED, "a test"));

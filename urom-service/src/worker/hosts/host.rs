@@ -14,6 +14,7 @@ use urom_wire::ring::RingReader;
 use super::ends::ShareEnds;
 use super::outbox::HostOutbox;
 use crate::host_names::HostName;
+use crate::metrics::RowKey;
 use crate::worker::messages::LinkKey;
 
 /// An admitted host. It belongs to the data thread.
@@ -33,6 +34,8 @@ pub(crate) struct HostEntry {
     reasons: RefCell<FxHashMap<u16, (u32, String)>>,
     pub(crate) inbox: RefCell<Option<RingReader>>,
     pub(super) outbox: RefCell<HostOutbox>,
+    /// Bytes of messages that came over UCX.
+    pub(crate) messages: Cell<u64>,
     /// Its connection ends with this turn, and it gets no more frames.
     pub(super) is_lost: Cell<bool>,
     pub(super) is_waiting: Cell<bool>,
@@ -47,6 +50,10 @@ struct TaskSlot {
     plugin: Cell<u32>,
     /// Deadline in nanoseconds of `CLOCK_MONOTONIC`; 0 without one.
     deadline: Cell<u64>,
+    /// Set for commands that do not end within their call: the receipt, like `deadline`, and the
+    /// row of its counters.
+    began: Cell<u64>,
+    row: Cell<RowKey>,
 }
 
 const FREE: u32 = u32::MAX;
@@ -94,6 +101,8 @@ impl HostEntry {
             generation: Cell::new(0),
             plugin: Cell::new(FREE),
             deadline: Cell::new(0),
+            began: Cell::new(0),
+            row: Cell::default(),
         };
         HostEntry {
             link,
@@ -106,6 +115,7 @@ impl HostEntry {
             reasons: RefCell::default(),
             inbox: RefCell::default(),
             outbox: RefCell::new(HostOutbox::Unknown),
+            messages: Cell::new(0),
             is_lost: Cell::new(false),
             is_waiting: Cell::new(false),
             ends: ShareEnds::default(),
@@ -165,6 +175,26 @@ impl HostEntry {
 
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = (TaskToken, u8)> {
         (0..self.slots.len()).filter_map(|slot| self.at(slot as u16))
+    }
+
+    pub(super) fn begun(&self, slot: u16, row: RowKey, began: u64) {
+        if let Some(state) = self.slots.get(usize::from(slot)) {
+            state.row.set(row);
+            state.began.set(began);
+        }
+    }
+
+    /// Returns the row and the receipt of a slot's last command that did not end within its call.
+    pub(super) fn beginning(&self, slot: u16) -> (RowKey, u64) {
+        let state = self.slots.get(usize::from(slot));
+        state.map_or_else(Default::default, |state| (state.row.get(), state.began.get()))
+    }
+
+    /// Returns the bytes that were received and sent, with headers.
+    pub(super) fn traffic(&self) -> (u64, u64) {
+        let inbox = self.inbox.borrow();
+        let received = inbox.as_ref().map_or(0, RingReader::bytes) + self.messages.get();
+        (received, self.outbox.borrow().sent())
     }
 
     fn slot_of(&self, token: u64) -> Option<&TaskSlot> {

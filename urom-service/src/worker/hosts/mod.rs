@@ -8,11 +8,13 @@
 //! | `endings` | ends of connections |
 //! | `ends` | ends of a host's memory shares |
 //! | `departed` | commands of closed connections |
+//! | `counts` | counters and gauges in the worker's page |
 //!
 //! Everything belongs to the data thread. While a plugin runs, only the table and the inbox of the
 //! command's host are borrowed: the worker's services read the table and need the rest.
 
 mod bells;
+mod counts;
 mod departed;
 mod endings;
 mod ends;
@@ -34,12 +36,14 @@ use urom_wire::ring::Ring;
 use urom_wire::ucx_context::Config;
 
 pub(crate) use self::bells::Bells;
+use self::counts::Counts;
 use self::departed::DepartedHosts;
 pub(crate) use self::host::{FrameDraft, HostEntry, TaskAnswer, TaskToken};
 use self::outbox::{HostOutbox, RingOutbox, UcxOutbox};
 use super::control_thread::ControlHandle;
 use super::memory::HostMemories;
 use super::messages::LinkKey;
+use crate::metrics::MetricsPage;
 
 /// Limit of hosts polled in one turn; the next turns poll the others.
 const WINDOW: usize = 32;
@@ -66,6 +70,7 @@ pub(crate) struct Hosts {
     max_unread: usize,
     pub(super) departed: RefCell<DepartedHosts>,
     pub(crate) memories: HostMemories,
+    pub(crate) counts: Counts,
     due: RefCell<Vec<Rc<HostEntry>>>,
     /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
@@ -79,6 +84,7 @@ impl Hosts {
         memory: Config,
         control: ControlHandle,
         bells: Bells,
+        page: MetricsPage,
     ) -> Rc<Hosts> {
         Rc::new(Hosts {
             thread: thread::current().id(),
@@ -95,6 +101,7 @@ impl Hosts {
             max_unread,
             departed: RefCell::default(),
             memories: HostMemories::new(memory),
+            counts: Counts::new(page),
             due: RefCell::default(),
             moved: Cell::new(false),
             control,
@@ -243,7 +250,7 @@ impl Hosts {
     fn wait(&self, host: &HostEntry) {
         let unread = host.outbox.borrow().unread();
         if unread > self.max_unread {
-            return self.lose(host, unread_failure(self.max_unread));
+            return self.evict(host);
         }
         if !host.is_waiting.replace(true)
             && let Some(host) = self.by_channel(host.channel)
@@ -272,6 +279,7 @@ impl Hosts {
             let slots: Vec<u16> = host.in_flight().map(|(token, _)| token.slot).collect();
             for slot in slots {
                 host.free(slot);
+                self.counts.ended(&host, slot, status);
                 self.answer(&host, draft, &TaskAnswer { slot, status, payload: None, why: "" });
             }
         }
@@ -299,6 +307,13 @@ impl Hosts {
         }
     }
 
+    /// Disconnects a host that leaves too much unread.
+    #[cold]
+    fn evict(&self, host: &HostEntry) {
+        self.counts.evicted();
+        self.lose(host, unread_failure(self.max_unread));
+    }
+
     #[inline(never)]
     fn flush(&self) -> bool {
         let mut worked = false;
@@ -314,7 +329,7 @@ impl Hosts {
                 false
             });
             if waits && after > self.max_unread {
-                self.lose(host, unread_failure(self.max_unread));
+                self.evict(host);
             }
             host.is_waiting.set(waits);
             waits

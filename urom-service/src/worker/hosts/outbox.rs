@@ -44,6 +44,15 @@ impl HostOutbox {
         }
     }
 
+    /// Returns the bytes that were sent, with headers.
+    pub(crate) fn sent(&self) -> u64 {
+        match self {
+            HostOutbox::Ring(ring) => ring.writer.bytes(),
+            HostOutbox::Ucx(ucx) => ucx.sent,
+            HostOutbox::Unknown => 0,
+        }
+    }
+
     #[inline]
     pub(crate) fn announce(&mut self) {
         if let HostOutbox::Ring(ring) = self {
@@ -145,12 +154,14 @@ pub(crate) struct UcxOutbox {
     open: Vec<u8>,
     sending: VecDeque<Request<Vec<u8>>>,
     unread: usize,
+    /// Bytes of all messages.
+    sent: u64,
 }
 
 impl UcxOutbox {
     pub(crate) fn new(endpoint: Endpoint, envelope: Envelope) -> UcxOutbox {
         let (open, sending) = (Vec::new(), VecDeque::new());
-        UcxOutbox { endpoint, envelope, open, sending, unread: 0 }
+        UcxOutbox { endpoint, envelope, open, sending, unread: 0, sent: 0 }
     }
 
     fn send(&mut self, header: Header, body: &[u8]) -> Result<(), Status> {
@@ -195,6 +206,7 @@ impl UcxOutbox {
         }
         let message = std::mem::take(&mut self.open);
         let bytes = message.capacity();
+        self.sent += message.len() as u64;
         match self.endpoint.am_send_now(AM_NOTIFICATIONS, &[], message, AmFlags::EAGER) {
             Ok((result, mut message)) => {
                 message.clear();

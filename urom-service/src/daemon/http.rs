@@ -1,0 +1,213 @@
+//! Metrics, health and status over HTTP: `uromd --metrics`. Requests need no key.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tracing::{debug, info};
+use urom_wire::awake::{sleep, timeout};
+
+use super::event::DaemonEvent;
+use super::exposition;
+use super::search::PluginSearch;
+use super::snapshot::Snapshot;
+use super::status;
+use super::turns::measured;
+use crate::aside::result_of;
+
+/// Connections at a time; others wait in the kernel's backlog.
+const CONNECTIONS: usize = 16;
+
+/// Limit in bytes of a request's line and headers.
+const LONGEST_REQUEST: usize = 8 << 10;
+
+/// Time limit of a connection.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Time in which a healthy daemon answers.
+const HEALTHY: Duration = Duration::from_secs(2);
+
+/// Pause after the system refused a connection, for example without descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Clone)]
+pub(super) struct Observatory {
+    pub(super) events: mpsc::Sender<DaemonEvent>,
+    pub(super) search: PluginSearch,
+}
+
+/// Serves until the task is dropped.
+pub(super) async fn serve(listener: TcpListener, observatory: Observatory) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let observatory = observatory.clone();
+                let answered = async move {
+                    let _slot = slot;
+                    match timeout(TIME, answer(stream, &observatory)).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => debug!("{peer} got no metrics: {error}"),
+                        Err(_) => debug!("{peer} got no metrics: it is too slow"),
+                    }
+                };
+                tokio::spawn(measured("a request for metrics", answered));
+            }
+            Err(error) => {
+                limited!(warn, "no connection for metrics: {error}");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+struct Answer {
+    status: &'static str,
+    kind: &'static str,
+    body: String,
+}
+
+impl Answer {
+    fn text(status: &'static str, body: impl Into<String>) -> Answer {
+        Answer { status, kind: "text/plain; charset=utf-8", body: body.into() }
+    }
+
+    fn unavailable(why: &str) -> Answer {
+        Answer::text("503 Service Unavailable", format!("{why}\n"))
+    }
+
+    fn head(&self) -> String {
+        let Answer { status, kind, body } = self;
+        let len = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+        )
+    }
+}
+
+async fn answer(mut stream: TcpStream, observatory: &Observatory) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    let (answer, has_body) = loop {
+        match request(&bytes) {
+            Ok(Some((method, path))) => {
+                let is_head = method == "HEAD";
+                let answer = if is_head || method == "GET" {
+                    observatory.page(&path).await
+                } else {
+                    Answer::text("405 Method Not Allowed", "use GET\n")
+                };
+                break (answer, !is_head);
+            }
+            Ok(None) if bytes.len() < LONGEST_REQUEST => {}
+            Ok(None) => break (Answer::text("431 Request Header Fields Too Large", ""), true),
+            Err(_) => break (Answer::text("400 Bad Request", "this is not HTTP/1.1\n"), true),
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    };
+    stream.write_all(answer.head().as_bytes()).await?;
+    if has_body {
+        stream.write_all(answer.body.as_bytes()).await?;
+    }
+    stream.shutdown().await
+}
+
+/// Returns the method and the path of a complete request; `None` if bytes are missing.
+fn request(bytes: &[u8]) -> Result<Option<(String, String)>, httparse::Error> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut request = httparse::Request::new(&mut headers);
+    if request.parse(bytes)?.is_partial() {
+        return Ok(None);
+    }
+    let path = request.path.unwrap_or_default().split(['?', '#']).next().unwrap_or_default();
+    Ok(Some((request.method.unwrap_or_default().to_owned(), path.to_owned())))
+}
+
+impl Observatory {
+    async fn page(&self, path: &str) -> Answer {
+        match path {
+            "/metrics" => self.render(exposition::TEXT, exposition::text).await,
+            "/status" => self.render("application/json", status::json).await,
+            "/healthz" => match self.snapshot().await {
+                Some(_) => Answer::text("200 OK", "ok\n"),
+                None => Answer::unavailable("the daemon does not answer"),
+            },
+            "/readyz" => match self.snapshot().await {
+                None => Answer::unavailable("the daemon does not answer"),
+                Some(_) if self.search.latest().is_none() => {
+                    Answer::unavailable("the daemon still looks for plugins")
+                }
+                Some(_) => Answer::text("200 OK", "ready\n"),
+            },
+            _ => Answer::text("404 Not Found", "see /metrics, /healthz, /readyz and /status\n"),
+        }
+    }
+
+    /// Asks the daemon's loop for its state.
+    async fn snapshot(&self) -> Option<Snapshot> {
+        let (reply, replied) = oneshot::channel();
+        let snapshot = async {
+            self.events.send(DaemonEvent::Observe { reply }).await.ok()?;
+            replied.await.ok()
+        };
+        timeout(HEALTHY, snapshot).await.ok().flatten()
+    }
+
+    /// Renders a snapshot on another thread: hundreds of workers have megabytes of counters.
+    async fn render(
+        &self,
+        kind: &'static str,
+        render: impl FnOnce(&Snapshot) -> String + Send + 'static,
+    ) -> Answer {
+        let Some(snapshot) = self.snapshot().await else {
+            return Answer::unavailable("the daemon does not answer");
+        };
+        match result_of("urom-metrics", move || render(&snapshot)).await {
+            Ok(body) => Answer { status: "200 OK", kind, body },
+            Err(why) => Answer::unavailable(&why),
+        }
+    }
+}
+
+/// Listens for requests of metrics.
+///
+/// # Errors
+/// The address is taken, or is not this machine's.
+pub(super) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        let text = format!("cannot serve metrics on {address}: choose another with --metrics");
+        anyhow::Error::new(error).context(text)
+    })?;
+    info!("serving metrics on http://{}/metrics", listener.local_addr()?);
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_once_it_is_complete() {
+        let whole = b"GET /metrics?name=x HTTP/1.1\r\nHost: a\r\n\r\n";
+        for len in 0..whole.len() {
+            assert_eq!(request(&whole[..len]), Ok(None), "{len} bytes");
+        }
+        let read = request(whole).unwrap().unwrap();
+        assert_eq!(read, ("GET".to_owned(), "/metrics".to_owned()));
+    }
+
+    #[test]
+    fn bytes_of_other_protocols_are_refused() {
+        for bytes in
+            [&b"UROM\x0e\0\x01\0"[..], b"\x16\x03\x01", b"GET /\r\n\r\n", b"GET / HTTP/3\r\n"]
+        {
+            assert!(request(bytes).is_err(), "{bytes:?}");
+        }
+    }
+}
