@@ -1,6 +1,8 @@
-//! `SIGHUP`: stops daemon and workers in order, unless ignored at the start (`nohup`). UCX installs
-//! its handler before `main`, so the inherited handler must be read earlier.
+//! `SIGHUP`: reloads the daemon, or stops daemon and workers in order if it comes from a terminal
+//! that is closed; ignored if it was ignored at the start (`nohup`). UCX installs its handler before
+//! `main`, so the inherited handler must be read earlier.
 
+use std::io::IsTerminal;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,9 +36,9 @@ pub extern "C" fn remember_hangup_now() {
     IGNORED.store(told == 0 && now.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
 }
 
-/// Returns whether `SIGHUP` ends this program in order. If the signal was ignored at the start,
+/// Returns whether this program receives `SIGHUP`. If the signal was ignored at the start,
 /// this process and its children ignore it from here on. UCX's debugger also uses the signal.
-pub(crate) fn ends_the_program() -> bool {
+pub(crate) fn is_received() -> bool {
     if std::env::var_os(DEBUG_VARIABLE).is_some() {
         return false;
     }
@@ -46,6 +48,11 @@ pub(crate) fn ends_the_program() -> bool {
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
     !is_ignored
+}
+
+/// Returns whether `SIGHUP` ends a daemon: a terminal sends it when it is closed.
+pub(crate) fn ends_the_daemon() -> bool {
+    std::io::stdin().is_terminal()
 }
 
 pub(crate) async fn received(signal: &mut Option<Signal>) {

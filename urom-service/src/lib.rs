@@ -39,6 +39,7 @@ mod host_names;
 mod identity;
 mod inherited;
 mod metrics;
+mod operator;
 mod own_output;
 mod plugin_elf;
 mod plugin_file;

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
         let mut ended = signal(SignalKind::child())?;
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let ends = hangup::ends_the_program();
+        let ends = hangup::is_received();
         let mut hangup = ends.then(|| signal(SignalKind::hangup())).transpose()?;
         let daemon = Pid::from_child(&program.spawn().context("starting the daemon")?);
         loop {

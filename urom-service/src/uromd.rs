@@ -17,6 +17,7 @@ use crate::daemon::emulation;
 use crate::daemon::{CommandLine, DaemonArgs, OPTIONS};
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log};
+use crate::operator::Operation;
 use crate::process_one;
 use crate::worker::{self, WORKER, WorkerConfig, WorkerKind};
 
@@ -25,6 +26,9 @@ The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files,
 and starts a worker process for each worker that a host asks for.
 
 Usage: uromd [OPTIONS]
+       uromd status [--json] [--control FILE]
+       uromd drain [--deadline SECONDS] [--control FILE]
+       uromd reload [--control FILE]
 
 ";
 
@@ -47,6 +51,9 @@ pub fn main() -> ExitCode {
 /// exit code is 2 for wrong arguments. Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
+    if let Some(operation) = Operation::read(&arguments) {
+        return operation.map_or_else(|problem| refuse(&problem), |operation| operate(&operation));
+    }
     let result = match &arguments[..] {
         [role, config @ ..] if role == WORKER => {
             match WorkerConfig::from_args(config.iter().cloned()) {
@@ -88,6 +95,17 @@ fn print(text: &str) -> ExitCode {
     let mut stdout = std::io::stdout();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     ExitCode::from(u8::from(printed.is_err()))
+}
+
+fn operate(operation: &Operation) -> ExitCode {
+    match operation.run() {
+        Ok(text) => print(&text),
+        Err(problem) => {
+            log::write(format!("uromd: {problem}\n"));
+            Log::flush();
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn refuse(problem: &str) -> ExitCode {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 
+use super::control::OperatorReply;
 use super::discovery::FoundPlugin;
 use super::registry::{HostKey, Serial};
 use super::snapshot::Snapshot;
@@ -44,6 +45,19 @@ pub(crate) enum DaemonEvent {
     Expired {
         serial: Serial,
         token: u128,
+    },
+    /// Take no new hosts; replies when the last has left, or the deadline in seconds has passed.
+    Drain {
+        deadline: Option<u32>,
+        reply: oneshot::Sender<OperatorReply>,
+    },
+    DrainOver {
+        number: u64,
+        seconds: u32,
+    },
+    /// Take hosts again.
+    Reload {
+        reply: oneshot::Sender<()>,
     },
     /// Returns the daemon's state.
     Observe {

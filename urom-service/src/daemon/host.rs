@@ -18,6 +18,7 @@ use urom_wire::stream::{self, StreamError, handshake};
 
 use super::config::DaemonConfig;
 use super::event::{DaemonEvent, HostLink};
+use super::operations::Draining;
 use super::registry::HostKey;
 use super::search::PluginSearch;
 use super::snapshot::Refusals;
@@ -37,6 +38,7 @@ pub(crate) struct Reception {
     pub(crate) secret: Option<Secret>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) refusals: Refusals,
+    pub(crate) draining: Draining,
 }
 
 pub(crate) async fn serve(
@@ -57,6 +59,9 @@ pub(crate) async fn serve(
         return reception.refusals.count(reason);
     }
     drop(handshakes);
+    if reception.draining.get() {
+        return reception.turn_away(stream, peer, ("draining", Draining::failure())).await;
+    }
     let Ok(_slot) = Arc::clone(&reception.slots).try_acquire_owned() else {
         let text = format!(
             "the daemon has {} already, which is its limit: end one, or start uromd with a larger --max-hosts",

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc};
 use tracing::{debug, info};
 use urom_wire::awake::{sleep, timeout};
 
+use super::control::ask;
 use super::event::DaemonEvent;
 use super::exposition;
 use super::search::PluginSearch;
@@ -140,6 +141,9 @@ impl Observatory {
             },
             "/readyz" => match self.snapshot().await {
                 None => Answer::unavailable("the daemon does not answer"),
+                Some(snapshot) if snapshot.draining => {
+                    Answer::unavailable("the service is being drained")
+                }
                 Some(_) if self.search.latest().is_none() => {
                     Answer::unavailable("the daemon still looks for plugins")
                 }
@@ -150,12 +154,8 @@ impl Observatory {
     }
 
     /// Asks the daemon's loop for its state.
-    async fn snapshot(&self) -> Option<Snapshot> {
-        let (reply, replied) = oneshot::channel();
-        let snapshot = async {
-            self.events.send(DaemonEvent::Observe { reply }).await.ok()?;
-            replied.await.ok()
-        };
+    pub(super) async fn snapshot(&self) -> Option<Snapshot> {
+        let snapshot = ask(&self.events, |reply| DaemonEvent::Observe { reply });
         timeout(HEALTHY, snapshot).await.ok().flatten()
     }
 

@@ -3,6 +3,7 @@
 mod address_file;
 mod background;
 pub(crate) mod config;
+mod control;
 pub(crate) mod descriptors;
 pub(crate) mod discovery;
 mod dispatch;
@@ -18,6 +19,8 @@ mod http;
 mod launcher;
 mod manager;
 mod observed;
+mod operations;
+mod operators;
 mod options;
 mod path_entry;
 mod process;
@@ -44,12 +47,16 @@ use urom_os::signals;
 
 use address_file::AddressFile;
 use config::DaemonConfig;
+use control::ControlSocket;
+pub(crate) use control::{OperatorCommand, OperatorReply};
 pub use discovery::entries as plugin_path_entries;
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
+pub(crate) use operators::Operators;
 pub use options::{CommandLine, DaemonArgs, OPTIONS};
 use process::Reaper;
 pub(crate) use server::serve;
+pub(crate) use status::ServiceStatus;
 
 use crate::entrance::let_wait;
 use crate::examine::this_program;
@@ -84,11 +91,15 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let_wait(&listener);
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let mut hangup = hangup::ends_the_program().then(|| signal(SignalKind::hangup())).transpose()?;
-        let watched = match config.args.metrics {
-            Some(address) => Some(http::listen(address).await?),
-            None => None,
+        let mut hangup = hangup::is_received().then(|| signal(SignalKind::hangup())).transpose()?;
+        let mut operators = Operators {
+            control: config.args.control.as_deref().map(ControlSocket::claim).transpose()?,
+            hangup: hangup.take_if(|_| !hangup::ends_the_daemon()),
+            ..Operators::default()
         };
+        if let Some(address) = config.args.metrics {
+            operators.metrics = Some(http::listen(address).await?);
+        }
         let address = listener.local_addr()?;
         if let Some(file) = &address_file {
             file.write(address)?;
@@ -108,7 +119,7 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let config = Arc::new(config);
         let launcher = Launcher::Process { config: Arc::clone(&config), reaper };
         let manager = Manager::of_environment();
-        Ok(serve((listener, watched), config, launcher, manager, stop).await?)
+        Ok(serve(listener, config, launcher, manager, operators, stop).await?)
     });
     // A plugin that hangs during listing keeps its thread, but not the daemon.
     runtime.shutdown_background();

@@ -32,6 +32,7 @@ pub struct DaemonArgs {
     pub(crate) listen: SocketAddr,
     pub(crate) address_file: Option<PathBuf>,
     pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) control: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) limits: DaemonLimits,
     pub(crate) peer_timeout: Option<PeerTimeout>,
@@ -55,6 +56,7 @@ impl Default for DaemonArgs {
             listen: (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
             address_file: None,
             metrics: None,
+            control: None,
             key_file: None,
             limits: DaemonLimits::default(),
             peer_timeout: None,
@@ -148,6 +150,7 @@ impl CommandLine {
             match &*option {
                 "listen" => args.listen = value.read(listen_address)?,
                 "metrics" => args.metrics = Some(value.read(metrics_address)?),
+                "control" => args.control = Some(value.path()?),
                 "address-file" => args.address_file = Some(value.path()?),
                 "key-file" => args.key_file = Some(value.path()?),
                 "max-hosts" => args.limits.hosts = value.read(count)?,
@@ -299,7 +302,7 @@ mod tests {
         ];
         let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
-        assert_eq!(lines.len(), 20 + 1, "{lines:?}");
+        assert_eq!(lines.len(), 21 + 1, "{lines:?}");
         for line in lines {
             let words: Vec<_> = line.split_ascii_whitespace().collect();
             let option = words.iter().position(|word| word.starts_with("--")).expect("long");

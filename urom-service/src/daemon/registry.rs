@@ -335,12 +335,16 @@ impl Registry {
 
     pub(crate) fn stop(&mut self) -> Vec<DaemonAction> {
         self.stopping = true;
-        let failure = Failure::new(DocaError::SHUTDOWN, "the daemon is shutting down");
+        self.end_all(&Failure::new(DocaError::SHUTDOWN, "the daemon is shutting down"))
+    }
+
+    /// Ends all workers at once. Waiting hosts get the failure.
+    pub(crate) fn end_all(&mut self, failure: &Failure) -> Vec<DaemonAction> {
         let serials: Vec<Serial> = self.workers.keys().copied().collect();
         let mut actions = Vec::new();
         for serial in serials {
             actions.push(DaemonAction::ToWorker(serial, DaemonToWorker::Stop));
-            actions.extend(self.failed(serial, &failure));
+            actions.extend(self.failed(serial, failure));
         }
         actions
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio::task::{JoinHandle, JoinSet, yield_now};
+use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::awake::timeout;
@@ -24,10 +24,12 @@ use super::config::DaemonConfig;
 use super::discovery::{Catalogue, FoundPlugin, path_of_environment};
 use super::event::{DaemonEvent, HostLink};
 use super::host::{self, Reception};
-use super::http::{self, Observatory};
+use super::http::Observatory;
 use super::launcher::Launcher;
 use super::manager::Manager;
 use super::observed::{ObservedWorker, ObservedWorkers};
+use super::operations::{Draining, Drains};
+use super::operators::Operators;
 use super::registry::{DaemonAction, HostKey, Registry, Serial};
 use super::request;
 use super::search::PluginSearch;
@@ -40,18 +42,20 @@ use crate::metrics::MetricsPage;
 
 const TOKEN_LIFETIME: Duration = Duration::from_secs(10);
 
-struct Server {
+pub(super) struct Server {
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     address: SocketAddr,
-    registry: Registry,
-    hosts: HashMap<HostKey, HostLink>,
+    pub(super) registry: Registry,
+    pub(super) hosts: HashMap<HostKey, HostLink>,
     workers: HashMap<Serial, WorkerLink>,
     observed: ObservedWorkers,
     started: SystemTime,
     refusals: Refusals,
     supervisors: JoinSet<()>,
-    events: mpsc::Sender<DaemonEvent>,
+    pub(super) events: mpsc::Sender<DaemonEvent>,
+    pub(super) draining: Draining,
+    pub(super) drains: Drains,
 }
 
 struct WorkerLink {
@@ -60,37 +64,39 @@ struct WorkerLink {
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
-/// Serves hosts at one listener, and metrics at the other.
 pub(crate) async fn serve(
-    listeners: (TcpListener, Option<TcpListener>),
+    listener: TcpListener,
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     manager: Manager,
+    operators: Operators,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let served =
-        measured("the daemon itself", run(listeners, config, launcher, manager, stop)).await;
+    let served = run(listener, config, launcher, manager, operators, stop);
+    let served = measured("the daemon itself", served).await;
     debug!("the longest turn of the loop took {} us", turns::longest().as_micros());
     served
 }
 
 async fn run(
-    (listener, watched): (TcpListener, Option<TcpListener>),
+    listener: TcpListener,
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     mut manager: Manager,
+    operators: Operators,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
     let mut catalogue = Catalogue::new(path, &launcher);
-    let refusals = Refusals::default();
+    let (refusals, draining) = (Refusals::default(), Draining::default());
     let reception = Arc::new(Reception {
         config: Arc::clone(&config),
         search: PluginSearch::begin(move || catalogue.discover()).map_err(io::Error::other)?,
         secret: config.key.as_ref().map(Key::daemon_secret),
         slots: Arc::new(Semaphore::new(config.args.limits.hosts)),
         refusals: refusals.clone(),
+        draining: draining.clone(),
     });
     let mut server = Server {
         address: listener.local_addr()?,
@@ -102,13 +108,13 @@ async fn run(
         observed: ObservedWorkers::default(),
         started: SystemTime::now(),
         refusals,
+        draining,
+        drains: Drains::default(),
         supervisors: JoinSet::new(),
         events,
     };
-    let watch = watched.map(|listener| {
-        let (events, search) = (server.events.clone(), reception.search.clone());
-        tokio::spawn(http::serve(listener, Observatory { events, search }))
-    });
+    let (events, search) = (server.events.clone(), reception.search.clone());
+    let operators = operators.serve(&Observatory { events, search });
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
     manager.ready();
@@ -131,7 +137,7 @@ async fn run(
         }
     }
     drop(entrance);
-    watch.inspect(JoinHandle::abort);
+    drop(operators);
     manager.stopping();
     info!("stopping the service; it has {}", Quantity(server.workers.len(), "worker"));
     let actions = server.registry.stop();
@@ -159,7 +165,12 @@ impl Server {
     fn handle(&mut self, event: DaemonEvent) {
         let actions = match event {
             DaemonEvent::HostCame { key, host } => {
-                self.hosts.insert(key, host);
+                if self.draining.get() {
+                    // It was welcomed just before.
+                    let _ = host.cancel.send(());
+                } else {
+                    self.hosts.insert(key, host);
+                }
                 Vec::new()
             }
             DaemonEvent::Host { key, message } => {
@@ -168,6 +179,7 @@ impl Server {
             }
             DaemonEvent::HostGone { key } => {
                 self.hosts.remove(&key);
+                self.end_drain_if_empty();
                 self.registry.host_gone(key)
             }
             DaemonEvent::Worker { serial, message } => self.on_worker_message(serial, message),
@@ -188,6 +200,19 @@ impl Server {
                 self.registry.overdue(serial, &Failure::new(DocaError::TIME_OUT, text))
             }
             DaemonEvent::Expired { serial, token } => self.registry.expired(serial, token),
+            DaemonEvent::Drain { deadline, reply } => {
+                self.drain(deadline, reply);
+                Vec::new()
+            }
+            DaemonEvent::DrainOver { number, seconds } => {
+                self.drain_over(number, seconds);
+                Vec::new()
+            }
+            DaemonEvent::Reload { reply } => {
+                self.take_hosts_again();
+                let _ = reply.send(());
+                Vec::new()
+            }
             DaemonEvent::Observe { reply } => {
                 let _ = reply.send(self.snapshot());
                 Vec::new()
@@ -208,6 +233,7 @@ impl Server {
         Snapshot {
             started: self.started,
             address: self.address,
+            draining: self.draining.get(),
             hosts: self.hosts.values().map(|host| host.peer).collect(),
             states: self.registry.states(),
             observed: self.observed.clone(),
@@ -230,7 +256,7 @@ impl Server {
         self.registry.gone(serial, &Failure::new(DocaError::CONNECTION_RESET, text))
     }
 
-    fn act(&mut self, actions: Vec<DaemonAction>) {
+    pub(super) fn act(&mut self, actions: Vec<DaemonAction>) {
         for action in actions {
             match action {
                 DaemonAction::Spawn { serial, id, host, worker } => {

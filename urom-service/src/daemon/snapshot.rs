@@ -13,6 +13,7 @@ use super::registry::Serial;
 pub(crate) struct Snapshot {
     pub(crate) started: SystemTime,
     pub(crate) address: SocketAddr,
+    pub(crate) draining: bool,
     pub(crate) hosts: Vec<SocketAddr>,
     pub(crate) states: BTreeMap<Serial, WorkerState>,
     pub(crate) observed: ObservedWorkers,

@@ -13,6 +13,8 @@ pub(crate) struct ServiceStatus {
     pub(crate) ucx: String,
     pub(crate) address: String,
     pub(crate) started: u64,
+    /// Whether it takes no new hosts.
+    pub(crate) draining: bool,
     pub(crate) hosts: Vec<String>,
     pub(crate) workers: Vec<WorkerStatus>,
     pub(crate) commands: Vec<CommandStatus>,
@@ -53,7 +55,7 @@ pub(super) fn json(snapshot: &Snapshot) -> String {
     serde_json::to_string_pretty(&status(snapshot)).unwrap_or_default() + "\n"
 }
 
-fn status(snapshot: &Snapshot) -> ServiceStatus {
+pub(super) fn status(snapshot: &Snapshot) -> ServiceStatus {
     let sums = snapshot.observed.sums();
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
     let commands = sums.plugins.iter().flat_map(|(plugin, sums)| {
@@ -87,6 +89,7 @@ fn status(snapshot: &Snapshot) -> ServiceStatus {
         ucx: ucx::version().to_string(),
         address: snapshot.address.to_string(),
         started: since_1970(snapshot.started),
+        draining: snapshot.draining,
         hosts: snapshot.hosts.iter().map(ToString::to_string).collect(),
         workers: workers.collect(),
         commands: commands.collect(),

@@ -15,6 +15,7 @@ mod loading;
 mod manager;
 mod metrics;
 mod namespaces;
+mod operators;
 mod reports;
 mod rings;
 mod support;

@@ -168,7 +168,7 @@ impl StopSignals {
         StopSignals {
             parent: is_process.then(getppid).flatten(),
             terminate: is_process.then(|| handler(SignalKind::terminate())).flatten(),
-            hangup: (is_process && hangup::ends_the_program())
+            hangup: (is_process && hangup::is_received())
                 .then(|| handler(SignalKind::hangup()))
                 .flatten(),
         }

@@ -1,0 +1,117 @@
+//! An operator's commands in the daemon's loop: drain and reload.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tracing::{info, warn};
+use urom_abi::{DocaError, Quantity};
+use urom_wire::awake::sleep;
+use urom_wire::control::Failure;
+
+use super::control::{OperatorReply, ask};
+use super::event::DaemonEvent;
+use super::http::Observatory;
+use super::server::Server;
+use super::turns::measured;
+
+/// Whether the service takes no new hosts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draining(Arc<AtomicBool>);
+
+impl Draining {
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, draining: bool) {
+        self.0.store(draining, Ordering::Relaxed);
+    }
+
+    /// The answer to a host that comes meanwhile.
+    pub(crate) fn failure() -> Failure {
+        let text = "the service is being drained and takes no new hosts: use another one, or try again later";
+        Failure::new(DocaError::AGAIN, text)
+    }
+}
+
+/// Operators that wait for the end of a drain.
+#[derive(Debug, Default)]
+pub(super) struct Drains {
+    waiting: Vec<oneshot::Sender<OperatorReply>>,
+    /// Counts drains and reloads: a timer belongs to one drain.
+    number: u64,
+}
+
+impl Server {
+    pub(super) fn drain(&mut self, deadline: Option<u32>, reply: oneshot::Sender<OperatorReply>) {
+        self.draining.set(true);
+        self.drains.number += 1;
+        self.drains.waiting.push(reply);
+        info!("draining: {} left", Quantity(self.hosts.len(), "host"));
+        self.end_drain_if_empty();
+        if let Some(seconds) = deadline {
+            let (events, number) = (self.events.clone(), self.drains.number);
+            let timer = async move {
+                sleep(Duration::from_secs(seconds.into())).await;
+                let _ = events.send(DaemonEvent::DrainOver { number, seconds }).await;
+            };
+            tokio::spawn(measured("a drain's deadline", timer));
+        }
+    }
+
+    pub(super) fn end_drain_if_empty(&mut self) {
+        if self.hosts.is_empty() && !self.drains.waiting.is_empty() {
+            info!("drained: the last host has left");
+            self.reply_to_drains(|| OperatorReply::Done("drained: no host is left".to_owned()));
+        }
+    }
+
+    /// Disconnects the hosts that have not left by the deadline of a drain.
+    pub(super) fn drain_over(&mut self, number: u64, seconds: u32) {
+        if number != self.drains.number || self.hosts.is_empty() {
+            return;
+        }
+        let mut peers: Vec<_> = self.hosts.values().map(|host| host.peer.to_string()).collect();
+        peers.sort_unstable();
+        let (count, peers) = (Quantity(peers.len(), "host"), peers.join(", "));
+        let text =
+            format!("{count} did not leave within {seconds} s and lost the connection: {peers}");
+        warn!("{text}");
+        for (key, host) in std::mem::take(&mut self.hosts) {
+            let _ = host.cancel.send(());
+            let actions = self.registry.host_gone(key);
+            self.act(actions);
+        }
+        let failure = Failure::new(DocaError::SHUTDOWN, "the service was drained");
+        let actions = self.registry.end_all(&failure);
+        self.act(actions);
+        self.reply_to_drains(|| OperatorReply::Failed(text.clone()));
+    }
+
+    pub(super) fn take_hosts_again(&mut self) {
+        self.draining.set(false);
+        self.drains.number += 1;
+        let text = "the service was reloaded, and takes hosts again";
+        self.reply_to_drains(|| OperatorReply::Failed(text.to_owned()));
+    }
+
+    fn reply_to_drains(&mut self, reply: impl Fn() -> OperatorReply) {
+        for waiting in self.drains.waiting.drain(..) {
+            // The operator may have left.
+            let _ = waiting.send(reply());
+        }
+    }
+}
+
+/// Takes hosts again, looks for plugins and reopens the log.
+pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
+    if ask(&observatory.events, |reply| DaemonEvent::Reload { reply }).await.is_none() {
+        return OperatorReply::Failed("the service ends".to_owned());
+    }
+    let found = observatory.search.look().await.map_or(0, |plugins| plugins.len());
+    let text = format!("reloaded: {} found", Quantity(found, "plugin"));
+    info!("{text}");
+    OperatorReply::Done(text)
+}

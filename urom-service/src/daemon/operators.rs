@@ -1,0 +1,44 @@
+//! The ways in which operators reach the daemon: HTTP, the control socket and `SIGHUP`.
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::Signal;
+use tokio::task::JoinSet;
+
+use super::control::{self, ControlSocket};
+use super::http::{self, Observatory};
+use super::operations::reload;
+use super::turns::measured;
+
+/// Those that the daemon's options name. An embedded service has none.
+#[derive(Debug, Default)]
+pub(crate) struct Operators {
+    pub(super) metrics: Option<TcpListener>,
+    pub(super) control: Option<ControlSocket>,
+    /// `SIGHUP`, if it reloads the service.
+    pub(super) hangup: Option<Signal>,
+}
+
+impl Operators {
+    /// Serves until the result is dropped.
+    pub(super) fn serve(self, observatory: &Observatory) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        if let Some(listener) = self.metrics {
+            let served = http::serve(listener, observatory.clone());
+            tasks.spawn(measured("the metrics' listener", served));
+        }
+        if let Some(socket) = self.control {
+            let served = control::serve(socket, observatory.clone());
+            tasks.spawn(measured("the control socket", served));
+        }
+        if let Some(mut hangup) = self.hangup {
+            let observatory = observatory.clone();
+            let reloads = async move {
+                while hangup.recv().await.is_some() {
+                    reload(&observatory).await;
+                }
+            };
+            tasks.spawn(measured("a reload", reloads));
+        }
+        tasks
+    }
+}
