@@ -244,8 +244,10 @@ mod tests {
             );
             let unit = fs::read_to_string(prefix.join("lib/systemd/system/uromd.service"))
                 .expect("the unit");
-            let start =
-                format!("\nExecStart={} $SERVICE_ARGS\n", prefix.join("bin/uromd").display());
+            let start = format!(
+                "\nExecStart={} --control /run/uromd/control $SERVICE_ARGS\n",
+                prefix.join("bin/uromd").display()
+            );
             assert!(unit.contains(&start) && !unit.contains("@UROMD@ "), "{unit}");
         }
         let uromd = directory.path().join("built/uromd");

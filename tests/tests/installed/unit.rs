@@ -62,7 +62,10 @@ fn the_sandbox_leaves_little_to_attack() -> Result<()> {
 fn uromd_starts_with_the_sample_settings_and_few_enough_files() -> Result<()> {
     let prefix = prefix()?;
     let uromd = prefix.uromd();
-    assert_eq!(settings("ExecStart")?, [format!("{} $SERVICE_ARGS", uromd.display())]);
+    assert_eq!(
+        settings("ExecStart")?,
+        [format!("{} --control /run/uromd/control $SERVICE_ARGS", uromd.display())]
+    );
     let users = fs::read_to_string(prefix.lib().join("sysusers.d/urom.conf"))?;
     let user = settings("User")?.concat();
     ensure!(

@@ -29,7 +29,7 @@ const LONGEST_REQUEST: usize = 8 << 10;
 /// Time limit of a connection.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Time in which a healthy daemon answers.
+/// Time limit for an answer of the daemon's loop.
 const HEALTHY: Duration = Duration::from_secs(2);
 
 /// Pause after the system refused a connection, for example without descriptors.

@@ -16,7 +16,7 @@ use super::http::Observatory;
 use super::server::Server;
 use super::turns::measured;
 
-/// Whether the service takes no new hosts.
+/// Whether the service refuses new hosts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draining(Arc<AtomicBool>);
 
@@ -31,7 +31,7 @@ impl Draining {
 
     /// The answer to a host that comes meanwhile.
     pub(crate) fn failure() -> Failure {
-        let text = "the service is being drained and takes no new hosts: use another one, or try again later";
+        let text = "the service is being drained and refuses new hosts: use another one, or try again later";
         Failure::new(DocaError::AGAIN, text)
     }
 }

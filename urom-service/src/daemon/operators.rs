@@ -1,4 +1,4 @@
-//! The ways in which operators reach the daemon: HTTP, the control socket and `SIGHUP`.
+//! Access to the daemon for operators: HTTP, the control socket and `SIGHUP`.
 
 use tokio::net::TcpListener;
 use tokio::signal::unix::Signal;
@@ -9,7 +9,7 @@ use super::http::{self, Observatory};
 use super::operations::reload;
 use super::turns::measured;
 
-/// Those that the daemon's options name. An embedded service has none.
+/// The listeners of the daemon's options; empty for an embedded service.
 #[derive(Debug, Default)]
 pub(crate) struct Operators {
     pub(super) metrics: Option<TcpListener>,

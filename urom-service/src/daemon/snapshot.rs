@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::observed::{ObservedWorker, ObservedWorkers};
 use super::registry::Serial;
 
-/// Shares the pages of running workers, so their counts are those of the time of reading.
+/// Shares the pages of running workers: their counters go on.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) started: SystemTime,

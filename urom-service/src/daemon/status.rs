@@ -13,7 +13,7 @@ pub(crate) struct ServiceStatus {
     pub(crate) ucx: String,
     pub(crate) address: String,
     pub(crate) started: u64,
-    /// Whether it takes no new hosts.
+    /// Whether it refuses new hosts.
     pub(crate) draining: bool,
     pub(crate) hosts: Vec<String>,
     pub(crate) workers: Vec<WorkerStatus>,
@@ -51,7 +51,7 @@ pub(crate) struct CommandStatus {
 }
 
 pub(super) fn json(snapshot: &Snapshot) -> String {
-    // The types have no map with other keys than strings, and no failing part.
+    // Only maps with other keys than strings can fail.
     serde_json::to_string_pretty(&status(snapshot)).unwrap_or_default() + "\n"
 }
 

@@ -17,8 +17,8 @@ pub(crate) const PLUGINS: usize = 64;
 /// Rows of a plugin, by tag. Commands with larger tags, or without one, share the last row.
 pub(crate) const ROWS: usize = 32;
 
-/// Buckets of durations. The first ends at [`FIRST_BUCKET`] nanoseconds, each other at twice the
-/// end of the one before, and the last has no end.
+/// Buckets of durations. The first ends at [`FIRST_BUCKET`] nanoseconds, and each next bucket at
+/// twice that. The last bucket is endless.
 pub(crate) const BUCKETS: usize = 26;
 
 const FIRST_BUCKET: u64 = 256;
