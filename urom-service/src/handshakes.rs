@@ -142,15 +142,15 @@ fn is_of_host(error: &StreamError) -> bool {
 }
 
 impl PendingHandshake {
-    /// Returns whether the handshake succeeds before the connection loses its slot.
+    /// Returns the protocol if the handshake succeeds before the connection loses its slot.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
-        handshake: impl Future<Output = Result<(), StreamError>>,
-    ) -> bool {
+        handshake: impl Future<Output = Result<u16, StreamError>>,
+    ) -> Option<u16> {
         let end = self.hold(handshake).await;
         let why = match end {
-            Some(Ok(())) => return true,
+            Some(Ok(protocol)) => return Some(protocol),
             None => "its handshake did not begin, and others wait".to_owned(),
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
                 "it did not send a host's handshake".to_owned()
@@ -158,12 +158,12 @@ impl PendingHandshake {
             // Users can act on these lines, so other peers must not use up their limit.
             Some(Err(error)) if is_of_host(&error) => {
                 limited!(warn, "refused host {peer}: {error}");
-                return false;
+                return None;
             }
             Some(Err(error)) => format!("its handshake was not complete: {error}"),
         };
         limited!(info, "closed the connection from {peer}: {why}");
-        false
+        None
     }
 
     pub(crate) async fn hold<T>(&mut self, proving: impl Future<Output = T>) -> Option<T> {
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
     use tokio::net::{TcpListener, TcpStream};
-    use urom_wire::hello::{HELLO_LEN, Hello, Role};
+    use urom_wire::hello::{HELLO_LEN, Hello, ProtocolRange, Role};
     use urom_wire::key::Key;
     use urom_wire::peer_timeout::PeerTimeout;
     use urom_wire::plain::Plain;
@@ -325,6 +325,15 @@ mod tests {
             (StreamError::Silent(PeerTimeout::default()), false),
             (StreamError::Garbage("an opening that says 7".to_owned()), false),
             (std::io::Error::from(std::io::ErrorKind::ConnectionReset).into(), false),
+            (
+                HelloError::Protocol {
+                    role: Role::Host,
+                    theirs: ProtocolRange { oldest: 13, newest: 13 },
+                    ours: ProtocolRange::OURS,
+                }
+                .into(),
+                true,
+            ),
             (HelloError::Role { expected: Role::Host, found: Role::Worker }.into(), true),
             (KeyError::HostHasNone.into(), true),
         ] {
@@ -365,7 +374,7 @@ mod tests {
             };
             let (admitted, _another) =
                 tokio::join!(slot.admit(peer, std::future::pending()), another);
-            assert!(!admitted);
+            assert_eq!(admitted, None);
             drop(stream);
         };
         let (end, ()) = tokio::join!(host, daemon);

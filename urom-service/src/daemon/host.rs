@@ -51,9 +51,7 @@ pub(crate) async fn serve(
         reception.secret.as_ref(),
         PeerTimeout::default(),
     );
-    if !handshakes.admit(peer, handshake).await {
-        return;
-    }
+    let Some(protocol) = handshakes.admit(peer, handshake).await else { return };
     drop(handshakes);
     let Ok(_slot) = Arc::clone(&reception.slots).try_acquire_owned() else {
         let text = format!(
@@ -80,7 +78,8 @@ pub(crate) async fn serve(
             }
         },
     };
-    debug!("host {peer} connected, and gets {}", Quantity(plugins.len(), "plugin"));
+    let found = Quantity(plugins.len(), "plugin");
+    debug!("host {peer} connected with protocol {protocol}, and gets {found}");
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),
