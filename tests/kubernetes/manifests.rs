@@ -85,8 +85,8 @@ fn kept(given: &Value, written: &Value, at: &str) -> Result<()> {
             })
         }
         (Value::Array(given), Value::Array(written)) if given.len() == written.len() => {
-            let pairs = given.iter().zip(written).enumerate();
-            pairs.map(|(index, (a, b))| kept(a, b, &format!("{at}/{index}"))).collect()
+            let mut pairs = given.iter().zip(written).enumerate();
+            pairs.try_for_each(|(index, (a, b))| kept(a, b, &format!("{at}/{index}")))
         }
         _ => {
             ensure!(given == written, "{at}: {given} is read as {written}");
