@@ -258,16 +258,18 @@ fn another_ucx_is_turned_away_with_both_versions_named() {
 
 #[test]
 fn a_host_of_the_release_before_is_served_and_older_or_later_hosts_are_turned_away() {
-    let uromd = Uromd::start_with(&[], &["-l", "60"]);
+    let uromd = Uromd::start_with(&[], &[]);
     let open = |oldest, newest| {
         let hello = Hello::new(Role::Host).with_protocols(ProtocolRange { oldest, newest });
         Link::<DaemonToHost, HostToDaemon>::open(uromd.address, hello, Role::Daemon, None, || {
             HostToDaemon::Ping
         })
     };
-    for ((oldest, newest), agreed) in [((14, 0), 14), ((14, 15), 15), ((15, 16), 15)] {
+    for ((oldest, newest), agreed, hosts) in
+        [((14, 0), 14, 1), ((14, 15), 15, 1), ((15, 16), 15, 2)]
+    {
         let _link = open(oldest, newest).unwrap();
-        uromd.logged(&["connected with protocol", &format!("protocol {agreed},")]);
+        uromd.logged_times(hosts, &format!("connected with protocol {agreed},"));
     }
     for ((oldest, newest), text) in [
         ((13, 0), "the host speaks protocol 13, this side speaks 14 to 15"),
