@@ -151,18 +151,18 @@ fn reason_of(error: &StreamError) -> &'static str {
 }
 
 impl PendingHandshake {
-    /// Waits for the handshake.
+    /// Waits for the handshake, and returns the protocol.
     ///
     /// # Errors
     /// It fails, or the connection loses its slot before. The error is a reason for metrics.
     pub(crate) async fn admit(
         &mut self,
         peer: SocketAddr,
-        handshake: impl Future<Output = Result<(), StreamError>>,
-    ) -> Result<(), &'static str> {
+        handshake: impl Future<Output = Result<u16, StreamError>>,
+    ) -> Result<u16, &'static str> {
         let end = self.hold(handshake).await;
         let (reason, why) = match end {
-            Some(Ok(())) => return Ok(()),
+            Some(Ok(protocol)) => return Ok(protocol),
             None => ("silent", "its handshake did not begin, and others wait".to_owned()),
             Some(Err(StreamError::Hello(HelloError::NotUrom))) => {
                 ("not_urom", "it did not send a host's handshake".to_owned())
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
     use tokio::net::{TcpListener, TcpStream};
-    use urom_wire::hello::{HELLO_LEN, Hello, Role};
+    use urom_wire::hello::{HELLO_LEN, Hello, ProtocolRange, Role};
     use urom_wire::key::Key;
     use urom_wire::peer_timeout::PeerTimeout;
     use urom_wire::plain::Plain;
@@ -337,6 +337,15 @@ mod tests {
             (StreamError::Silent(PeerTimeout::default()), false),
             (StreamError::Garbage("an opening that says 7".to_owned()), false),
             (std::io::Error::from(std::io::ErrorKind::ConnectionReset).into(), false),
+            (
+                HelloError::Protocol {
+                    role: Role::Host,
+                    theirs: ProtocolRange { oldest: 13, newest: 13 },
+                    ours: ProtocolRange::OURS,
+                }
+                .into(),
+                true,
+            ),
             (HelloError::Role { expected: Role::Host, found: Role::Worker }.into(), true),
             (KeyError::HostHasNone.into(), true),
         ] {

@@ -59,14 +59,15 @@ pub fn prepare(stream: &TcpStream) {
 }
 
 /// Performs the handshake: exchanges and checks the hellos; then both ends prove that they hold the
-/// secret, if any. The timeout applies to the whole handshake, even if single bytes keep arriving.
+/// secret, if any. Returns the protocol of the connection. The timeout applies to the whole
+/// handshake, even if single bytes keep arriving.
 pub async fn handshake<S>(
     stream: &mut S,
     ours: Hello,
     expected: Role,
     secret: Option<&Secret>,
     peer_timeout: PeerTimeout,
-) -> Result<(), StreamError>
+) -> Result<u16, StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -88,7 +89,7 @@ async fn meet<S>(
     ours: Hello,
     expected: Role,
     secret: Option<&Secret>,
-) -> Result<(), StreamError>
+) -> Result<u16, StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -96,10 +97,13 @@ where
     stream.write_all(&[ours.as_bytes(), opening.as_bytes()].concat()).await?;
     let mut hello = [0; HELLO_LEN];
     receive_exact(stream, &mut hello, HelloError::NotUrom.into()).await?;
-    if let Err(error) = ours.check(&hello, expected) {
-        let _ = awake::timeout(DRAIN_TIMEOUT, stream.read_exact(&mut [0; OPENING_LEN])).await;
-        return Err(error.into());
-    }
+    let agreed = match ours.check(&hello, expected) {
+        Ok(agreed) => agreed,
+        Err(error) => {
+            let _ = awake::timeout(DRAIN_TIMEOUT, stream.read_exact(&mut [0; OPENING_LEN])).await;
+            return Err(error.into());
+        }
+    };
     let mut theirs = Opening { keyed: 0, challenge: [0; 32] };
     receive_exact(stream, theirs.as_mut_bytes(), StreamError::Closed).await?;
     let keyed = match theirs.keyed {
@@ -109,7 +113,7 @@ where
     };
     let is_host = expected != Role::Host;
     let secret = match (secret, keyed) {
-        (None, false) => return Ok(()),
+        (None, false) => return Ok(agreed),
         (Some(secret), true) => secret,
         (None, true) if is_host => return Err(KeyError::Missing(expected).into()),
         (None, true) => return Err(KeyError::HostHasOne.into()),
@@ -128,7 +132,7 @@ where
         if !secret.verify(&[proof::SERVICE, &transcript], &proof) {
             return Err(KeyError::Impostor(expected).into());
         }
-        Ok(())
+        Ok(agreed)
     } else {
         let transcript = proof::transcript((&hello, &theirs), (&ours, &opening));
         receive_exact(stream, &mut proof, StreamError::Closed).await?;
@@ -136,7 +140,8 @@ where
             stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
         }
-        Ok(stream.write_all(&secret.sign(&[proof::SERVICE, &transcript])).await?)
+        stream.write_all(&secret.sign(&[proof::SERVICE, &transcript])).await?;
+        Ok(agreed)
     }
 }
 

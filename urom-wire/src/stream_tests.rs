@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::control::HostToDaemon;
+use crate::hello::ProtocolRange;
 use crate::key::Key;
 use crate::peer_timeout::PeerTimeout;
 use tokio::io::{DuplexStream, duplex};
@@ -38,25 +39,25 @@ fn secret() -> Secret {
     Key::random().unwrap().daemon_secret()
 }
 
-async fn host(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<(), StreamError> {
+async fn host(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<u16, StreamError> {
     handshake(stream, Hello::new(Role::Host), Role::Daemon, secret, PeerTimeout::default()).await
 }
 
-async fn daemon(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<(), StreamError> {
+async fn daemon(stream: &mut DuplexStream, secret: Option<&Secret>) -> Result<u16, StreamError> {
     handshake(stream, Hello::new(Role::Daemon), Role::Host, secret, PeerTimeout::default()).await
 }
 
 async fn both(
     of_host: Option<&Secret>,
     of_daemon: Option<&Secret>,
-) -> (Result<(), StreamError>, Result<(), StreamError>) {
+) -> (Result<u16, StreamError>, Result<u16, StreamError>) {
     let (mut a, mut b) = duplex(256);
     let host = async move { host(&mut a, of_host).await };
     let daemon = async move { daemon(&mut b, of_daemon).await };
     tokio::join!(host, daemon)
 }
 
-fn key_error(result: Result<(), StreamError>) -> KeyError {
+fn key_error(result: Result<u16, StreamError>) -> KeyError {
     match result {
         Err(StreamError::Key(error)) => error,
         other => panic!("an error about the key, not {other:?}"),
@@ -80,6 +81,22 @@ async fn two_ends_with_one_key_or_none_go_on() {
         let (host, daemon) = both(secret, secret).await;
         host.unwrap();
         daemon.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_ends_of_a_stream_learn_the_same_protocol() {
+    let secret = secret();
+    for (theirs, agreed) in [((14, 0), 14), ((14, 15), 15), ((15, 16), 15)] {
+        let theirs = ProtocolRange { oldest: theirs.0, newest: theirs.1 };
+        for secret in [None, Some(&secret)] {
+            let (mut a, mut b) = duplex(256);
+            let old = Hello::new(Role::Host).with_protocols(theirs);
+            let timeout = PeerTimeout::default();
+            let host = handshake(&mut a, old, Role::Daemon, secret, timeout);
+            let (host, daemon) = tokio::join!(host, daemon(&mut b, secret));
+            assert_eq!((host.unwrap(), daemon.unwrap()), (agreed, agreed), "{theirs}");
+        }
     }
 }
 
@@ -164,7 +181,7 @@ async fn a_peer_without_a_proof_receives_a_handshake_and_the_refusal_only() {
 async fn through(
     secret: &Secret,
     change: impl Fn(&mut Vec<u8>),
-) -> (Result<(), StreamError>, Result<(), StreamError>, Vec<u8>) {
+) -> (Result<u16, StreamError>, Result<u16, StreamError>, Vec<u8>) {
     let (mut a, mut of_host) = duplex(256);
     let (mut b, mut of_daemon) = duplex(256);
     let host = async move { host(&mut a, Some(secret)).await };
@@ -202,9 +219,10 @@ async fn a_recorded_handshake_opens_no_other_stream() {
 #[tokio::test(start_paused = true)]
 async fn a_handshake_that_is_changed_in_transit_is_refused() {
     let secret = secret();
-    // The UCX version, the flag of the key, and both ends of the challenge.
+    // The UCX version, the newest protocol, the flag of the key, and both ends of the challenge.
     for (at, error) in [
         (HELLO_LEN - 4, KeyError::HostHasAnother),
+        (HELLO_LEN - 1, KeyError::HostHasAnother),
         (HELLO_LEN, KeyError::HostHasNone),
         (HELLO_LEN + 1, KeyError::HostHasAnother),
         (HELLO_AND_OPENING - 1, KeyError::HostHasAnother),

@@ -105,6 +105,15 @@ fn lay_out(
 /// The directory of the files that systemd does not read.
 const DEPLOYMENT: &str = "share/urom/deploy";
 
+const DEPLOYED: [&str; 6] = [
+    "container/Containerfile",
+    "container/entrypoint",
+    "container/health",
+    "container/uromd.yaml",
+    "kubernetes/servicemonitor.yaml",
+    "kubernetes/uromd.yaml",
+];
+
 /// Installs a systemd unit, and a container image, for uromd.
 fn install_deployment(workspace: &Workspace, writer: &mut DirectoryWriter) -> Result<()> {
     let from = workspace.root.join("deploy");
@@ -115,9 +124,8 @@ fn install_deployment(workspace: &Workspace, writer: &mut DirectoryWriter) -> Re
     writer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
     writer
         .file(&from.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
-    for name in ["Containerfile", "entrypoint", "uromd.yaml"] {
-        let file = Path::new("container").join(name);
-        writer.file(&from.join(&file), Path::new(DEPLOYMENT).join(&file))?;
+    for file in DEPLOYED {
+        writer.file(&from.join(file), Path::new(DEPLOYMENT).join(file))?;
     }
     Ok(())
 }

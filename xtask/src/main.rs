@@ -29,6 +29,7 @@ mod template;
 mod test;
 mod tools;
 mod ucx;
+mod upgrade;
 mod workspace;
 
 use std::ffi::OsString;
@@ -55,6 +56,7 @@ Usage: cargo xtask TASK [OPTIONS]
   test --ucx VERSION            runs the tests that use UCX on that release, such as 1.16.0
   slurm                         runs the examples under Slurm, on one node and on two
   cross                         runs host programs against a service for BlueField, emulated
+  upgrade                       runs hosts of the previous protocol against this service, and back
   plugins [--release] [--target T]
                                 builds the plugins; prints the directory for UROM_PLUGIN_PATH
   install --prefix DIR [--target T]
@@ -190,6 +192,7 @@ fn run(mut parser: Parser) -> Result<()> {
         }
         "prose" => options(&[]).and_then(|_| prose::run(workspace)),
         "cross" => options(&[]).and_then(|_| cross::run(workspace)),
+        "upgrade" => options(&[]).and_then(|_| upgrade::run(workspace)),
         "slurm" => options(&[]).and_then(|_| slurm::run(workspace)),
         "demo" => options(&[]).and_then(|_| demo::run(workspace)),
         "bench" => measure::BENCH.run(workspace, &others(parser)?),

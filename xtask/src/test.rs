@@ -1,5 +1,7 @@
 //! `cargo xtask test`: builds everything the tests start or load, then runs them.
 
+use std::process::Command;
+
 use anyhow::{Result, ensure};
 
 use crate::target::{self, BuildTarget};
@@ -44,16 +46,26 @@ pub(crate) fn run(
     let mut test = target::cargo(target, "test")?;
     // Reports all failures in one run.
     test.args(prepare(workspace, target, packages, mpi)?).arg("--no-fail-fast");
+    set_environment(workspace, target, &mut test)?;
+    if !arguments.is_empty() {
+        test.arg("--").args(arguments);
+    }
+    shell::run(&mut test)
+}
+
+/// Sets the variables of test programs.
+pub(crate) fn set_environment(
+    workspace: &Workspace,
+    target: Option<BuildTarget>,
+    test: &mut Command,
+) -> Result<()> {
     test.envs(ucx::short_starts(&workspace.target_dir, target.map_or_else(BuildTarget::host, Ok)?));
     if std::env::var_os(THREADS).is_none() {
         // Most tests wait for other processes.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         test.env(THREADS, (2 * cores).to_string());
     }
-    if !arguments.is_empty() {
-        test.arg("--").args(arguments);
-    }
-    shell::run(&mut test)
+    Ok(())
 }
 
 /// Sets up, builds programs and plugins for the tests, and returns the arguments of `cargo test`.

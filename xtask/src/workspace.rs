@@ -90,7 +90,7 @@ impl BuildProfile {
         }
     }
 
-    fn directory(self) -> &'static str {
+    pub(crate) fn directory(self) -> &'static str {
         match self {
             Self::Dev => "debug",
             Self::Release => "release",

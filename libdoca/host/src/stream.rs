@@ -68,7 +68,9 @@ where
         let mut tcp = TcpStream::connect(address).await?;
         prepare(&tcp);
         let peer = tcp.peer_addr()?;
-        handshake(&mut tcp, Hello::new(Role::Host), expected, secret, peer_timeout).await?;
+        let hello = Hello::new(Role::Host);
+        let protocol = handshake(&mut tcp, hello, expected, secret, peer_timeout).await?;
+        log!(debug, "the {expected} at {peer} speaks protocol {protocol}");
         Ok(Stream::carry(tcp, peer, peer_timeout))
     }
 

@@ -43,6 +43,7 @@ pub fn prefix() -> Result<Prefix> {
         ("lib/systemd/system/uromd.service", "systemd/uromd.service.in"),
         ("share/urom/deploy/container/Containerfile", "container/Containerfile"),
         ("share/urom/deploy/container/entrypoint", "container/entrypoint"),
+        ("share/urom/deploy/container/health", "container/health"),
         ("share/urom/deploy/container/uromd.yaml", "container/uromd.yaml"),
     ] {
         pairs.push((prefix.root.join(installed), deploy.join(source)));

@@ -2,11 +2,12 @@
 //! the pod file's settings, and serves hosts outside.
 
 use std::collections::BTreeSet;
-use std::fs;
-
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use urom_tests::c::{Prefix, prefix};
@@ -15,14 +16,19 @@ use yaml_rust2::{Yaml, YamlLoader};
 
 const SHELL: &str = "/bin/sh";
 
+const METRICS: &str = "METRICS_ADDRESS";
+
+/// No other user.
+const ROOT: &str = "";
+
 /// Default search path in a container.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Mounts that a container runtime adds to an image. `$1` is the root; the other arguments are the
-/// command.
+/// Mounts that a container runtime adds to an image. `$1` is the root, `$2` the user; the other
+/// arguments are the command.
 const IN_A_CONTAINER: &str = r#"
 set -e
-root=$1; shift
+root=$1; user=$2; shift 2
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount -t tmpfs tmpfs "$root/dev"
@@ -32,11 +38,12 @@ for device in null zero full random urandom; do
 done
 mkdir "$root/dev/shm"
 mount -t tmpfs tmpfs "$root/dev/shm"
-exec chroot "$root" "$@"
+exec chroot ${user:+--userspec "$user"} "$root" "$@"
 "#;
 
 struct Image {
     root: tempfile::TempDir,
+    user: String,
     variables: Vec<(String, String)>,
     entrypoint: Vec<String>,
 }
@@ -50,8 +57,12 @@ impl Image {
     /// Executes the Containerfile with the prefix as context.
     fn build() -> Result<Image> {
         let prefix = prefix()?;
-        let mut image =
-            Image { root: tempfile::tempdir()?, variables: Vec::new(), entrypoint: Vec::new() };
+        let mut image = Image {
+            root: tempfile::tempdir()?,
+            user: String::new(),
+            variables: Vec::new(),
+            entrypoint: Vec::new(),
+        };
         // The root of an image is world-readable.
         fs::set_permissions(image.root(), fs::Permissions::from_mode(0o755))?;
         for directory in ["dev", "proc", "sys", "tmp"] {
@@ -60,6 +71,7 @@ impl Image {
         image.add_with_libraries(Path::new(SHELL))?;
         let text = container_file(&prefix, "Containerfile")?;
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut labels = Vec::new();
         for line in lines {
             let (instruction, rest) = line.split_once(' ').context(line.to_owned())?;
             match (instruction, &rest.split(' ').collect::<Vec<_>>()[..]) {
@@ -69,11 +81,22 @@ impl Image {
                     let (name, value) = assignment.split_once('=').context(line.to_owned())?;
                     image.variables.push((name.to_owned(), value.to_owned()));
                 }
-                ("EXPOSE", ["18700"]) => {}
+                ("EXPOSE", ["18700", "18701"]) => {}
+                ("LABEL", [label, ..]) => labels.push((*label).to_owned()),
+                ("USER", [user]) => image.user = (*user).to_owned(),
+                ("HEALTHCHECK", [.., "CMD", command]) => {
+                    let [program]: [PathBuf; 1] = serde_json::from_str(command)?;
+                    ensure!(image.path(&program).is_file(), "{line}");
+                }
                 ("ENTRYPOINT", _) => image.entrypoint = serde_json::from_str(rest)?,
                 _ => bail!("unknown instruction: {line}"),
             }
         }
+        let version = env!("CARGO_PKG_VERSION");
+        let version = format!("org.opencontainers.image.version=\"{version}\"");
+        ensure!(labels.contains(&version), "{labels:?}");
+        // The port of the metrics may be in use here.
+        image.variables.push((METRICS.to_owned(), String::new()));
         // Adds uromd's C library, which a base image has. The prefix contains UCX.
         for library in
             libraries(&prefix.uromd())?.iter().filter(|file| !file.starts_with(prefix.root()))
@@ -107,7 +130,7 @@ impl Image {
     }
 
     /// The entry point in its own namespaces, except the network, as in the pod.
-    fn command(&self, variables: &[(String, String)]) -> Command {
+    fn command(&self, user: &str, variables: &[(String, String)]) -> Command {
         let mut command = Command::new("unshare");
         if !rustix::process::geteuid().is_root() {
             command.arg("--map-root-user");
@@ -125,6 +148,7 @@ impl Image {
         ]);
         command
             .arg(self.root())
+            .arg(user)
             .args(&self.entrypoint)
             .current_dir("/")
             .env_clear()
@@ -135,7 +159,8 @@ impl Image {
 
     fn refuses(&self, service_args: &str, arguments: &[&str]) -> Result<String> {
         let variables = [("SERVICE_ARGS".to_owned(), service_args.to_owned())];
-        let Output { status, stderr, .. } = self.command(&variables).args(arguments).output()?;
+        let Output { status, stderr, .. } =
+            self.command(ROOT, &variables).args(arguments).output()?;
         let said = String::from_utf8(stderr)?;
         ensure!(status.code() == Some(2), "{status}: {said}");
         Ok(said)
@@ -154,12 +179,12 @@ fn libraries(program: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
 }
 
-/// Facts about the pod in NVIDIA's guide: path in a pod file, and prefix of the value. The daemon's
-/// options are the guide's example.
+/// Facts about the pod in NVIDIA's guide: path in a pod file, and prefix of the value. The guide's
+/// example of the daemon's options also has `-l 60`.
 const FACTS: [(&str, &str); 4] = [
     ("apiVersion", "v1"),
     ("kind", "Pod"),
-    ("spec/containers/0/env/SERVICE_ARGS", "-l 60 -m 4096"),
+    ("spec/containers/0/env/SERVICE_ARGS", "-m 4096"),
     ("spec/containers/0/env/UROM_PLUGIN_PATH", "/"),
 ];
 
@@ -223,6 +248,18 @@ fn every_file_that_the_pods_variables_name_is_mounted() -> Result<()> {
 #[test]
 fn a_host_outside_is_served_by_the_image() -> Result<()> {
     let image = Image::build()?;
+    serve(&image, ROOT)?;
+    // A user namespace of the test maps only root.
+    if rustix::process::geteuid().is_root() {
+        let image = Image::build()?;
+        ensure!(image.user != ROOT, "the image has no user");
+        serve(&image, &image.user)?;
+    }
+    Ok(())
+}
+
+/// Serves a host as a user, who owns the key.
+fn serve(image: &Image, user: &str) -> Result<()> {
     let mut variables = variables(&pod()?)?;
     let plugins = image.path(value(&variables, "UROM_PLUGIN_PATH")?);
     let key = image.path(value(&variables, "UROM_KEY_FILE")?);
@@ -232,17 +269,23 @@ fn a_host_outside_is_served_by_the_image() -> Result<()> {
     fs::create_dir_all(key.parent().context("it has a folder")?)?;
     fs::write(&key, [7; 32])?;
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
+    if user != ROOT {
+        run(Command::new("chown").arg(user).arg(&key))?;
+    }
     // The test adds a free local port.
     for (_, options) in variables.iter_mut().filter(|(name, _)| name == "SERVICE_ARGS") {
         let without = options.strip_suffix(" --listen 0.0.0.0").context("it listens everywhere")?;
         *options = without.to_owned();
     }
     let path = value(&variables, "UROM_PLUGIN_PATH")?.to_owned();
-    let uromd = Uromd::start_at(image.command(&variables), "127.0.0.1:0", path)?;
+    let uromd = Uromd::start_at(image.command(user, &variables), "127.0.0.1:0", path)?;
 
     let mut call = Command::new(built("cargo-urom")?);
     call.args(["urom", "call", "worker_graph", "loopback", "data=42", "--protocol"]).arg(&plugin);
-    call.args(["--service", uromd.address(), "--key-file"]).arg(&key);
+    // The host's copy of the key.
+    let copy = tempfile::NamedTempFile::new()?;
+    fs::write(&copy, [7; 32])?;
+    call.args(["--service", uromd.address(), "--key-file"]).arg(copy.path());
     assert_eq!(run(&mut call)?, "LoopbackDone\n  data = 42\n");
     Ok(())
 }
@@ -259,6 +302,48 @@ fn service_args_are_split_at_spaces_and_never_evaluated() -> Result<()> {
     ensure!(said.contains("invalid value '0 1' for '--cpus"), "{said}");
     let said = image.refuses("-l 60", &["-m", "1"])?;
     ensure!(said.contains("invalid value '1' for '--max-msg-size"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn the_health_check_passes_only_for_an_answer_with_200() -> Result<()> {
+    let health = prefix()?.root().join("share/urom/deploy/container/health");
+    let passes = |address: &str| -> Result<bool> {
+        let mut command = Command::new(&health);
+        Ok(command.env(METRICS, address).output()?.status.success())
+    };
+    for (answer, is_good) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", true),
+        ("HTTP/1.1 503 Service Unavailable\r\n\r\n", false),
+        ("200", false),
+        ("", false),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let port = listener.local_addr()?.port();
+        let server = thread::spawn(move || -> io::Result<String> {
+            let (mut stream, _) = listener.accept()?;
+            let mut lines = BufReader::new(stream.try_clone()?).lines();
+            let request = lines.next().transpose()?;
+            while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+            stream.write_all(answer.as_bytes())?;
+            Ok(request.unwrap_or_default())
+        });
+        assert_eq!(passes(&format!("0.0.0.0:{port}"))?, is_good, "{answer}");
+        let request = server.join().expect("the server does not panic")?;
+        assert_eq!(request, "GET /healthz HTTP/1.1");
+        ensure!(!passes(&format!("127.0.0.1:{port}"))?, "no program listens there now");
+    }
+    ensure!(passes("")?, "the service has no metrics");
+    Ok(())
+}
+
+#[test]
+fn the_entry_point_passes_the_address_of_the_metrics() -> Result<()> {
+    let image = Image::build()?;
+    let variables = [(METRICS.to_owned(), "no address".to_owned())];
+    let Output { status, stderr, .. } = image.command(ROOT, &variables).output()?;
+    let said = String::from_utf8(stderr)?;
+    ensure!(status.code() == Some(2) && said.contains("'--metrics"), "{status}: {said}");
     Ok(())
 }
 

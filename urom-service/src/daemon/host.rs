@@ -55,9 +55,10 @@ pub(crate) async fn serve(
         reception.secret.as_ref(),
         PeerTimeout::default(),
     );
-    if let Err(reason) = handshakes.admit(peer, handshake).await {
-        return reception.refusals.count(reason);
-    }
+    let protocol = match handshakes.admit(peer, handshake).await {
+        Ok(protocol) => protocol,
+        Err(reason) => return reception.refusals.count(reason),
+    };
     drop(handshakes);
     if reception.draining.get() {
         return reception.turn_away(stream, peer, ("draining", Draining::failure())).await;
@@ -89,7 +90,8 @@ pub(crate) async fn serve(
             }
         },
     };
-    debug!("host {peer} connected, and gets {}", Quantity(plugins.len(), "plugin"));
+    let found = Quantity(plugins.len(), "plugin");
+    debug!("host {peer} connected with protocol {protocol}, and gets {found}");
     let (outbox, outgoing) = mpsc::channel(BACKLOG);
     let welcome = DaemonToHost::Welcome {
         plugins: plugins.iter().map(|found| found.entry.clone()).collect(),

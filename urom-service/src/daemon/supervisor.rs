@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::awake::{sleep, timeout};
 use urom_wire::control::{DaemonToWorker, Failure, HEARTBEAT};
@@ -52,7 +52,7 @@ pub(crate) async fn supervise(
     let end = tokio::select! {
         // The last message of an ended worker counts, even if this task runs late.
         biased;
-        end = talk(serial, stream, first_word, outgoing, &events, peer_timeout) => end,
+        end = talk((serial, id), stream, first_word, outgoing, &events, peer_timeout) => end,
         () = over => None,
     };
     if matches!(end, Some(StreamError::Silent(_))) {
@@ -80,7 +80,7 @@ pub(crate) async fn supervise(
 }
 
 async fn talk(
-    serial: Serial,
+    (serial, id): (Serial, WorkerId),
     mut stream: UnixStream,
     first_word: PeerTimeout,
     outgoing: mpsc::Receiver<DaemonToWorker>,
@@ -90,10 +90,9 @@ async fn talk(
     if first_word.wait(stream.readable()).await.is_err() {
         return Some(StreamError::Silent(first_word));
     }
-    if let Err(error) =
-        handshake(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, peer_timeout).await
-    {
-        return Some(error);
+    match handshake(&mut stream, Hello::new(Role::Daemon), Role::Worker, None, peer_timeout).await {
+        Ok(protocol) => debug!("worker {id} speaks protocol {protocol}"),
+        Err(error) => return Some(error),
     }
     relay::run(stream, outgoing, events, peer_timeout, |message| DaemonEvent::Worker {
         serial,

@@ -30,7 +30,7 @@ pub(super) async fn daemon_stream(
         match handshake(&mut stream, Hello::new(Role::Worker), Role::Daemon, None, peer_timeout)
             .await
         {
-            Ok(()) => {
+            Ok(_) => {
                 relay::run(stream, outgoing, &events, peer_timeout, ControlEvent::Daemon).await
             }
             Err(error) => Some(error),

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use ucx::Version;
 use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{DaemonToHost, HostToDaemon, StartWorker};
-use urom_wire::hello::{Hello, HelloError, Role};
+use urom_wire::hello::{Hello, HelloError, ProtocolRange, Role};
 use urom_wire::plain::Plain;
 use urom_wire::proof::OPENING_LEN;
 use urom_wire::stream::StreamError;
@@ -254,6 +254,32 @@ fn another_ucx_is_turned_away_with_both_versions_named() {
         other => panic!("{:?}", other.err()),
     }
     uromd.logged(&["refused host", &theirs.to_string(), &ours.to_string()]);
+}
+
+#[test]
+fn a_host_of_the_release_before_is_served_and_older_or_later_hosts_are_turned_away() {
+    let uromd = Uromd::start_with(&[], &[]);
+    let open = |oldest, newest| {
+        let hello = Hello::new(Role::Host).with_protocols(ProtocolRange { oldest, newest });
+        Link::<DaemonToHost, HostToDaemon>::open(uromd.address, hello, Role::Daemon, None, || {
+            HostToDaemon::Ping
+        })
+    };
+    for ((oldest, newest), agreed, hosts) in
+        [((14, 0), 14, 1), ((14, 15), 15, 1), ((15, 16), 15, 2)]
+    {
+        let _link = open(oldest, newest).unwrap();
+        uromd.logged_times(hosts, &format!("connected with protocol {agreed},"));
+    }
+    for ((oldest, newest), text) in [
+        ((13, 0), "the host speaks protocol 13, this side speaks 14 to 15"),
+        ((16, 17), "the host speaks protocol 16 to 17, this side speaks 14 to 15"),
+    ] {
+        let error = open(oldest, newest).err();
+        let is_named = matches!(error, Some(StreamError::Hello(HelloError::Protocol { .. })));
+        assert!(is_named, "{error:?}");
+        uromd.logged(&["refused host", text]);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, spli
 use super::memory::within;
 use super::program::Program;
 use super::{now, stream};
-use crate::hello::{HELLO_LEN, Hello, HelloError, Role};
+use crate::hello::{HELLO_LEN, Hello, HelloError, OLDEST_PROTOCOL, PROTOCOL, Role};
 use crate::key::Secret;
 use crate::peer_timeout::PeerTimeout;
 use crate::proof::{OPENING_LEN, PROOF_LEN};
@@ -24,8 +24,8 @@ const PAIRS: [(Role, Role); 6] = [
 const MEMORY: usize = 16 << 10;
 
 /// The first byte selects the ends, and whether with a key; the others are the peer's bytes. They
-/// are refused unless they are the expected hello, from a compatible UCX, with an opening without a
-/// key; bytes fixed in advance cannot contain a proof.
+/// are refused unless they are the expected hello, with a common protocol and a compatible UCX, and
+/// with an opening without a key; bytes fixed in advance cannot contain a proof.
 pub fn hello(input: &[u8]) {
     let Some((choice, theirs)) = input.split_first() else { return };
     let (me, expected) = PAIRS[usize::from(choice & 0x7f) % PAIRS.len()];
@@ -38,13 +38,13 @@ pub fn hello(input: &[u8]) {
         now(handshake(&mut stream, ours, expected, secret.as_ref(), PeerTimeout::default()))
     });
     assert!(stream.writer().starts_with(ours.as_bytes()), "every end sends its hello");
-    let right = Hello::new(expected);
-    // The last part of UCX's version is arbitrary.
-    let is_hello = theirs.get(..HELLO_LEN - 4) == Some(&right.as_bytes()[..HELLO_LEN - 4]);
-    let is_right = is_hello && theirs.len() >= HELLO_LEN + OPENING_LEN && theirs[HELLO_LEN] == 0;
+    let is_hello = theirs.get(..HELLO_LEN).and_then(|bytes| agreed(bytes, expected));
+    let is_right =
+        is_hello.is_some() && theirs.len() >= HELLO_LEN + OPENING_LEN && theirs[HELLO_LEN] == 0;
     match result {
-        Ok(()) => {
+        Ok(protocol) => {
             assert!(is_right && secret.is_none(), "{theirs:?} was taken for a {expected}");
+            assert_eq!(Some(protocol), is_hello);
             let left = theirs.len() - HELLO_LEN - OPENING_LEN;
             assert_eq!(stream.reader().len(), left, "nothing is read behind an opening");
         }
@@ -62,6 +62,19 @@ pub fn hello(input: &[u8]) {
             assert!(!error.to_string().is_empty());
         }
     }
+}
+
+/// The common protocol if the bytes are a hello of that role. The last part of UCX's version is
+/// arbitrary.
+fn agreed(theirs: &[u8], expected: Role) -> Option<u16> {
+    let mut right = Hello::new(expected).as_bytes().to_vec();
+    for at in [4, 5, 16, 17, 18, 19] {
+        right[at] = theirs[at];
+    }
+    let [oldest, newest] = [4, 18].map(|at| u16::from_le_bytes([theirs[at], theirs[at + 1]]));
+    let newest = if newest == 0 { oldest } else { newest };
+    let is_common = oldest <= newest && oldest <= PROTOCOL && newest >= OLDEST_PROTOCOL;
+    (theirs == right && is_common).then_some(newest.min(PROTOCOL))
 }
 
 /// A handshake of two ends over a wire that changes bytes: the first byte of the input selects the

@@ -9,7 +9,7 @@ use crate::plain::Plain;
 use super::corpus::{Seeds, encoded};
 use crate::control::*;
 use crate::domain::{Address, Member, Participant, Segment, Verdict};
-use crate::hello::{Hello, Role};
+use crate::hello::{Hello, PROTOCOL, ProtocolRange, Role};
 
 fn hung() -> HungCall {
     HungCall { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
@@ -167,7 +167,19 @@ pub(super) fn of_hello() -> Seeds {
         };
         [(format!("{role}"), input(0)), (format!("{role}-key"), input(1))]
     };
-    roles.into_iter().enumerate().flat_map(hello).collect()
+    let other = |name: &str, oldest, newest| {
+        let hello = Hello::with_ucx(Role::Daemon, ucx);
+        let hello = hello.with_protocols(ProtocolRange { oldest, newest });
+        (name.to_owned(), [&[0], hello.as_bytes(), &[0; 33]].concat())
+    };
+    let others = [
+        other("before-ranges", 14, 0),
+        other("newer", PROTOCOL, PROTOCOL + 1),
+        other("too-old", 13, 0),
+        other("too-new", PROTOCOL + 1, PROTOCOL + 2),
+        other("inverted", 14, 1),
+    ];
+    roles.into_iter().enumerate().flat_map(hello).chain(others).collect()
 }
 
 /// The ends' keys, and the wire's changes.

@@ -9,7 +9,7 @@ use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{DaemonToHost, Failure, HandoverAddress, HostToWorker, WorkerToHost};
 use urom_wire::envelope::{AM_HANDSHAKE, AM_NOTIFICATIONS, Envelope, VerificationTag};
 use urom_wire::fuzzing::frames as bytes_of;
-use urom_wire::hello::{Hello, Role};
+use urom_wire::hello::{Hello, ProtocolRange, Role};
 use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::stream;
 
@@ -283,7 +283,7 @@ fn start_with(accept: impl FnOnce(&Fake) -> TcpStream + Send + 'static) -> (Doca
 fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
     let ours = ucx::version().to_string();
     type Accept = fn(&Fake) -> TcpStream;
-    let cases: [(Accept, DocaStatus, [&str; 2]); 3] = [
+    let cases: [(Accept, DocaStatus, [&str; 2]); 5] = [
         (
             |fake| {
                 let other = ucx::Version { major: 1, minor: 99, patch: 3 };
@@ -291,6 +291,22 @@ fn a_daemon_that_does_not_fit_is_refused_and_why_is_named() {
             },
             DocaStatus::UNSUPPORTED_VERSION,
             ["1.99.3", &ours],
+        ),
+        (
+            |fake| {
+                let before_ranges = ProtocolRange { oldest: 13, newest: 0 };
+                fake.accept(Hello::new(Role::Daemon).with_protocols(before_ranges))
+            },
+            DocaStatus::UNSUPPORTED_VERSION,
+            ["the daemon speaks protocol 13, this side speaks 14 to 15", "kit there"],
+        ),
+        (
+            |fake| {
+                let later = ProtocolRange { oldest: 16, newest: 17 };
+                fake.accept(Hello::new(Role::Daemon).with_protocols(later))
+            },
+            DocaStatus::UNSUPPORTED_VERSION,
+            ["the daemon speaks protocol 16 to 17, this side speaks 14 to 15", "on this side"],
         ),
         (
             |fake| {
