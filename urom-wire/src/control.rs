@@ -248,9 +248,10 @@ pub enum WorkerToHost {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
     Ping,
-    /// The first message: the hosts' secret, if any. The worker accepts no connection before it.
+    /// The first message: secrets of hosts, each of which is accepted; empty without a key. The
+    /// worker accepts no connection before it. Sent again when they change.
     Open {
-        secret: Option<Secret>,
+        secrets: Vec<Secret>,
     },
     /// A host will connect with this token, once the worker has confirmed it.
     Expect {

@@ -26,7 +26,7 @@ pub const MAX_KEY: usize = 4096;
 const MODE: u32 = 0o600;
 
 /// Proves that a host may connect to a daemon, and to the host that the daemon is genuine.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     bytes: Arc<[u8]>,
 }

@@ -61,17 +61,17 @@ pub fn prepare(stream: &TcpStream) {
 /// Performs the handshake: exchanges and checks the hellos; then both ends prove that they hold the
 /// secret, if any. Returns the protocol of the connection. The timeout applies to the whole
 /// handshake, even if single bytes keep arriving.
-pub async fn handshake<S>(
+pub async fn handshake<'a, S>(
     stream: &mut S,
     ours: Hello,
     expected: Role,
-    secret: Option<&Secret>,
+    secrets: impl IntoIterator<Item = &'a Secret>,
     peer_timeout: PeerTimeout,
 ) -> Result<u16, StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let met = peer_timeout.wait(meet(stream, ours, expected, secret)).await;
+    let met = peer_timeout.wait(meet(stream, ours, expected, secrets.into_iter().collect())).await;
     match met.unwrap_or(Err(StreamError::Silent(peer_timeout))) {
         Err(StreamError::Closed) if expected != Role::Host => Err(StreamError::CutOff(expected)),
         // The error when a service closes with unread bytes of this host.
@@ -88,12 +88,12 @@ async fn meet<S>(
     stream: &mut S,
     ours: Hello,
     expected: Role,
-    secret: Option<&Secret>,
+    secrets: Vec<&Secret>,
 ) -> Result<u16, StreamError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let opening = Opening::new(secret.is_some())?;
+    let opening = Opening::new(!secrets.is_empty())?;
     stream.write_all(&[ours.as_bytes(), opening.as_bytes()].concat()).await?;
     let mut hello = [0; HELLO_LEN];
     receive_exact(stream, &mut hello, HelloError::NotUrom.into()).await?;
@@ -112,7 +112,7 @@ where
         other => return Err(StreamError::Garbage(format!("an opening that says {other}"))),
     };
     let is_host = expected != Role::Host;
-    let secret = match (secret, keyed) {
+    let secret = match (secrets.first(), keyed) {
         (None, false) => return Ok(agreed),
         (Some(secret), true) => secret,
         (None, true) if is_host => return Err(KeyError::Missing(expected).into()),
@@ -136,10 +136,11 @@ where
     } else {
         let transcript = proof::transcript((&hello, &theirs), (&ours, &opening));
         receive_exact(stream, &mut proof, StreamError::Closed).await?;
-        if !secret.verify(&[proof::HOST, &transcript], &proof) {
+        let proven = |secret: &&&Secret| secret.verify(&[proof::HOST, &transcript], &proof);
+        let Some(secret) = secrets.iter().find(proven) else {
             stream.write_all(&NOT_TAKEN).await?;
             return Err(KeyError::HostHasAnother.into());
-        }
+        };
         stream.write_all(&secret.sign(&[proof::SERVICE, &transcript])).await?;
         Ok(agreed)
     }

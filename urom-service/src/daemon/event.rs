@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
+use urom_wire::key::Key;
 
 use super::control::OperatorReply;
 use super::discovery::FoundPlugin;
@@ -55,9 +56,10 @@ pub(crate) enum DaemonEvent {
         number: u64,
         seconds: u32,
     },
-    /// Take hosts again.
+    /// Take hosts again, with this key if it was read. Replies with a text on the key.
     Reload {
-        reply: oneshot::Sender<()>,
+        key: Option<Key>,
+        reply: oneshot::Sender<Option<&'static str>>,
     },
     /// Returns the daemon's state.
     Observe {

@@ -11,13 +11,13 @@ use urom_abi::{DocaError, Quantity};
 use urom_wire::awake::timeout;
 use urom_wire::control::{DaemonToHost, Failure};
 use urom_wire::hello::{Hello, Role};
-use urom_wire::key::Secret;
 use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG};
 use urom_wire::stream::{self, StreamError, handshake};
 
 use super::config::DaemonConfig;
 use super::event::{DaemonEvent, HostLink};
+use super::keys::HostSecrets;
 use super::operations::Draining;
 use super::registry::HostKey;
 use super::search::PluginSearch;
@@ -35,7 +35,7 @@ const SEARCHING: &str = "the daemon still looks for plugins, which takes long; t
 pub(crate) struct Reception {
     pub(crate) config: Arc<DaemonConfig>,
     pub(crate) search: PluginSearch,
-    pub(crate) secret: Option<Secret>,
+    pub(crate) secrets: HostSecrets,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) refusals: Refusals,
     pub(crate) draining: Draining,
@@ -48,11 +48,12 @@ pub(crate) async fn serve(
     reception: Arc<Reception>,
     events: mpsc::Sender<DaemonEvent>,
 ) {
+    let secrets = reception.secrets.get();
     let handshake = handshake(
         &mut stream,
         Hello::new(Role::Daemon),
         Role::Host,
-        reception.secret.as_ref(),
+        &secrets,
         PeerTimeout::default(),
     );
     let protocol = match handshakes.admit(peer, handshake).await {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Observatory {
     pub(super) events: mpsc::Sender<DaemonEvent>,
     pub(super) search: PluginSearch,
+    pub(super) key_file: Option<PathBuf>,
 }
 
 /// Serves until the task is dropped.

@@ -16,6 +16,7 @@ mod exposition;
 pub(crate) mod fuzzing;
 mod host;
 mod http;
+mod keys;
 mod launcher;
 mod manager;
 mod observed;

@@ -1,20 +1,23 @@
 //! An operator's commands in the daemon's loop: drain and reload.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 use urom_abi::{DocaError, Quantity};
 use urom_wire::awake::sleep;
 use urom_wire::control::Failure;
+use urom_wire::key::Key;
 
 use super::control::{OperatorReply, ask};
 use super::event::DaemonEvent;
 use super::http::Observatory;
 use super::server::Server;
 use super::turns::measured;
+use crate::aside::result_of;
 
 /// Whether the service refuses new hosts.
 #[derive(Debug, Clone, Default)]
@@ -105,13 +108,35 @@ impl Server {
     }
 }
 
-/// Takes hosts again, looks for plugins and reopens the log.
+/// Takes hosts again, looks for plugins and reads the key. If the key cannot be read, the service
+/// keeps its present one.
 pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
-    if ask(&observatory.events, |reply| DaemonEvent::Reload { reply }).await.is_none() {
+    let read = match observatory.key_file.clone() {
+        Some(file) => read_key(file).await.map(Some),
+        None => Ok(None),
+    };
+    let (key, problem) = read.map_or_else(|problem| (None, Some(problem)), |key| (key, None));
+    let event = |reply| DaemonEvent::Reload { key, reply };
+    let Some(key) = ask(&observatory.events, event).await else {
         return OperatorReply::Failed("the service ends".to_owned());
-    }
+    };
     let found = observatory.search.look().await.map_or(0, |plugins| plugins.len());
-    let text = format!("reloaded: {} found", Quantity(found, "plugin"));
-    info!("{text}");
-    OperatorReply::Done(text)
+    let mut text = format!("reloaded: {} found", Quantity(found, "plugin"));
+    key.iter().for_each(|key| text.extend([", ", key]));
+    match problem {
+        None => {
+            info!("{text}");
+            OperatorReply::Done(text)
+        }
+        Some(problem) => {
+            let text = format!("{text}; the present key stays, because {problem}");
+            error!("{text}");
+            OperatorReply::Failed(text)
+        }
+    }
+}
+
+async fn read_key(file: PathBuf) -> Result<Key, String> {
+    let read = result_of("urom-key", move || Key::read(&file)).await?;
+    read.map_err(|error| error.to_string())
 }

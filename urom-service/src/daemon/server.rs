@@ -25,6 +25,7 @@ use super::discovery::{Catalogue, FoundPlugin, path_of_environment};
 use super::event::{DaemonEvent, HostLink};
 use super::host::{self, Reception};
 use super::http::Observatory;
+use super::keys::ServiceKeys;
 use super::launcher::Launcher;
 use super::manager::Manager;
 use super::observed::{ObservedWorker, ObservedWorkers};
@@ -49,6 +50,7 @@ pub(super) struct Server {
     pub(super) registry: Registry,
     pub(super) hosts: HashMap<HostKey, HostLink>,
     workers: HashMap<Serial, WorkerLink>,
+    keys: ServiceKeys,
     observed: ObservedWorkers,
     started: SystemTime,
     refusals: Refusals,
@@ -89,11 +91,12 @@ async fn run(
     let (events, mut happened) = relay::events();
     let path = config.plugin_path.clone().or_else(path_of_environment);
     let mut catalogue = Catalogue::new(path, &launcher);
+    let keys = ServiceKeys::new(config.key.clone());
     let (refusals, draining) = (Refusals::default(), Draining::default());
     let reception = Arc::new(Reception {
         config: Arc::clone(&config),
         search: PluginSearch::begin(move || catalogue.discover()).map_err(io::Error::other)?,
-        secret: config.key.as_ref().map(Key::daemon_secret),
+        secrets: keys.hosts().clone(),
         slots: Arc::new(Semaphore::new(config.args.limits.hosts)),
         refusals: refusals.clone(),
         draining: draining.clone(),
@@ -105,6 +108,7 @@ async fn run(
         launcher,
         hosts: HashMap::new(),
         workers: HashMap::new(),
+        keys,
         observed: ObservedWorkers::default(),
         started: SystemTime::now(),
         refusals,
@@ -114,7 +118,8 @@ async fn run(
         events,
     };
     let (events, search) = (server.events.clone(), reception.search.clone());
-    let operators = operators.serve(&Observatory { events, search });
+    let key_file = server.config.args.key_file();
+    let operators = operators.serve(&Observatory { events, search, key_file });
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
     manager.ready();
@@ -208,9 +213,9 @@ impl Server {
                 self.drain_over(number, seconds);
                 Vec::new()
             }
-            DaemonEvent::Reload { reply } => {
+            DaemonEvent::Reload { key, reply } => {
                 self.take_hosts_again();
-                let _ = reply.send(());
+                let _ = reply.send(key.map(|key| self.reload_key(key)));
                 Vec::new()
             }
             DaemonEvent::Observe { reply } => {
@@ -276,7 +281,7 @@ impl Server {
     /// Starts a worker on a thread: checking its plugins and starting a process may take long.
     fn spawn(&mut self, serial: Serial, id: u64, host: HostKey, worker: StartWorker) {
         debug_assert_ne!(id, WORKER_ID_ANY);
-        let secret = self.config.key.as_ref().map(|key| key.worker_secret(id));
+        let secrets = self.keys.of_worker(id);
         let id = WorkerId(id);
         let plugins = self.hosts.get(&host).map_or(&[][..], |host| &host.plugins);
         let wanted = plugins.iter().filter(|found| worker.plugins & found.entry.id != 0);
@@ -285,7 +290,7 @@ impl Server {
         let names = names.join(", ");
         let page = self.observe(serial, id, worker.gid, &plugins);
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
-        let _ = outbox.try_send(DaemonToWorker::Open { secret });
+        let _ = outbox.try_send(DaemonToWorker::Open { secrets });
         self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
         let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
         let (gid, listen) = (worker.gid, self.address.ip());
@@ -341,6 +346,18 @@ impl Server {
             let _ = events.send(event).await;
         };
         tokio::spawn(measured("a timer", timer));
+    }
+
+    /// Accepts a key at the daemon and at all workers.
+    fn reload_key(&mut self, key: Key) -> &'static str {
+        let text = self.keys.reload(key);
+        let workers: Vec<_> =
+            self.workers.iter().map(|(serial, link)| (*serial, link.id)).collect();
+        for (serial, WorkerId(id)) in workers {
+            let secrets = self.keys.of_worker(id);
+            self.send_to_worker(serial, DaemonToWorker::Open { secrets });
+        }
+        text
     }
 
     fn send_to_worker(&mut self, serial: Serial, message: DaemonToWorker) {

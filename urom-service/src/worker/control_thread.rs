@@ -132,7 +132,7 @@ struct ControlState {
     /// Set when the socket is first needed; empty if it cannot be opened.
     handover_address: Option<HandoverAddress>,
     /// The hosts' secret. Hosts are not admitted before the daemon has sent it.
-    socket: Option<Option<Secret>>,
+    socket: Option<Vec<Secret>>,
     stopping: bool,
 }
 
@@ -231,7 +231,7 @@ impl ControlState {
     fn on_daemon_message(&mut self, message: DaemonToWorker) {
         match message {
             DaemonToWorker::Ping => {}
-            DaemonToWorker::Open { secret } => self.socket = Some(secret),
+            DaemonToWorker::Open { secrets } => self.socket = Some(secrets),
             DaemonToWorker::Expect { token } => {
                 self.expected.insert(token);
                 self.send_to_daemon(WorkerToDaemon::Expected { token });

@@ -42,7 +42,7 @@ pub(super) async fn host_stream(
     link: LinkKey,
     mut stream: TcpStream,
     (peer, mut handshakes): (SocketAddr, PendingHandshake),
-    secret: Option<Secret>,
+    secrets: Vec<Secret>,
     events: mpsc::Sender<ControlEvent>,
     peer_timeout: PeerTimeout,
 ) {
@@ -50,7 +50,7 @@ pub(super) async fn host_stream(
         &mut stream,
         Hello::new(Role::Worker),
         Role::Host,
-        secret.as_ref(),
+        &secrets,
         PeerTimeout::default(),
     );
     if handshakes.admit(peer, handshake).await.is_err() {

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use ucx::{AmFlags, WorkerAddress};
 use urom_abi::DocaStatus;
 use urom_wire::control::{HostToWorker, StartWorker, WorkerToHost};
@@ -308,4 +309,44 @@ fn the_key_stands_in_no_command_line_and_no_environment() {
         }
     }
     assert_eq!(uromd.lines_with("a key of these tests"), 0);
+}
+
+#[test]
+fn a_key_is_replaced_without_a_break_by_two_reloads() {
+    let (plugins, keys) = (Plugins::obedient(), Keys::new());
+    let (file, old) = keys.good("key");
+    let uromd = keyed("127.0.0.1:0", &plugins, &file);
+    let connects = |key: &Key| Client::connect_with(uromd.address, Some(key));
+    let mut first = connects(&old).unwrap();
+    let host = first.attach(StartWorker { id: 5, ..any() }, 1);
+
+    keys.file("key", b"another key, which replaces the first", 0o600);
+    let new = Key::read(&file).unwrap();
+    assert_eq!(key_error(connects(&new)), KeyError::NotTaken(Role::Daemon));
+    uromd.signal(Signal::HUP);
+    uromd.logged(&["reloaded", "a new key"]);
+    // Also at the worker, which was started with the old key.
+    for key in [&old, &new] {
+        let host = connects(key).unwrap().attach(StartWorker { id: 5, ..any() }, 1);
+        assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
+    }
+    uromd.signal(Signal::HUP);
+    uromd.logged(&["reloaded", "the same key"]);
+    assert_eq!(key_error(connects(&old)), KeyError::NotTaken(Role::Daemon));
+    assert!(connects(&new).is_ok());
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS, "it is connected already");
+}
+
+#[test]
+fn a_key_file_that_cannot_be_read_at_a_reload_leaves_the_key_as_it_is() {
+    let (plugins, keys) = (Plugins::obedient(), Keys::new());
+    let (file, key) = keys.good("key");
+    let uromd = keyed("127.0.0.1:0", &plugins, &file);
+    keys.file("key", &[7; 32], 0o644);
+    uromd.signal(Signal::HUP);
+    uromd.logged(&["ERR", "the present key stays", "mode 0644"]);
+    fs::remove_file(&file).unwrap();
+    uromd.signal(Signal::HUP);
+    uromd.logged(&["ERR", "the present key stays", "cannot be read"]);
+    assert!(Client::connect_with(uromd.address, Some(&key)).is_ok());
 }

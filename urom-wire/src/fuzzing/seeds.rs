@@ -106,7 +106,7 @@ pub(super) fn of_control() -> Seeds {
     let daemon_to_worker = [
         encoded(&DaemonToWorker::Expect { token: 7 }),
         encoded(&DaemonToWorker::Forget { token: 7 }),
-        encoded(&DaemonToWorker::Open { secret: Some(postcard::from_bytes(&[1; 32]).unwrap()) }),
+        encoded(&DaemonToWorker::Open { secrets: vec![postcard::from_bytes(&[1; 32]).unwrap()] }),
         encoded(&DaemonToWorker::Stop),
     ];
     let worker_to_daemon = [

@@ -140,9 +140,9 @@ async fn run(setup: ControlSetup, at_work: oneshot::Sender<()>) -> WorkerEnd {
             _ = look.tick() => if !control.look() { break WorkerEnd::Hung },
             (stream, peer, handshakes) = entrance.accept(), if socket.is_some() && !stopping => {
                 last_link += 1;
-                let secret = socket.flatten();
+                let secrets = socket.unwrap_or_default();
                 let (says, heard) = mpsc::channel(1);
-                control.streams.spawn(host_stream(last_link, stream, (peer, handshakes), secret, says, peer_timeout));
+                control.streams.spawn(host_stream(last_link, stream, (peer, handshakes), secrets, says, peer_timeout));
                 control.timers.spawn(pass_on(heard, control.events.clone()));
             }
         }

@@ -27,7 +27,14 @@ async fn after_handshake(set: &Handshakes) -> (TcpStream, mpsc::Receiver<Control
     let (stream, peer) = listener.accept().await.unwrap();
     let (events, happened) = mpsc::channel(BACKLOG);
     let handshakes = set.enter(peer.ip());
-    tokio::spawn(host_stream(1, stream, (peer, handshakes), None, events, PeerTimeout::default()));
+    tokio::spawn(host_stream(
+        1,
+        stream,
+        (peer, handshakes),
+        Vec::new(),
+        events,
+        PeerTimeout::default(),
+    ));
     handshake(&mut host, Hello::new(Role::Host), Role::Worker, None, PeerTimeout::default())
         .await
         .unwrap();
