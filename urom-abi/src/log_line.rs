@@ -18,9 +18,13 @@ pub struct Origin<'a> {
 }
 
 impl Origin<'_> {
+    /// Returns the last part of the path; `None` if it is empty.
+    pub fn file_name(&self) -> Option<&str> {
+        self.file.rsplit('/').next().filter(|file| !file.is_empty())
+    }
+
     pub fn location(&self) -> Option<String> {
-        let file = self.file.rsplit('/').next().filter(|file| !file.is_empty())?;
-        Some(format!("{file}:{}", self.line))
+        Some(format!("{}:{}", self.file_name()?, self.line))
     }
 
     /// Formats a line with the current time. `id` is the number of a process or a thread.
@@ -32,9 +36,12 @@ impl Origin<'_> {
     fn line_at(&self, since_epoch: Duration, id: u32, name: &str, text: &str) -> String {
         let (second, micro) = (since_epoch.as_secs() % 86_400, since_epoch.subsec_micros());
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        let tag = self.level.tag();
-        let mut line =
-            format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}][{id}][{name}][{tag}]");
+        self.line_behind(&format!("[{hour:02}:{minute:02}:{second:02}:{micro:06}]"), id, name, text)
+    }
+
+    /// Formats a line that begins with `start` instead of DOCA's time.
+    pub fn line_behind(&self, start: &str, id: u32, name: &str, text: &str) -> String {
+        let mut line = format!("{start}[{id}][{name}][{}]", self.level.tag());
         for part in [self.location().as_deref(), self.function].into_iter().flatten() {
             line.extend(["[", part, "]"]);
         }

@@ -16,7 +16,7 @@ use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
 use crate::daemon::{CommandLine, DaemonArgs, OPTIONS};
 use crate::examine::{self, EXAMINE};
-use crate::log::{self, Lines, Log};
+use crate::log::{self, Lines, Log, Streams};
 use crate::operator::Operation;
 use crate::process_one;
 use crate::worker::{self, WORKER, WorkerConfig, WorkerKind};
@@ -29,8 +29,11 @@ Usage: uromd [OPTIONS]
        uromd status [--json] [--control FILE]
        uromd drain [--deadline SECONDS] [--control FILE]
        uromd reload [--control FILE]
+       uromd check-config [OPTIONS]   checks the options and the file of --config; starts nothing
 
 ";
+
+const CHECK: &str = "check-config";
 
 /// Runs `uromd` as daemon or worker, according to the process's arguments; see [`main_of`].
 pub fn main() -> ExitCode {
@@ -62,33 +65,49 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
             }
         }
         [role, file] if role == EXAMINE => examine::run_child(Path::new(file)),
-        _ => match CommandLine::read(arguments.iter().cloned()) {
-            Ok(CommandLine::Run(args, values)) if values.is_empty() => {
-                if process_one::is_this() {
-                    let daemon: Vec<_> = words.into_iter().chain(arguments).collect();
-                    match process_one::run(&daemon) {
-                        Ok(code) => return code,
-                        Err(error) => Err(error),
-                    }
-                } else {
-                    run_daemon(&args, words)
+        [role, options @ ..] if role == CHECK => return check(options),
+        _ => match daemon_args(&arguments) {
+            Err(code) => return code,
+            Ok(_) if process_one::is_this() => {
+                let daemon: Vec<_> = words.into_iter().chain(arguments).collect();
+                match process_one::run(&daemon) {
+                    Ok(code) => return code,
+                    Err(error) => Err(error),
                 }
             }
-            Ok(CommandLine::Run(_, values)) => {
-                return refuse(&format!("unexpected argument '{}'", values[0].display()));
-            }
-            Ok(CommandLine::Help) => return print(&format!("{HELP}{OPTIONS}")),
-            Ok(CommandLine::Version) => {
-                return print(&format!("uromd {}\n", env!("CARGO_PKG_VERSION")));
-            }
-            Err(problem) => return refuse(&problem),
+            Ok(args) => run_daemon(&args, words),
         },
     };
     if let Err(error) = &result {
-        log::write(format!("uromd: {error:#}\n"));
+        Log::end(&format!("{error:#}"));
     }
     Log::flush();
     ExitCode::from(u8::from(result.is_err()))
+}
+
+/// Reads a daemon's options. Prints what they ask for, or an error, and returns the exit code.
+fn daemon_args(arguments: &[OsString]) -> Result<Box<DaemonArgs>, ExitCode> {
+    match CommandLine::read(arguments.iter().cloned()) {
+        Ok(CommandLine::Run(args, values)) => match values.first() {
+            None => Ok(args),
+            Some(value) => Err(refuse(&format!("unexpected argument '{}'", value.display()))),
+        },
+        Ok(CommandLine::Help) => Err(print(&format!("{HELP}{OPTIONS}"))),
+        Ok(CommandLine::Version) => Err(print(&format!("uromd {}\n", env!("CARGO_PKG_VERSION")))),
+        Err(problem) => Err(refuse(&problem)),
+    }
+}
+
+fn check(options: &[OsString]) -> ExitCode {
+    let args = match daemon_args(options) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    let name = args.config.as_ref().map_or("the options".into(), |file| file.to_string_lossy());
+    match args.daemon_config(None, Vec::new()) {
+        Ok(_) => print(&format!("{name}: correct\n")),
+        Err(problem) => refuse(&format!("{name}: {problem:#}")),
+    }
 }
 
 fn print(text: &str) -> ExitCode {
@@ -128,34 +147,52 @@ impl DaemonArgs {
     ///
     /// # Errors
     /// The address is taken or is not this machine's, or needs a key that is missing; the key file
-    /// is invalid; the library of `--emulate-exported-memory` is missing.
+    /// is invalid; the library of `--emulate-exported-memory` is missing; the log cannot be opened.
     pub fn serve(
         &self,
         plugin_path: Option<Vec<PathBuf>>,
         words: Vec<OsString>,
         ready: impl FnOnce(SocketAddr),
     ) -> Result<()> {
+        Log::set_up(self.log_format(), self.log_file.as_deref(), Streams::Kept)?;
         Log::new("uromd", self.log_level, self.sdk_log_level()).install();
+        let served = crate::daemon::run(self.daemon_config(plugin_path, words)?, ready);
+        Log::flush();
+        served
+    }
+
+    /// Checks the options with each other and with the environment.
+    fn daemon_config(
+        &self,
+        plugin_path: Option<Vec<PathBuf>>,
+        worker_words: Vec<OsString>,
+    ) -> Result<DaemonConfig> {
         let least = self.min_max_unread();
         if self.max_unread.is_some_and(|most| most < least) {
             bail!(
                 "--max-unread has to be at least {least}: four messages, each 8000 bytes longer than --max-msg-size"
             );
         }
+        let key = self.key_file().map(|file| Key::read(&file)).transpose()?;
+        let listen = self.listen;
+        if key.is_none() && !worker::is_loopback(listen.ip()) {
+            bail!(
+                "no key, and {listen} can be reached from other machines, whose users could then run code on this one: name \
+                 a key file with --key-file, of which each host has a copy (`umask 077; head -c 32 /dev/urandom > FILE` \
+                 makes one), or listen on 127.0.0.1"
+            );
+        }
         let of_environment = || PeerTimeout::of_environment().context(PEER_TIMEOUT_VARIABLE);
         let own = process_cpus().context("asking for this process's CPUs")?;
-        let config = DaemonConfig {
+        Ok(DaemonConfig {
             args: self.clone(),
-            key: self.key_file().map(|file| Key::read(&file)).transpose()?,
+            key,
             peer_timeout: self.peer_timeout.map_or_else(of_environment, Ok)?,
             cpus: self.cpus.unwrap_or(own),
             plugin_path,
-            worker_words: words,
+            worker_words,
             preload: self.emulate_exported_memory.then(emulation::library).transpose()?,
-        };
-        let served = crate::daemon::run(config, ready);
-        Log::flush();
-        served
+        })
     }
 }
 
@@ -175,6 +212,7 @@ fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
 }
 
 fn run_worker(config: WorkerConfig) -> Result<()> {
+    Log::set_up(config.log_format, config.log_file.as_deref(), Streams::Redirected)?;
     Log::new(format!("worker {}", config.id), config.log_level, config.sdk_log_level).install();
     // `top` and `ps -A` would show the name of the link that started it. Works without this.
     let _ = rustix::thread::set_name(c"uromd-worker");

@@ -156,7 +156,7 @@ fn embedded_alone() -> Result<()> {
 #[test]
 fn without_a_subscriber_lines_down_to_info_go_to_standard_error() -> Result<()> {
     let text = alone("embedded_alone")?;
-    let lines: Vec<Line> = text.lines().filter_map(|line| Line::parse(line).ok()).collect();
+    let lines = Line::of_service(&text);
     assert_eq!(said(&lines), [expected(1, 3), expected(2, 3)].concat(), "{text}");
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 
-/// `[HH:MM:SS:uuuuuu][id][name][INF][file:line][function] text`
+/// `[HH:MM:SS:uuuuuu][id][name][INF][file:line][function] text`; a line of a service begins with
+/// date, time and zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) id: u32,
@@ -13,8 +14,29 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
+/// DOCA's time.
+fn is_time(text: &str) -> bool {
+    let digits: Vec<_> = text.split(':').map(str::len).collect();
+    text.chars().all(|c| c.is_ascii_digit() || c == ':') && digits == [2, 2, 2, 6]
+}
+
+fn is_date(text: &str) -> bool {
+    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    form == "0000-00-00T00:00:00.000000Z"
+}
+
 impl Line {
+    /// Parses a line of a program that uses `doca_log`.
     pub(crate) fn parse(line: &str) -> Result<Line> {
+        Line::parse_with(is_time, line)
+    }
+
+    /// Returns the lines of a service that name a function: lines of plugins.
+    pub(crate) fn of_service(text: &str) -> Vec<Line> {
+        text.lines().filter_map(|line| Line::parse_with(is_date, line).ok()).collect()
+    }
+
+    fn parse_with(is_time: impl Fn(&str) -> bool, line: &str) -> Result<Line> {
         let mut rest = line;
         let mut next = || {
             let (field, behind) = rest.strip_prefix('[')?.split_once(']')?;
@@ -26,10 +48,7 @@ impl Line {
         let (time, id, name, level, location, function) =
             (field()?, field()?, field()?, field()?, field()?, field()?);
         let text = rest.strip_prefix(' ').with_context(|| format!("no text: {line:?}"))?.to_owned();
-        let digits: Vec<_> = time.split(':').map(str::len).collect();
-        let is_time =
-            time.chars().all(|c| c.is_ascii_digit() || c == ':') && digits == [2, 2, 2, 6];
-        ensure!(is_time, "not a time: {line:?}");
+        ensure!(is_time(&time), "not a time: {line:?}");
         Ok(Line { id: id.parse()?, name, level, location, function, text })
     }
 

@@ -29,8 +29,7 @@ pub(crate) fn logged(level: &str, work: impl FnOnce(&Service) -> Result<()>) -> 
     assert!(uromd.stop()?.success());
     let mut text = String::new();
     log.as_file_mut().read_to_string(&mut text)?;
-    // Lines of the service do not name a function.
-    Ok(text.lines().filter_map(|line| Line::parse(line).ok()).collect())
+    Ok(Line::of_service(&text))
 }
 
 /// Lines of one source, `worker 7` or `uromd`, from a file.

@@ -3,6 +3,7 @@
 mod address_file;
 mod background;
 pub(crate) mod config;
+mod config_file;
 mod control;
 pub(crate) mod descriptors;
 pub(crate) mod discovery;
@@ -22,6 +23,7 @@ mod manager;
 mod observed;
 mod operations;
 mod operators;
+mod option_value;
 mod options;
 mod path_entry;
 mod process;
@@ -40,7 +42,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
@@ -63,7 +65,6 @@ use crate::entrance::let_wait;
 use crate::examine::this_program;
 use crate::hangup;
 use crate::inherited::close_at_exec;
-use crate::worker::is_loopback;
 
 /// Runs a daemon on this thread, with workers as processes of this program, until SIGTERM, SIGINT
 /// or SIGHUP (unless ignored at the start). Calls `ready` with the address once hosts can connect.
@@ -79,16 +80,11 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let listen = config.args.listen;
-        if config.key.is_none() && !is_loopback(listen.ip()) {
-            bail!(
-                "no key, and {listen} can be reached from other machines, whose users could then run code on this one: name \
-                 a key file with --key-file, of which each host has a copy (`umask 077; head -c 32 /dev/urandom > FILE` \
-                 makes one), or listen on 127.0.0.1"
-            );
-        }
         // Before the port, so that a second daemon's error names the first.
-        let address_file = config.args.address_file.as_deref().map(AddressFile::claim).transpose()?;
-        let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, error))?;
+        let address_file =
+            config.args.address_file.as_deref().map(AddressFile::claim).transpose()?;
+        let listener =
+            TcpListener::bind(listen).await.map_err(|error| cannot_listen(listen, error))?;
         let_wait(&listener);
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);

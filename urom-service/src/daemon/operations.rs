@@ -18,6 +18,7 @@ use super::http::Observatory;
 use super::server::Server;
 use super::turns::measured;
 use crate::aside::result_of;
+use crate::log::Log;
 
 /// Whether the service refuses new hosts.
 #[derive(Debug, Clone, Default)]
@@ -108,7 +109,7 @@ impl Server {
     }
 }
 
-/// Takes hosts again, looks for plugins and reads the key. If the key cannot be read, the service
+/// Takes hosts again, looks for plugins, reopens the log and reads the key. If the key cannot be read, the service
 /// keeps its present one.
 pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
     let read = match observatory.key_file.clone() {
@@ -120,6 +121,7 @@ pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
     let Some(key) = ask(&observatory.events, event).await else {
         return OperatorReply::Failed("the service ends".to_owned());
     };
+    Log::reopen();
     let found = observatory.search.look().await.map_or(0, |plugins| plugins.len());
     let mut text = format!("reloaded: {} found", Quantity(found, "plugin"));
     key.iter().for_each(|key| text.extend([", ", key]));

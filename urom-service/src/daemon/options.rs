@@ -1,7 +1,7 @@
-//! The command line of `uromd`. An option needs a field, [`CommandLine::read`] and `options.txt`.
+//! The options of `uromd`, by words or in a file. An option needs a field, [`DaemonArgs::set`] and
+//! `options.txt`.
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,8 +14,11 @@ use urom_wire::envelope::MESSAGE_LEN;
 use urom_wire::frame::{MAX_MAX_MESSAGE, MIN_MAX_MESSAGE};
 use urom_wire::peer_timeout::PeerTimeout;
 
+use super::config_file::ConfigFile;
 use super::environment::{allowed, given};
-use crate::log::LogLevel;
+use super::option_value::Kind::{Number, NumberOrText, Text};
+use super::option_value::{OptionValue, Source};
+use crate::log::{LogFormat, LogLevel};
 
 /// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
@@ -27,8 +30,9 @@ const METRICS_PORT: u16 = DEFAULT_PORT + 1;
 const LONGEST_SOCKET_DIR: usize = 64;
 
 /// The options of `uromd`; see [`OPTIONS`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonArgs {
+    pub(crate) config: Option<PathBuf>,
     pub(crate) listen: SocketAddr,
     pub(crate) address_file: Option<PathBuf>,
     pub(crate) metrics: Option<SocketAddr>,
@@ -42,6 +46,8 @@ pub struct DaemonArgs {
     pub(crate) emulate_exported_memory: bool,
     pub(crate) log_level: LogLevel,
     pub(crate) sdk_log_level: Option<LogLevel>,
+    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) log_file: Option<PathBuf>,
     pub(crate) max_message: usize,
     pub(crate) max_unread: Option<usize>,
     pub(crate) cpus: Option<CpuSet>,
@@ -53,6 +59,7 @@ pub struct DaemonArgs {
 impl Default for DaemonArgs {
     fn default() -> DaemonArgs {
         DaemonArgs {
+            config: None,
             listen: (Ipv4Addr::LOCALHOST, DEFAULT_PORT).into(),
             address_file: None,
             metrics: None,
@@ -66,6 +73,8 @@ impl Default for DaemonArgs {
             emulate_exported_memory: false,
             log_level: LogLevel::INFO,
             sdk_log_level: None,
+            log_format: None,
+            log_file: None,
             max_message: DEFAULT_MAX_MESSAGE,
             max_unread: None,
             cpus: None,
@@ -90,6 +99,46 @@ impl Default for DaemonLimits {
 }
 
 impl DaemonArgs {
+    /// Sets an option, from the command line or from the file.
+    pub(super) fn set(&mut self, value: OptionValue<'_>) -> Result<(), String> {
+        match value.option {
+            "listen" => self.listen = value.read(Text, listen_address)?,
+            "metrics" => self.metrics = Some(value.read(Text, metrics_address)?),
+            "control" => self.control = Some(value.path()?),
+            "address-file" => self.address_file = Some(value.path()?),
+            "key-file" => self.key_file = Some(value.path()?),
+            "max-hosts" => self.limits.hosts = value.read(Number, count)?,
+            "max-workers" => self.limits.workers = value.read(Number, count)?,
+            "max-workers-per-host" => self.limits.workers_per_host = value.read(Number, count)?,
+            "peer-timeout" => self.peer_timeout = Some(value.read(NumberOrText, str::parse)?),
+            "plugin-timeout" => self.plugin_timeout = Some(value.read(Number, seconds)?),
+            "plain-doca" => self.plain_doca = value.flag()?,
+            "socket-dir" => self.socket_dir = Some(value.read(Text, socket_dir)?),
+            "emulate-exported-memory" => self.emulate_exported_memory = value.flag()?,
+            "log-level" => self.log_level = value.read(Number, str::parse)?,
+            "sdk-log-level" => self.sdk_log_level = Some(value.read(Number, str::parse)?),
+            "log-format" => self.log_format = Some(value.read(Text, str::parse)?),
+            "log-file" => self.log_file = Some(value.read(Text, |path| std::path::absolute(path))?),
+            "max-msg-size" => self.max_message = value.read(Number, max_message)?,
+            "max-unread" => self.max_unread = Some(value.read(Number, number)?),
+            "cpus" => self.cpus = Some(value.read(Text, str::parse)?),
+            "worker-launcher" => self.worker_launcher = value.command(command)?,
+            "worker-env" => value.add_to(&mut self.worker_env, given)?,
+            "worker-env-allow" => value.add_to(&mut self.worker_env_allow, allowed)?,
+            _ => return Err(value.unknown()),
+        }
+        Ok(())
+    }
+
+    /// Returns the format of the lines: by default `journal` where standard error is the journal.
+    pub(crate) fn log_format(&self) -> LogFormat {
+        let of_place = || match self.log_file {
+            Some(_) => LogFormat::Text,
+            None => LogFormat::of_stderr(),
+        };
+        self.log_format.unwrap_or_else(of_place)
+    }
+
     pub(crate) fn sdk_log_level(&self) -> LogLevel {
         self.sdk_log_level.unwrap_or(LogLevel::WARNING)
     }
@@ -119,13 +168,25 @@ pub enum CommandLine {
 }
 
 impl CommandLine {
-    /// Parses the words after the program's name.
+    /// Parses the words after the program's name, and the file of `--config`, which they override.
     ///
     /// # Errors
-    /// An option is unknown, lacks its value, or has an invalid value; the text names both.
+    /// An option is unknown, lacks its value, or has an invalid value; the text names both, and the
+    /// line of the file.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<CommandLine, String> {
-        let mut parser = Parser::from_args(words);
-        let (mut args, mut values) = (DaemonArgs::default(), Vec::new());
+        let words: Vec<_> = words.into_iter().collect();
+        let line = CommandLine::read_over(DaemonArgs::default(), &words)?;
+        match &line {
+            CommandLine::Run(args, _) => match &args.config {
+                Some(path) => CommandLine::read_over(ConfigFile::read(path)?.options()?, &words),
+                None => Ok(line),
+            },
+            _ => Ok(line),
+        }
+    }
+
+    fn read_over(mut args: DaemonArgs, words: &[OsString]) -> Result<CommandLine, String> {
+        let (mut parser, mut values) = (Parser::from_args(words), Vec::new());
         let mut given_before: Vec<String> = Vec::new();
         while let Some(word) = parser.next().map_err(|error| error.to_string())? {
             let option = match word {
@@ -137,78 +198,21 @@ impl CommandLine {
                 Arg::Short('m') => "max-msg-size".to_owned(),
                 Arg::Short('h') => return Ok(CommandLine::Help),
                 Arg::Short('V') => return Ok(CommandLine::Version),
-                Arg::Short(letter) => return Err(unknown(&format!("-{letter}"))),
+                Arg::Short(letter) => return Err(format!("unknown option '-{letter}'")),
                 Arg::Long("help") => return Ok(CommandLine::Help),
                 Arg::Long("version") => return Ok(CommandLine::Version),
                 Arg::Long(name) => name.to_owned(),
             };
-            if !option.starts_with("worker-env") && given_before.contains(&option) {
-                return Err(format!("the option '--{option}' is given twice"));
-            }
-            given_before.push(option.clone());
-            let value = OptionValue { option: &option, parser: &mut parser };
+            let is_again = given_before.contains(&option);
+            let source = Source::Words { parser: &mut parser, is_again };
+            let value = OptionValue { option: &option, source };
             match &*option {
-                "listen" => args.listen = value.read(listen_address)?,
-                "metrics" => args.metrics = Some(value.read(metrics_address)?),
-                "control" => args.control = Some(value.path()?),
-                "address-file" => args.address_file = Some(value.path()?),
-                "key-file" => args.key_file = Some(value.path()?),
-                "max-hosts" => args.limits.hosts = value.read(count)?,
-                "max-workers" => args.limits.workers = value.read(count)?,
-                "max-workers-per-host" => args.limits.workers_per_host = value.read(count)?,
-                "peer-timeout" => args.peer_timeout = Some(value.read(str::parse)?),
-                "plugin-timeout" => args.plugin_timeout = Some(value.read(seconds)?),
-                "plain-doca" => args.plain_doca = true,
-                "socket-dir" => args.socket_dir = Some(value.read(socket_dir)?),
-                "emulate-exported-memory" => args.emulate_exported_memory = true,
-                "log-level" => args.log_level = value.read(str::parse)?,
-                "sdk-log-level" => args.sdk_log_level = Some(value.read(str::parse)?),
-                "max-msg-size" => args.max_message = value.read(max_message)?,
-                "max-unread" => args.max_unread = Some(value.read(number)?),
-                "cpus" => args.cpus = Some(value.read(str::parse)?),
-                "worker-launcher" => args.worker_launcher = value.read(command)?,
-                "worker-env" => args.worker_env.push(value.read(given)?),
-                "worker-env-allow" => args.worker_env_allow.push(value.read(allowed)?),
-                _ => return Err(unknown(&format!("--{option}"))),
+                "config" => args.config = Some(value.path()?),
+                _ => args.set(value)?,
             }
+            given_before.push(option);
         }
         Ok(CommandLine::Run(Box::new(args), values))
-    }
-}
-
-fn unknown(option: &str) -> String {
-    format!("unknown option '{option}'")
-}
-
-struct OptionValue<'a> {
-    option: &'a str,
-    parser: &'a mut Parser,
-}
-
-impl OptionValue<'_> {
-    fn words(self) -> Result<OsString, String> {
-        if let Some(value) = self.parser.optional_value() {
-            return Ok(value);
-        }
-        let value = self.parser.value().map_err(|error| error.to_string())?;
-        match value.as_encoded_bytes().starts_with(b"--") {
-            true => Err(format!("missing argument for option '--{}'", self.option)),
-            false => Ok(value),
-        }
-    }
-
-    fn path(self) -> Result<PathBuf, String> {
-        self.words().map(PathBuf::from)
-    }
-
-    fn read<T, E: Display>(self, read: impl FnOnce(&str) -> Result<T, E>) -> Result<T, String> {
-        let option = self.option;
-        let value = self.words()?;
-        let wrong = |why: &dyn Display| {
-            format!("invalid value '{}' for '--{option}': {why}", value.display())
-        };
-        let text = value.to_str().ok_or_else(|| wrong(&"it is not UTF-8"))?;
-        read(text).map_err(|why| wrong(&why))
     }
 }
 
@@ -293,6 +297,7 @@ mod tests {
             ("COMMAND", "valgrind -q"),
             ("DIR", "/tmp"),
             ("FILE", "/key"),
+            ("FORMAT", "json"),
             ("LEVEL", "60"),
             ("LIST", "0-3"),
             ("N", "7"),
@@ -302,7 +307,7 @@ mod tests {
         ];
         let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
-        assert_eq!(lines.len(), 21 + 1, "{lines:?}");
+        assert_eq!(lines.len(), 24 + 1, "{lines:?}");
         for line in lines {
             let words: Vec<_> = line.split_ascii_whitespace().collect();
             let option = words.iter().position(|word| word.starts_with("--")).expect("long");
@@ -310,7 +315,7 @@ mod tests {
                 let value = values.iter().find(|(name, _)| name == value);
                 value.unwrap_or_else(|| panic!("{line}")).1
             });
-            if words[option] == "--version" {
+            if ["--version", "--config"].contains(&words[option]) {
                 continue;
             }
             let asked: Vec<_> = [words[option]].into_iter().chain(value).collect();
@@ -377,6 +382,11 @@ mod tests {
             (&["--plain-doca=yes"], &["--plain-doca"]),
             (&["--address-file", "--plain-doca"], &["missing", "'--address-file'"]),
             (&["--key-file"], &["missing", "--key-file"]),
+            (&["--log-format", "xml"], &["'xml'", "'--log-format'", "json"]),
+            (&["--log-file", ""], &["''", "'--log-file'"]),
+            (&["--config"], &["missing", "--config"]),
+            (&["--config", "a", "--config", "b"], &["'--config'", "twice"]),
+            (&["--config", "/no/such"], &["/no/such: "]),
             (&["--max-hosts", "3", "--max-hosts=4"], &["'--max-hosts'", "twice"]),
             (&["-l", "50", "--log-level", "60"], &["'--log-level'", "twice"]),
         ] {

@@ -38,6 +38,8 @@ pub(crate) fn resolve(
         cpus: cpus(wish.cpus.as_deref(), daemon)?,
         log_level: args.log_level,
         sdk_log_level: args.sdk_log_level(),
+        log_format: args.log_format(),
+        log_file: args.log_file.clone(),
         plugins,
     };
     let own = wish.env.is_some().then(std::env::vars_os).into_iter().flatten();

@@ -1,10 +1,16 @@
-//! The log of daemon and workers, a [`tracing`] subscriber: one line per event, in DOCA's format,
-//! on standard error. The program level limits events of this crate and plugin lines, the SDK level
+//! The log of daemon and workers, a [`tracing`] subscriber: one line per event, in one of three
+//! formats, on standard error or in a file. The program level limits events of this crate and plugin lines, the SDK level
 //! other crates. Events show their source location at level 60 and above, plugin lines always.
 
 /// Logs a line of a kind that peers can cause at any rate. Each call site has its own
-/// [`LineBudget`](urom_log::LineBudget) in a process.
+/// [`LineBudget`](urom_log::LineBudget) in a process. Fields stand in braces before the text.
 macro_rules! limited {
+    ($level:ident, { $($fields:tt)+ }, $($text:tt)+) => {{
+        static BUDGET: $crate::log::Budget = $crate::log::Budget::new(std::sync::Mutex::default);
+        if let Some(more) = $crate::log::line_of(&BUDGET) {
+            tracing::$level!($($fields)+, "{}{more}", format_args!($($text)+));
+        }
+    }};
     ($level:ident, $($text:tt)+) => {{
         static BUDGET: $crate::log::Budget = $crate::log::Budget::new(std::sync::Mutex::default);
         if let Some(more) = $crate::log::line_of(&BUDGET) {
@@ -13,9 +19,13 @@ macro_rules! limited {
     }};
 }
 
+mod file;
+mod format;
 mod limit;
 mod writer;
 
+use std::io;
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tracing::level_filters::LevelFilter;
@@ -23,9 +33,11 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Event, Metadata, Subscriber, dispatcher};
 use urom_abi::log::Level;
-use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, origin_of, text_of};
+use urom_log::{LeftOut, LineBudget, Origin, Output, level_of, origin_of};
 use urom_os::fork::PerProcess;
 
+pub(crate) use file::Streams;
+pub(crate) use format::LogFormat;
 pub(crate) use limit::LogLevel;
 pub(crate) use writer::{Lines, write};
 
@@ -47,6 +59,12 @@ const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
 
 static PROCESS: OnceLock<Log> = OnceLock::new();
 
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+fn format() -> LogFormat {
+    FORMAT.get().copied().unwrap_or_default()
+}
+
 impl Log {
     /// `program` limits events of this crate and plugin lines, `sdk` events of other crates.
     pub(crate) fn new(name: impl Into<String>, program: LogLevel, sdk: LogLevel) -> Log {
@@ -63,6 +81,43 @@ impl Log {
 
     pub(crate) fn named(&self, name: impl Into<String>) -> Log {
         Log { name: name.into(), ..self.clone() }
+    }
+
+    /// Sets format and file of the process's lines. Call it before [`install`](Self::install).
+    ///
+    /// # Errors
+    /// The file cannot be opened for appending.
+    pub(crate) fn set_up(
+        format: LogFormat,
+        file: Option<&Path>,
+        streams: Streams,
+    ) -> io::Result<()> {
+        let _ = FORMAT.set(format);
+        let Some(path) = file else { return Ok(()) };
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("the log {}: {error}", path.display()))
+        };
+        writer::write_to(path, streams).map_err(named)
+    }
+
+    /// Looks at once whether the log file was moved. Lines behind the call go to the new file.
+    pub(crate) fn reopen() {
+        writer::reopen();
+    }
+
+    /// Logs why the program ends. Standard error gets the reason too, if it is not the log.
+    pub(crate) fn end(why: &str) {
+        let origin = Origin { level: Level::Crit, file: "", line: 0, function: None };
+        let plain = format!("uromd: {why}\n");
+        match Log::of_process() {
+            Some(log) => log.write(&origin, why),
+            None => return write(plain),
+        }
+        if writer::is_beside_stderr() {
+            let stderr = Lines::to(io::stderr());
+            stderr.write(plain);
+            stderr.flush();
+        }
     }
 
     /// Makes this the log of the process and of its plugins' `doca_log`. The first call wins.
@@ -99,7 +154,7 @@ impl Output for Log {
     }
 
     fn write(&self, origin: &Origin<'_>, text: &str) {
-        writer::write(origin.line(std::process::id(), &self.name, text));
+        write(format().line(origin, &self.name, text));
     }
 }
 
@@ -126,7 +181,7 @@ impl Subscriber for Log {
         let origin = origin_of(event.metadata());
         // The kit's source location only helps to debug the kit, and looks like the plugin's.
         let file = if self.program >= LogLevel::DEBUG { origin.file } else { "" };
-        self.write(&Origin { file, ..origin }, &text_of(event));
+        write(format().line_of_event(&Origin { file, ..origin }, &self.name, event));
     }
 
     fn enter(&self, _: &Id) {}
@@ -138,6 +193,8 @@ impl Subscriber for Log {
 mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
+
+    use urom_log::text_of;
 
     #[test]
     fn this_crate_and_others_have_levels_of_their_own() {

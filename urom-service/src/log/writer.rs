@@ -2,14 +2,16 @@
 //!
 //! A line is written at once if the kernel takes it, so the last line before a crash arrives. Other
 //! lines go through a bounded queue to a thread, because a pipe may be full or a file system slow.
-//! Lines that do not fit are dropped, and the thread logs their number.
+//! Lines that do not fit are dropped, and the thread logs their number. It also opens a log file
+//! again that was moved.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write as _};
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,6 +22,9 @@ use urom_log::Origin;
 use urom_os::fork::PerProcess;
 use urom_os::signals;
 
+use super::file::{Destination, LogFile, Streams};
+use super::format;
+
 const QUEUE_BYTES: usize = 256 << 10;
 
 const LAST_LINES: Duration = Duration::from_millis(500);
@@ -27,22 +32,47 @@ const LAST_LINES: Duration = Duration::from_millis(500);
 /// Lines for a descriptor whose reader may be slow or gone, and the queue of waiting lines.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    out: Option<File>,
+    is_open: bool,
     /// Held while bytes are written. Logging threads only try to lock it.
-    turn: Mutex<()>,
+    turn: Mutex<Destination>,
     queue: Sender<Vec<u8>>,
     queued: Mutex<Option<Receiver<Vec<u8>>>>,
     /// Bytes in the queue or being written by the thread.
     waiting: AtomicUsize,
     dropped: AtomicU64,
     started: AtomicBool,
+    reopens: AtomicBool,
     written: (Mutex<()>, Condvar),
 }
 
-static PROCESS: PerProcess<Arc<Lines>> = PerProcess::new(|| Lines::to(std::io::stderr()));
+static FILE: OnceLock<(PathBuf, Streams)> = OnceLock::new();
+
+static PROCESS: PerProcess<Arc<Lines>> = PerProcess::new(|| {
+    let file = FILE.get().and_then(|(path, streams)| Lines::to_file(path, *streams).ok());
+    file.unwrap_or_else(|| Lines::to(std::io::stderr()))
+});
 
 pub(crate) fn write(line: String) {
     PROCESS.write(line);
+}
+
+/// Writes the process's lines to a file. Call it before the first line.
+///
+/// # Errors
+/// The file cannot be opened for appending.
+pub(super) fn write_to(path: &Path, streams: Streams) -> io::Result<()> {
+    LogFile::open(path, streams)?;
+    let _ = FILE.set((path.to_owned(), streams));
+    Ok(())
+}
+
+/// Returns whether standard error gets other lines than the log.
+pub(super) fn is_beside_stderr() -> bool {
+    FILE.get().is_some_and(|(_, streams)| *streams == Streams::Kept)
+}
+
+pub(super) fn reopen() {
+    PROCESS.reopen();
 }
 
 pub(super) fn flush() {
@@ -51,30 +81,42 @@ pub(super) fn flush() {
 
 impl Lines {
     pub(crate) fn to(out: impl AsFd) -> Arc<Lines> {
-        Arc::new(Lines::new(out.as_fd().try_clone_to_owned().ok().map(File::from)))
+        let out = out.as_fd().try_clone_to_owned().map(File::from);
+        Arc::new(Lines::new(out.map_or(Destination::Closed, Destination::Stream)))
     }
 
-    fn new(out: Option<File>) -> Lines {
+    pub(super) fn to_file(path: &Path, streams: Streams) -> io::Result<Arc<Lines>> {
+        Ok(Arc::new(Lines::new(Destination::File(LogFile::open(path, streams)?))))
+    }
+
+    fn new(out: Destination) -> Lines {
         let (queue, queued) = channel();
         Lines {
-            out,
-            turn: Mutex::default(),
+            is_open: out.file().is_some(),
+            turn: Mutex::new(out),
             queue,
             queued: Mutex::new(Some(queued)),
             waiting: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
             started: AtomicBool::new(false),
+            reopens: AtomicBool::new(false),
             written: Default::default(),
         }
     }
 
     pub(crate) fn write(self: &Arc<Self>, line: String) {
-        let Some(out) = &self.out else { return };
+        if !self.is_open {
+            return;
+        }
         let mut line = line.into_bytes();
         // Held until the rest of the line is queued, so that lines do not mix.
-        let turn = self.turn.try_lock();
-        if turn.is_ok() && self.is_done() {
-            line.drain(..write_at_once(out, &line));
+        let mut turn = self.turn.try_lock();
+        if let Ok(out) = &mut turn
+            && self.is_done()
+            && !out.is_moved()
+            && let Some(file) = out.file()
+        {
+            line.drain(..write_at_once(file, &line));
         }
         if !line.is_empty() {
             self.enqueue(line);
@@ -82,7 +124,8 @@ impl Lines {
     }
 
     fn is_done(&self) -> bool {
-        self.waiting.load(SeqCst) == 0 && self.dropped.load(SeqCst) == 0
+        let is_written = self.waiting.load(SeqCst) == 0 && self.dropped.load(SeqCst) == 0;
+        is_written && !self.reopens.load(SeqCst)
     }
 
     fn enqueue(self: &Arc<Self>, line: Vec<u8>) {
@@ -93,6 +136,18 @@ impl Lines {
             self.waiting.fetch_sub(length, SeqCst);
             self.dropped.fetch_add(1, SeqCst);
         }
+        self.start();
+    }
+
+    /// Looks at once whether a log file was moved; lines written behind the call wait for that. The
+    /// thread looks, because opening a file may take long.
+    pub(super) fn reopen(self: &Arc<Self>) {
+        self.reopens.store(true, SeqCst);
+        let _ = self.queue.send(Vec::new());
+        self.start();
+    }
+
+    fn start(self: &Arc<Self>) {
         if !self.started.swap(true, SeqCst) {
             let lines = Arc::clone(self);
             let thread = signals::spawn("urom-log", move || lines.work());
@@ -102,7 +157,7 @@ impl Lines {
 
     fn work(&self) {
         let queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (Some(out), Some(queued)) = (&self.out, queued) else { return };
+        let Some(queued) = queued else { return };
         let mut is_full = false;
         loop {
             let mut bytes = Vec::new();
@@ -117,14 +172,21 @@ impl Lines {
             if dropped != 0 {
                 bytes.extend(dropped_line(dropped).into_bytes());
             }
-            let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let reopens = self.reopens.swap(false, SeqCst);
+            if let Destination::File(log) = &mut *turn
+                && let Some(problem) = log.follow(reopens)
+            {
+                bytes.extend(warning(&problem).into_bytes());
+            }
+            let Some(out) = turn.file() else { return };
             // An error of a closed standard error cannot be reported.
             let result = write_all(out, &bytes);
             is_full =
                 matches!(&result, Err((error, _)) if error.kind() == io::ErrorKind::StorageFull);
             if is_full && let Err((_, rest)) = result {
                 let lines = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
-                // The last of these lines reports dropped lines.
+                // One of these lines reports dropped lines.
                 self.dropped.fetch_add(lines - u64::from(dropped != 0) + dropped, SeqCst);
             }
             drop(turn);
@@ -144,13 +206,13 @@ impl Lines {
 }
 
 fn dropped_line(dropped: u64) -> String {
-    let origin = Origin { level: Level::Warning, file: "", line: 0, function: None };
     let lines = Quantity(usize::try_from(dropped).unwrap_or(usize::MAX), "line");
-    origin.line(
-        std::process::id(),
-        "log",
-        &format!("{lines} dropped here: the log is read too slowly, or its disk is full"),
-    )
+    warning(&format!("{lines} dropped here: the log is read too slowly, or its disk is full"))
+}
+
+fn warning(text: &str) -> String {
+    let origin = Origin { level: Level::Warning, file: "", line: 0, function: None };
+    format().line(&origin, "log", text)
 }
 
 /// Waits for the reader, even if another process has made the shared file non-blocking.
@@ -315,7 +377,7 @@ mod tests {
         }
         writer.flush();
         assert!(writer.is_done());
-        Arc::new(Lines::new(None)).write("nobody\n".to_owned());
+        Arc::new(Lines::new(Destination::Closed)).write("nobody\n".to_owned());
     }
 
     #[test]

@@ -139,6 +139,12 @@ impl RowKey {
         let tag = command.first_chunk().map_or(last, |tag| u32::from_ne_bytes(*tag).min(last));
         RowKey((u16::from(bit) % PLUGINS as u16) * ROWS as u16 + tag as u16)
     }
+
+    /// Returns the tag; `None` in the row of large ones and of commands without one.
+    pub(crate) fn tag(self) -> Option<u32> {
+        let row = usize::from(self.0) % ROWS;
+        (row < ROWS - 1).then_some(row as u32)
+    }
 }
 
 const BYTES: u64 = size_of::<Layout>() as u64;
@@ -242,6 +248,8 @@ mod tests {
         assert_eq!(RowKey::of(1, &[0xff; 9]), last);
         assert_ne!(RowKey::of(1, &30_u32.to_ne_bytes()), last);
         assert_ne!(RowKey::of(2, &[]), last);
+        let tag = |tag: u32| RowKey::of(1, &tag.to_ne_bytes()).tag();
+        assert_eq!([tag(0), tag(30), tag(31), last.tag()], [Some(0), Some(30), None, None]);
         let (page, _fd) = MetricsPage::create().unwrap();
         page.row(last).failed(u32::MAX);
         page.header().plugins.set(2);

@@ -12,7 +12,7 @@ use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 use urom_wire::peer_timeout::PeerTimeout;
 
-use crate::log::LogLevel;
+use crate::log::{LogFormat, LogLevel};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
 /// UCX's settings for the loopback device. Its default pieces of 8 KiB make bulk transfers four
@@ -51,6 +51,9 @@ pub(crate) struct WorkerConfig {
     pub cpus: Option<CpuSet>,
     pub log_level: LogLevel,
     pub sdk_log_level: LogLevel,
+    pub log_format: LogFormat,
+    /// The log, if it is not standard error: an absolute path.
+    pub log_file: Option<PathBuf>,
     /// As arguments: `so_path:id`.
     pub plugins: Vec<PluginItem>,
 }
@@ -77,6 +80,8 @@ impl WorkerConfig {
             cpus: None,
             log_level: LogLevel::WARNING,
             sdk_log_level: LogLevel::WARNING,
+            log_format: LogFormat::Text,
+            log_file: None,
             plugins: Vec::new(),
         }
     }
@@ -95,6 +100,7 @@ impl WorkerConfig {
         option("listen", &self.listen);
         option("log-level", &self.log_level);
         option("sdk-log-level", &self.sdk_log_level);
+        option("log-format", &self.log_format);
         if let Some(seconds) = self.plugin_timeout {
             option("plugin-timeout", &seconds);
         }
@@ -104,8 +110,10 @@ impl WorkerConfig {
         if self.plain_doca {
             args.push("--plain-doca".into());
         }
-        if let Some(socket) = &self.socket {
-            args.extend(["--socket".into(), socket.clone().into_os_string()]);
+        for (name, path) in [("--socket", &self.socket), ("--log-file", &self.log_file)] {
+            if let Some(path) = path {
+                args.extend([name.into(), path.clone().into_os_string()]);
+            }
         }
         args.push("--".into());
         args.extend(self.plugins.iter().map(PluginItem::to_arg));
@@ -140,6 +148,8 @@ impl WorkerConfig {
                 Arg::Long("listen") => config.listen = parser.value()?.parse()?,
                 Arg::Long("log-level") => config.log_level = parser.value()?.parse()?,
                 Arg::Long("sdk-log-level") => config.sdk_log_level = parser.value()?.parse()?,
+                Arg::Long("log-format") => config.log_format = parser.value()?.parse()?,
+                Arg::Long("log-file") => config.log_file = Some(parser.value()?.into()),
                 Arg::Long("plugin-timeout") => {
                     config.plugin_timeout = Some(parser.value()?.parse()?);
                 }
@@ -208,6 +218,8 @@ mod tests {
             cpus: Some("0-3,9".parse().unwrap()),
             log_level: LogLevel::DEBUG,
             sdk_log_level: LogLevel::WARNING,
+            log_format: LogFormat::Json,
+            log_file: Some("/var/log/a b".into()),
             plugins: vec![
                 PluginItem { path: "/a:b/c d.so".into(), id: 1 },
                 PluginItem {

@@ -5,15 +5,14 @@ use std::rc::Rc;
 
 use tracing::debug;
 use urom_abi::command_buffer::CommandBuffer;
-use urom_abi::descriptor::NotificationDesc;
 use urom_abi::extension::CancelReason;
-use urom_abi::plugin::WorkerNotify;
 use urom_abi::{DocaError, DocaStatus};
 use urom_os::clock;
 use urom_wire::envelope::{Envelope, frames};
-use urom_wire::frame::{COMMAND_HEADER, Command, MAX_STATUS, NOTIFICATION_HEADER, Unusual};
+use urom_wire::frame::{COMMAND_HEADER, Command, Unusual};
 
-use super::hosts::{FrameDraft, HostEntry, Hosts, TaskAnswer, TaskToken};
+use super::answers::{failure_of, notify, refuse_undelivered};
+use super::hosts::{FailedCommand, FrameDraft, HostEntry, Hosts, TaskAnswer, TaskToken};
 use super::instance::{CallOutcome, PluginInstance};
 use super::rounds::{ROUND, Rounds};
 use crate::metrics::RowKey;
@@ -143,7 +142,8 @@ impl Core {
             host.free(slot);
             counts.refused(key, DocaError::TOO_BIG);
             let why = "it is over the message limit";
-            return self.hosts.refuse(host, &mut self.draft, slot, DocaError::TOO_BIG, why);
+            let failed = FailedCommand::new(&plugin.name, token, payload);
+            return self.hosts.refuse(host, &mut self.draft, failed, DocaError::TOO_BIG, why);
         }
         if payload.len() <= LONGEST_BUFFER {
             let ids = (host.dest_id, token.pack());
@@ -161,7 +161,8 @@ impl Core {
                     self.rounds.answered(usize::from(index));
                     counts.begun(host, token, key, began);
                     counts.ended(host, slot, status);
-                    let why = failure_of(plugin, host, token, status);
+                    let failed = FailedCommand::new(&plugin.name, token, payload);
+                    let why = failure_of(&self.hosts, host, failed, status);
                     host.free(slot);
                     let answer = TaskAnswer { slot, status, payload: Some(len), why: &why };
                     return self.hosts.answer(host, &mut self.draft, &answer);
@@ -195,7 +196,8 @@ impl Core {
                 host.free(token.slot);
                 self.hosts.counts.ended(host, token.slot, DocaError::NO_MEMORY.into());
                 let (code, why) = (DocaError::NO_MEMORY, "memory for it is exhausted");
-                self.hosts.refuse(host, &mut self.draft, token.slot, code, why);
+                let failed = FailedCommand::new(&plugin.name, token, payload);
+                self.hosts.refuse(host, &mut self.draft, failed, code, why);
             }
         }
     }
@@ -220,13 +222,16 @@ impl Core {
             None => {
                 self.hosts.count_command(host);
                 self.hosts.counts.unserved();
+                // The host counts it, too.
+                let Some(token) = host.occupy(slot, NO_PLUGIN) else { return };
                 // Clears a possible deadline.
                 host.free(slot);
                 let (code, why) = match self.closed {
                     true => (DocaError::SHUTDOWN, "the worker stops"),
                     false => (DocaError::NOT_FOUND, "its plugin is not loaded here"),
                 };
-                self.hosts.refuse(host, &mut self.draft, slot, code, why);
+                let failed = FailedCommand::new("", token, command.payload);
+                self.hosts.refuse(host, &mut self.draft, failed, code, why);
             }
         }
     }
@@ -316,101 +321,5 @@ impl Core {
         }
         self.hosts.answer_all(&mut self.draft, DocaError::SHUTDOWN);
         self.turn(ROUND);
-    }
-}
-
-#[inline(always)]
-fn notify(
-    hosts: &Hosts,
-    draft: &mut FrameDraft,
-    plugin: &mut PluginInstance,
-    index: usize,
-    notification: NotificationDesc,
-) {
-    let &WorkerNotify { urom_context, len, status, .. } = notification.header();
-    let dest_id = notification.dest_id();
-    let token = TaskToken::unpack(urom_context);
-    let Some(host) = hosts.vacate(token, dest_id, index) else {
-        return unasked(hosts, plugin, index, urom_context, dest_id);
-    };
-    plugin.answered();
-    let slot = token.slot;
-    if len > host.longest() as u64 {
-        let (name, limit) = (&plugin.name, host.limit);
-        hosts.counts.ended(&host, slot, DocaError::TOO_BIG.into());
-        let why = format!(
-            "plugin `{name}` answered it with {len} bytes and a header of {NOTIFICATION_HEADER}, over the message limit \
-             of {limit}, which is the smaller one of service and host"
-        );
-        return hosts.refuse(&host, draft, slot, DocaError::TOO_BIG, &why);
-    }
-    let why = match status {
-        DocaStatus::SUCCESS => String::new(),
-        _ => failure_of(plugin, &host, token, status),
-    };
-    match plugin.pack(notification, draft.notification(host.limit)) {
-        Ok(len) => {
-            hosts.counts.ended(&host, slot, status);
-            hosts.answer(&host, draft, &TaskAnswer { slot, status, payload: Some(len), why: &why })
-        }
-        Err(error) => {
-            hosts.counts.ended(&host, slot, error.code.into());
-            let why = format!("plugin `{}` could not pack its answer: {}", plugin.name, error.text);
-            hosts.refuse(&host, draft, slot, error.code, &why);
-        }
-    }
-}
-
-#[cold]
-fn failure_of(
-    plugin: &PluginInstance,
-    host: &HostEntry,
-    token: TaskToken,
-    status: DocaStatus,
-) -> String {
-    if status.0 > MAX_STATUS {
-        limited!(
-            warn,
-            "plugin `{}` answered a command with the status {:#x}, which is none: its host gets {} instead; \
-             answer with a doca_error_t",
-            plugin.name,
-            status.0,
-            DocaError::UNEXPECTED
-        );
-    }
-    host.reason(token)
-}
-
-#[cold]
-fn refuse_undelivered(
-    hosts: &Hosts,
-    draft: &mut FrameDraft,
-    plugin: &mut PluginInstance,
-    index: usize,
-    code: DocaError,
-) {
-    while let Some(command) = plugin.take_back() {
-        let token = TaskToken::unpack(command.header().urom_context);
-        hosts.departed.borrow_mut().end(token.pack(), command.dest_id(), index);
-        if let Some(host) = hosts.vacate(token, command.dest_id(), index) {
-            hosts.counts.ended(&host, token.slot, code.into());
-            hosts.refuse(&host, draft, token.slot, code, "its plugin did not take it");
-        }
-    }
-}
-
-#[cold]
-fn unasked(hosts: &Hosts, plugin: &mut PluginInstance, index: usize, context: u64, dest_id: u64) {
-    if hosts.departed.borrow_mut().end(context, dest_id, index) {
-        plugin.answered();
-        debug!("dropped a notification of plugin `{}`: its host has left", plugin.name);
-    } else {
-        limited!(
-            warn,
-            "plugin `{}` answered what is not in flight: no command waits for a notification with urom_context \
-             {context:#x} and dest_id {dest_id}, so it is not sent, and the command it was for stays unanswered; copy \
-             both from the command, and answer it once",
-            plugin.name
-        );
     }
 }

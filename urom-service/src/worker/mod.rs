@@ -2,6 +2,7 @@
 //! streams to daemon and hosts; the *data* thread has rings, UCX and plugins, and waits only for
 //! work.
 
+mod answers;
 mod config;
 pub(crate) mod control_thread;
 mod core;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaStatus;
@@ -31,7 +31,13 @@ fn refused(file: &Path) -> String {
     let arguments = ["--listen", "127.0.0.1:0", "--address-file", text(file)];
     let output = command().args(arguments).output().unwrap();
     assert!(!output.status.success() && output.stdout.is_empty());
-    String::from_utf8(output.stderr).unwrap()
+    reason(output)
+}
+
+/// Returns the last line without time and process.
+fn reason(output: Output) -> String {
+    let text = String::from_utf8(output.stderr).unwrap();
+    text.split_once("][uromd][CRT] ").expect(&text).1.to_owned()
 }
 
 fn first_line(file: &Path) -> String {
@@ -87,7 +93,7 @@ fn a_second_daemon_with_the_file_does_not_start_and_names_the_first() {
     let port = first.address.to_string();
     let arguments = ["--listen", &port, "--address-file", text(&file)];
     let output = command().args(arguments).output().unwrap();
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), error);
+    assert_eq!(reason(output), error);
     assert_eq!(first_line(&file), first.address.to_string());
     first.signal(Signal::TERM);
     assert!(first.wait().success() && !file.exists());

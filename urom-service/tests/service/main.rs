@@ -4,6 +4,7 @@ mod address_file;
 mod commands;
 #[path = "../plugins/compile.rs"]
 mod compile;
+mod configuration;
 mod daemon;
 mod discovery;
 mod domains;
@@ -12,6 +13,7 @@ mod keys;
 mod limits;
 mod listening;
 mod loading;
+mod logs;
 mod manager;
 mod metrics;
 mod namespaces;

@@ -63,7 +63,7 @@ const FREE: u32 = u32::MAX;
 pub(crate) struct TaskToken {
     pub(crate) channel: u16,
     pub(crate) slot: u16,
-    generation: u32,
+    pub(super) generation: u32,
 }
 
 impl TaskToken {

@@ -9,6 +9,7 @@
 //! | `ends` | ends of a host's memory shares |
 //! | `departed` | commands of closed connections |
 //! | `counts` | counters and gauges in the worker's page |
+//! | `failures` | log lines of failed commands |
 //!
 //! Everything belongs to the data thread. While a plugin runs, only the table and the inbox of the
 //! command's host are borrowed: the worker's services read the table and need the rest.
@@ -18,6 +19,7 @@ mod counts;
 mod departed;
 mod endings;
 mod ends;
+mod failures;
 mod host;
 mod outbox;
 
@@ -38,6 +40,7 @@ use urom_wire::ucx_context::Config;
 pub(crate) use self::bells::Bells;
 use self::counts::Counts;
 use self::departed::DepartedHosts;
+pub(crate) use self::failures::FailedCommand;
 pub(crate) use self::host::{FrameDraft, HostEntry, TaskAnswer, TaskToken};
 use self::outbox::{HostOutbox, RingOutbox, UcxOutbox};
 use super::control_thread::ControlHandle;
@@ -257,20 +260,6 @@ impl Hosts {
         {
             self.waiting.borrow_mut().push(host);
         }
-    }
-
-    #[cold]
-    pub(crate) fn refuse(
-        &self,
-        host: &HostEntry,
-        draft: &mut FrameDraft,
-        slot: u16,
-        code: DocaError,
-        why: &str,
-    ) {
-        limited!(warn, "refused a command of {}: {why} ({})", host.name, code.name());
-        let (status, why) = (code.into(), format!("the worker refused it: {why}"));
-        self.answer(host, draft, &TaskAnswer { slot, status, payload: None, why: &why });
     }
 
     pub(crate) fn answer_all(&self, draft: &mut FrameDraft, code: DocaError) {
