@@ -132,7 +132,7 @@ mod tests {
         for (serial, bit) in [(1, 0), (2, 5)] {
             let worker = worker(bit, "graph");
             let row = worker.page.row(RowKey::of(bit, &2_u32.to_ne_bytes()));
-            row.at_once.add(3);
+            row.received.add(7);
             row.begun.add(4);
             row.ended.add(1);
             worker.page.header().received.set(100);

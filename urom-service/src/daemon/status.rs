@@ -81,7 +81,7 @@ pub(super) fn status(snapshot: &Snapshot) -> ServiceStatus {
             hosts: header.hosts.get(),
             unread: header.unread.get(),
             memory: header.memory_bytes.iter().map(|bytes| bytes.get()).sum(),
-            commands: commands.map(|row| row.received()).sum(),
+            commands: commands.map(|row| row.received.get()).sum(),
         }
     });
     ServiceStatus {

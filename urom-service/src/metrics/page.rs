@@ -77,9 +77,9 @@ pub(crate) struct PageHeader {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct CommandRow {
-    /// Commands that succeeded within the plugin's call.
-    pub(crate) at_once: Word,
-    /// All other commands: received, and ended in any way.
+    /// All commands.
+    pub(crate) received: Word,
+    /// Commands that did not succeed within the plugin's call, and the ended ones of these.
     pub(crate) begun: Word,
     pub(crate) ended: Word,
     pub(crate) cancelled: Word,
@@ -98,10 +98,6 @@ impl CommandRow {
     pub(crate) fn took(&self, nanoseconds: u64, weight: u64) {
         self.nanoseconds.add(nanoseconds.saturating_mul(weight));
         self.buckets[bucket(nanoseconds)].add(weight);
-    }
-
-    pub(crate) fn received(&self) -> u64 {
-        self.at_once.get() + self.begun.get()
     }
 
     pub(crate) fn failed(&self, code: u32) {
@@ -206,14 +202,14 @@ mod tests {
     fn the_daemon_reads_counts_of_a_worker_that_has_ended() {
         let (daemon, fd) = MetricsPage::create().unwrap();
         let worker = MetricsPage::open(&fd).unwrap();
-        worker.row(RowKey::of(3, &7_u64.to_ne_bytes())).at_once.add(2);
-        worker.row(RowKey::of(63, &[])).begun.add(1);
+        worker.row(RowKey::of(3, &7_u64.to_ne_bytes())).received.add(2);
+        worker.row(RowKey::of(63, &[])).received.add(1);
         worker.header().hosts.set(5);
         assert!(daemon.rows_of(1 << 3).is_empty());
         worker.header().plugins.set(1 << 3 | 1 << 63);
         drop((worker, fd));
-        assert_eq!(daemon.rows_of(1 << 3)[7].received(), 2);
-        assert_eq!(daemon.rows_of(1 << 63)[ROWS - 1].received(), 1);
+        assert_eq!(daemon.rows_of(1 << 3)[7].received.get(), 2);
+        assert_eq!(daemon.rows_of(1 << 63)[ROWS - 1].received.get(), 1);
         assert_eq!(daemon.header().hosts.get(), 5);
     }
 

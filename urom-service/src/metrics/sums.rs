@@ -6,7 +6,7 @@ use super::{BUCKETS, CODES, CommandRow, bucket_limit};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommandSums {
-    at_once: u64,
+    received: u64,
     begun: u64,
     ended: u64,
     pub(crate) cancelled: u64,
@@ -22,7 +22,7 @@ impl CommandSums {
         // Answers first: a command that ends meanwhile then counts as in flight.
         self.ended += row.ended.get();
         self.begun += row.begun.get();
-        self.at_once += row.at_once.get();
+        self.received += row.received.get();
         self.cancelled += row.cancelled.get();
         self.timed_out += row.timed_out.get();
         self.nanoseconds = self.nanoseconds.saturating_add(row.nanoseconds.get());
@@ -37,7 +37,7 @@ impl CommandSums {
     }
 
     pub(crate) fn received(&self) -> u64 {
-        self.at_once + self.begun
+        self.received
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -49,7 +49,8 @@ impl CommandSums {
     }
 
     pub(crate) fn succeeded(&self) -> u64 {
-        self.at_once + self.ended.saturating_sub(self.failed())
+        let ended = self.received.saturating_sub(self.in_flight());
+        ended.saturating_sub(self.failed())
     }
 
     /// Returns the duration in nanoseconds that this share of the commands does not exceed, as the
@@ -74,7 +75,7 @@ mod tests {
     fn sums_tell_successes_failures_and_durations_apart() {
         let (page, _fd) = MetricsPage::create().unwrap();
         let row = page.row(RowKey::of(0, &[]));
-        row.at_once.add(10);
+        row.received.add(15);
         row.begun.add(5);
         row.ended.add(4);
         row.failed(6);

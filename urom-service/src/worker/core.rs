@@ -134,32 +134,31 @@ impl Core {
             return self.unusual(host, command);
         };
         self.hosts.count_command(host);
-        let (counts, key) = (&self.hosts.counts, RowKey::of(plugin_bit, payload));
+        let counts = &self.hosts.counts;
         let Some(token) = host.occupy(slot, index) else {
             return self.hosts.disconnect(host, slot);
         };
         if COMMAND_HEADER + payload.len() > host.limit {
             host.free(slot);
-            counts.refused(key, DocaError::TOO_BIG);
+            counts.refused(RowKey::of(plugin_bit, payload), DocaError::TOO_BIG);
             let why = "it is over the message limit";
             let failed = FailedCommand::new(&plugin.name, token, payload);
             return self.hosts.refuse(host, &mut self.draft, failed, DocaError::TOO_BIG, why);
         }
+        counts.received(RowKey::of(plugin_bit, payload));
         if payload.len() <= LONGEST_BUFFER {
             let ids = (host.dest_id, token.pack());
-            let row = counts.row(key);
-            let began = counts.begin(row);
             match plugin.call(ids, payload, self.draft.payload(host.longest())) {
                 CallOutcome::Answered(DocaStatus::SUCCESS, len) => {
                     // First, because the host waits for it.
                     self.hosts.succeed(host, slot, self.draft.payload(len));
                     self.rounds.answered(usize::from(index));
-                    counts.succeeded(row, began);
+                    counts.succeeded();
                     return host.free(slot);
                 }
                 CallOutcome::Answered(status, len) => {
                     self.rounds.answered(usize::from(index));
-                    counts.begun(host, token, key, began);
+                    counts.begun(host, token, RowKey::of(plugin_bit, payload));
                     counts.ended(host, slot, status);
                     let failed = FailedCommand::new(&plugin.name, token, payload);
                     let why = failure_of(&self.hosts, host, failed, status);
@@ -168,13 +167,13 @@ impl Core {
                     return self.hosts.answer(host, &mut self.draft, &answer);
                 }
                 CallOutcome::Pending => {
-                    counts.begun(host, token, key, began);
+                    counts.begun(host, token, RowKey::of(plugin_bit, payload));
                     return self.rounds.owes(usize::from(index));
                 }
                 CallOutcome::Declined => {}
             }
         }
-        counts.begun(host, token, key, 0);
+        counts.begun(host, token, RowKey::of(plugin_bit, payload));
         self.list(host, token, payload, index);
     }
 

@@ -12,39 +12,52 @@ use crate::metrics::{CommandRow, MetricsPage, RowKey, TIMED};
 #[derive(Debug)]
 pub(crate) struct Counts {
     page: MetricsPage,
+    /// The command that is called, if it is timed: when it began, else 0; and its row.
+    timed: Cell<(u64, RowKey)>,
     /// Bytes of hosts that have left: received and sent.
     gone: Cell<(u64, u64)>,
 }
 
 impl Counts {
     pub(super) fn new(page: MetricsPage) -> Counts {
-        Counts { page, gone: Cell::default() }
+        Counts { page, timed: Cell::default(), gone: Cell::default() }
     }
 
+    /// Counts a command that a plugin is called for. One in [`TIMED`] is timed.
     #[inline(always)]
-    pub(crate) fn row(&self, key: RowKey) -> &CommandRow {
-        self.page.row(key)
-    }
-
-    /// Returns when a command was received, if it is one to be timed, else 0.
-    #[inline(always)]
-    pub(crate) fn begin(&self, row: &CommandRow) -> u64 {
-        if row.at_once.get().is_multiple_of(TIMED) { now() } else { 0 }
-    }
-
-    /// Counts a command that succeeded within its call.
-    #[inline(always)]
-    pub(crate) fn succeeded(&self, row: &CommandRow, began: u64) {
-        row.at_once.add(1);
-        if began != 0 {
-            took(row, began, TIMED);
+    pub(crate) fn received(&self, key: RowKey) {
+        let row = self.page.row(key);
+        let before = row.received.get();
+        row.received.set(before.wrapping_add(1));
+        if before.is_multiple_of(TIMED) {
+            self.begin(key);
         }
     }
 
-    /// Counts a command that goes on after its call, or fails.
+    #[cold]
+    fn begin(&self, key: RowKey) {
+        self.timed.set((clock::monotonic(), key));
+    }
+
+    /// Counts the success of a command within its call.
+    #[inline(always)]
+    pub(crate) fn succeeded(&self) {
+        if self.timed.get().0 != 0 {
+            self.succeeded_in_time();
+        }
+    }
+
+    #[cold]
+    fn succeeded_in_time(&self) {
+        let (began, key) = self.timed.take();
+        took(self.page.row(key), began, TIMED);
+    }
+
+    /// Counts a [received](Self::received) command that goes on after its call, or fails.
     #[inline]
-    pub(crate) fn begun(&self, host: &HostEntry, token: TaskToken, key: RowKey, began: u64) {
+    pub(crate) fn begun(&self, host: &HostEntry, token: TaskToken, key: RowKey) {
         self.page.row(key).begun.add(1);
+        let (began, _) = self.timed.take();
         host.begun(token.slot, key, if began == 0 { clock::monotonic() } else { began });
     }
 
@@ -69,6 +82,7 @@ impl Counts {
     #[cold]
     pub(crate) fn refused(&self, key: RowKey, code: DocaError) {
         let row = self.page.row(key);
+        row.received.add(1);
         row.begun.add(1);
         row.ended.add(1);
         row.failed(code.code());
@@ -92,11 +106,6 @@ impl Counts {
         let (gone, own) = (self.gone.get(), host.traffic());
         self.gone.set((gone.0 + own.0, gone.1 + own.1));
     }
-}
-
-#[cold]
-fn now() -> u64 {
-    clock::monotonic()
 }
 
 #[cold]

@@ -109,7 +109,7 @@ impl RingOutbox {
         RingOutbox { bell, writer, waiting: VecDeque::new(), written: 0, unread: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, header: Header, body: &[u8]) -> bool {
         if !self.waiting.is_empty() {
             return self.wait(header, body);
