@@ -1,17 +1,18 @@
 //! `cargo xtask demo`: starts the service, runs the examples, and stops the service.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::GuardedChild;
-use crate::steps::{self, DemoStep};
+use crate::steps;
 use crate::workspace::{Purpose, Workspace};
 use crate::{debian, plugins, setup, shell};
 
@@ -34,10 +35,19 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
 
     eprintln!("demo, 3 of 3: run");
     let log = directory.join("uromd-demo.log");
+    let (control, metrics) = (directory.join("uromd-demo.control"), steps::free_endpoint()?);
     let mut service = service(&directory);
+    service.arg("--control").arg(&control).args(["--metrics", &metrics]);
     service
         .stderr(File::create(&log).with_context(|| format!("could not create {}", log.display()))?);
-    if let Err(error) = serve_and_run(service, |address| steps::all(&directory, address)) {
+    let run = |address: &str| {
+        steps::all(&directory, address)?.into_iter().try_for_each(steps::run)?;
+        let mut status = Command::new(directory.join("uromd"));
+        status.args(["status", "--control"]).arg(&control);
+        steps::run(vec![status])?;
+        show_metrics(&metrics)
+    };
+    if let Err(error) = serve_and_run(service, run) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
         return Err(error);
@@ -52,16 +62,30 @@ pub(crate) fn service(directory: &Path) -> Command {
     service
 }
 
-/// Starts `service`, runs the `steps` for its address, and stops it.
+/// Prints the counts of commands, as a monitoring system gets them.
+fn show_metrics(address: &str) -> Result<()> {
+    eprintln!("$ curl http://{address}/metrics | grep ^urom_commands_total");
+    let mut stream = TcpStream::connect(address).context("the metrics of uromd")?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: demo\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let counts: Vec<_> =
+        answer.lines().filter(|line| line.starts_with("urom_commands_total")).collect();
+    ensure!(!counts.is_empty(), "no counts of commands in:\n{answer}");
+    counts.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}
+
+/// Starts `service`, calls `run` with its address, and stops the service.
 pub(crate) fn serve_and_run(
     mut service: Command,
-    steps: impl FnOnce(&str) -> Result<Vec<DemoStep>>,
+    run: impl FnOnce(&str) -> Result<()>,
 ) -> Result<()> {
     service.args(["--listen", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped());
     eprintln!("$ {} &", shell::display(&service));
     let mut service = GuardedChild::start(&mut service)?;
     let address = listening_address(&mut service)?;
-    steps(&address)?.into_iter().try_for_each(steps::run)?;
+    run(&address)?;
 
     let status = service.terminate(STOP_LIMIT).context("uromd was asked to stop")?;
     if !status.success() {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::steps::{self, DemoStep};
+use crate::steps;
 use crate::target::{self, BuildTarget};
 use crate::workspace::{BuildProfile, Purpose, Workspace};
 use crate::{debian, demo, plugins, shell, test, ucx};
@@ -94,13 +94,13 @@ impl OnRelease<'_> {
         eprintln!("the whole path {how}:");
         let mut service = demo::service(directory);
         set(&mut service);
-        let steps = |address: &str| -> Result<Vec<DemoStep>> {
+        let run = |address: &str| {
             let mut steps = steps::all(directory, address)?;
             steps.push(vec![call(directory, address)]);
             steps.iter_mut().flatten().for_each(set);
-            Ok(steps)
+            steps.into_iter().try_for_each(steps::run)
         };
-        demo::serve_and_run(service, steps)
+        demo::serve_and_run(service, run)
             .err()
             .map(|error| format!("the whole path {how}: {error:#}"))
     }

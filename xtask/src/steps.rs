@@ -76,7 +76,7 @@ fn mpirun(processes: u32, program: &Path) -> Command {
     command
 }
 
-fn free_endpoint() -> Result<String> {
+pub(crate) fn free_endpoint() -> Result<String> {
     free_ports(1).map(|ports| format!("127.0.0.1:{}", ports[0]))
 }
 

@@ -1,4 +1,5 @@
-//! The keys of a service: that of its key file, and the one before until the next reload.
+//! The keys of a service: the key in its file and, after a change, the previous key until the next
+//! reload.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -45,7 +46,7 @@ impl ServiceKeys {
     pub(crate) fn reload(&mut self, key: Key) -> &'static str {
         let current = self.keys.drain(..).next().filter(|current| *current != key);
         let text = match current {
-            Some(_) => "a new key; the one before is accepted until the next reload",
+            Some(_) => "a new key; the previous key is accepted until the next reload",
             None => "the same key",
         };
         self.keys = [key].into_iter().chain(current).collect();
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_accepted_until_the_reload_after_the_one_that_replaced_it() {
+    fn a_replaced_key_is_accepted_until_the_next_reload() {
         let keys = [(); 3].map(|()| Key::random().unwrap());
         let [first, second, third] = keys.each_ref().map(Key::daemon_secret);
         let mut service = ServiceKeys::new(Some(keys[0].clone()));
