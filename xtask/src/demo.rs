@@ -157,8 +157,10 @@ mod tests {
             (listens("exit 4"), vec![], 4),
             (listens("exit 0"), vec!["exit 3", "exit 5"], 3),
         ] {
-            let steps = steps.into_iter().map(|script| vec![program(script)]).collect();
-            let error = serve_and_run(program(&service), |_| Ok(steps)).expect_err("one fails");
+            let run = |_: &str| {
+                steps.into_iter().try_for_each(|script| steps::run(vec![program(script)]))
+            };
+            let error = serve_and_run(program(&service), run).expect_err("one fails");
             assert!(error.to_string().contains(&format!("exit status: {status}")), "{error}");
         }
     }

@@ -195,12 +195,7 @@ impl Registry {
     }
 
     pub(crate) fn states(&self) -> BTreeMap<Serial, WorkerState> {
-        let state = |entry: &WorkerEntry| match entry.phase {
-            _ if entry.abandoned => WorkerState::Silent,
-            WorkerPhase::Starting(_) => WorkerState::Starting,
-            WorkerPhase::Ready(_) => WorkerState::Ready,
-        };
-        self.workers.iter().map(|(serial, entry)| (*serial, state(entry))).collect()
+        self.workers.iter().map(|(serial, entry)| (*serial, entry.state())).collect()
     }
 
     /// Removes a host from all waiting lists, when its stream ends or is about to. Idempotent.

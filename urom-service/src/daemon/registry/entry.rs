@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use urom_wire::control::{DaemonToWorker, Failure, StartWorker};
 
 use super::{DaemonAction, HostKey, Serial, failed};
+use crate::daemon::snapshot::WorkerState;
 
 #[derive(Debug)]
 pub(super) struct WorkerEntry {
@@ -54,6 +55,14 @@ pub(super) enum VisitStage {
 }
 
 impl WorkerEntry {
+    pub(super) fn state(&self) -> WorkerState {
+        match self.phase {
+            _ if self.abandoned => WorkerState::Silent,
+            WorkerPhase::Starting(_) => WorkerState::Starting,
+            WorkerPhase::Ready(_) => WorkerState::Ready,
+        }
+    }
+
     /// Returns the first variable that differs from the worker's. Its value may be secret.
     pub(super) fn differs(&self, env: &[String]) -> Option<String> {
         let (own, other) = (variables(&self.env), variables(env));
