@@ -12,6 +12,7 @@ mod new;
 mod output;
 mod plugin_path;
 mod run;
+mod show;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,8 @@ enum Verb {
     Call(call::CallArgs),
     /// Runs a service with a plugin until Ctrl-C.
     Run(run::RunArgs),
+    /// Lists the commands and answers of a worker's recording.
+    Show(show::ShowArgs),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Show(args) => show::run(&args),
     };
     let code = result.unwrap_or_else(|error| {
         // A closed standard output is not an error.

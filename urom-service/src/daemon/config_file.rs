@@ -87,6 +87,7 @@ mod tests {
             ("LEVEL", "60", &["60"]),
             ("LIST", "'0-3'", &["0-3"]),
             ("N", "7", &["7"]),
+            ("NAME", "['one', 'two']", &["one", "two"]),
             ("NAME[=VALUE]", "['A=b', 'C']", &["A=b", "C"]),
             ("NAME|PREFIX*", "['A*']", &["A*"]),
             ("SECONDS", "9", &["9"]),
@@ -113,7 +114,7 @@ mod tests {
             assert_ne!(by_file, Ok(DaemonArgs::default()), "{name} changes something");
             count += 1;
         }
-        assert_eq!(count, 23);
+        assert_eq!(count, 26);
     }
 
     #[test]

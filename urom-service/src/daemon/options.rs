@@ -19,6 +19,7 @@ use super::environment::{allowed, given};
 use super::option_value::Kind::{Number, NumberOrText, Text};
 use super::option_value::{OptionValue, Source};
 use crate::log::{LogFormat, LogLevel};
+use crate::worker::RecordingTarget;
 
 /// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
@@ -48,6 +49,9 @@ pub struct DaemonArgs {
     pub(crate) sdk_log_level: Option<LogLevel>,
     pub(crate) log_format: Option<LogFormat>,
     pub(crate) log_file: Option<PathBuf>,
+    pub(crate) record: Option<PathBuf>,
+    pub(crate) record_limit: u64,
+    pub(crate) record_plugin: Vec<String>,
     pub(crate) max_message: usize,
     pub(crate) max_unread: Option<usize>,
     pub(crate) cpus: Option<CpuSet>,
@@ -75,6 +79,9 @@ impl Default for DaemonArgs {
             sdk_log_level: None,
             log_format: None,
             log_file: None,
+            record: None,
+            record_limit: 1 << 30,
+            record_plugin: Vec::new(),
             max_message: DEFAULT_MAX_MESSAGE,
             max_unread: None,
             cpus: None,
@@ -119,6 +126,9 @@ impl DaemonArgs {
             "sdk-log-level" => self.sdk_log_level = Some(value.read(Number, str::parse)?),
             "log-format" => self.log_format = Some(value.read(Text, str::parse)?),
             "log-file" => self.log_file = Some(value.read(Text, |path| std::path::absolute(path))?),
+            "record" => self.record = Some(value.read(Text, directory)?),
+            "record-limit" => self.record_limit = value.read(Number, number)?,
+            "record-plugin" => value.add_to(&mut self.record_plugin, plugin_name)?,
             "max-msg-size" => self.max_message = value.read(Number, max_message)?,
             "max-unread" => self.max_unread = Some(value.read(Number, number)?),
             "cpus" => self.cpus = Some(value.read(Text, str::parse)?),
@@ -128,6 +138,13 @@ impl DaemonArgs {
             _ => return Err(value.unknown()),
         }
         Ok(())
+    }
+
+    /// Returns where workers record commands, if they do.
+    pub(crate) fn recording(&self) -> Option<RecordingTarget> {
+        let directory = self.record.clone()?;
+        let (limit, plugins) = (self.record_limit, self.record_plugin.clone());
+        Some(RecordingTarget { directory, limit, plugins })
     }
 
     /// Returns the format of the lines: by default `journal` where standard error is the journal.
@@ -255,20 +272,29 @@ fn address(text: &str, port: u16) -> Option<SocketAddr> {
 }
 
 fn socket_dir(text: &str) -> Result<PathBuf, String> {
-    let folder = std::path::absolute(text).map_err(|error| error.to_string())?;
-    match std::fs::metadata(&folder) {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => return Err("it is not a folder".to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err("there is no such folder: make it first".to_owned());
-        }
-        Err(error) => return Err(error.to_string()),
-    }
+    let folder = directory(text)?;
     let len = folder.as_os_str().len();
     if len > LONGEST_SOCKET_DIR {
         return Err(format!("its path has {len} bytes, and {LONGEST_SOCKET_DIR} is the limit"));
     }
     Ok(folder)
+}
+
+fn directory(text: &str) -> Result<PathBuf, String> {
+    let folder = std::path::absolute(text).map_err(|error| error.to_string())?;
+    match std::fs::metadata(&folder) {
+        Ok(found) if found.is_dir() => Ok(folder),
+        Ok(_) => Err("it is not a folder".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err("there is no such folder: make it first".to_owned())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn plugin_name(text: &str) -> Result<String, &'static str> {
+    let is_name = !text.is_empty() && !text.contains('/');
+    is_name.then(|| text.to_owned()).ok_or("expected the name of a plugin")
 }
 
 fn max_message(text: &str) -> Result<usize, String> {
@@ -301,13 +327,14 @@ mod tests {
             ("LEVEL", "60"),
             ("LIST", "0-3"),
             ("N", "7"),
+            ("NAME", "worker_graph"),
             ("NAME[=VALUE]", "A=b"),
             ("NAME|PREFIX*", "A*"),
             ("SECONDS", "9"),
         ];
         let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
-        assert_eq!(lines.len(), 24 + 1, "{lines:?}");
+        assert_eq!(lines.len(), 27 + 1, "{lines:?}");
         for line in lines {
             let words: Vec<_> = line.split_ascii_whitespace().collect();
             let option = words.iter().position(|word| word.starts_with("--")).expect("long");

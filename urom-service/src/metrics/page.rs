@@ -129,6 +129,11 @@ pub(crate) struct RowKey(u16);
 
 impl RowKey {
     /// The tag is the first number of a command, which C programs write as 4 or 8 bytes.
+    /// Returns the plugin's id.
+    pub(crate) fn plugin(self) -> u64 {
+        1 << (usize::from(self.0) / ROWS)
+    }
+
     #[inline(always)]
     pub(crate) fn of(bit: u8, command: &[u8]) -> RowKey {
         let last = ROWS as u32 - 1;

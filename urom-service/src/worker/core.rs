@@ -180,6 +180,9 @@ impl Core {
     #[inline]
     fn list(&mut self, host: &HostEntry, token: TaskToken, payload: &[u8], index: u8) {
         let Some(plugin) = self.plugins.get_mut(usize::from(index)) else { return };
+        if let Some(recorder) = self.hosts.recorder_of(plugin.id) {
+            recorder.command(host.dest_id, token.pack(), plugin.id, payload);
+        }
         let buffer = match self.buffer.take_if(|buffer| buffer.capacity() == payload.len()) {
             Some(buffer) => Some(buffer),
             None => CommandBuffer::new(payload.len()),
@@ -246,6 +249,10 @@ impl Core {
             && let Some(plugin) = self.plugins.get(usize::from(index))
         {
             self.hosts.counts.cancelled(host, slot, reason);
+            if let Some(recorder) = self.hosts.recorder_of(plugin.id) {
+                let is_late = reason == CancelReason::TIMED_OUT;
+                recorder.cancel(host.dest_id, token.pack(), is_late);
+            }
             plugin.cancel(host.dest_id, token.pack(), reason);
         }
     }

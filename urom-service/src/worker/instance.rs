@@ -2,10 +2,12 @@
 
 use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use tracing::{debug, info, warn};
+use urom_abi::describe::section::{self, Description};
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
 use urom_abi::driver::{self, OpenPlugin, Packed};
 use urom_abi::extension::{Called, CancelReason, PluginExtension, Words};
@@ -18,8 +20,10 @@ use super::config::PluginItem;
 use super::lookups::{PluginCtx, Supply};
 use super::watch::{CallWatch, PluginCalls};
 use crate::identity::FileIdentity;
+use crate::plugin_elf;
 use crate::plugin_file::PluginFile;
 use urom_log::LineBudget;
+use urom_recording::RecordedPlugin;
 
 /// Longest plugin address in bytes, so that all plugins' addresses fit one control message.
 const LONGEST_ADDRESS: usize = 15 << 10;
@@ -87,7 +91,11 @@ impl PluginInstance {
         supply: &Supply,
         calls: PluginCalls,
     ) -> Result<PluginInstance, Failure> {
-        let extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
+        let mut extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
+        if supply.record.as_ref().is_some_and(|record| record.has(&name)) {
+            // Its commands take the list, where they are recorded.
+            extension.call = None;
+        }
         let ctx = PluginCtx::leak(file.iface, name.clone(), supply);
         calls.begin(Method::Attach);
         // SAFETY: context and services are from `leak`, and `drop` frees them after `close`.
@@ -152,6 +160,14 @@ impl PluginInstance {
         status.check().map_err(failed)?;
         bytes.truncate(len);
         Ok(bytes)
+    }
+
+    /// Returns the plugin for a recording; `file` is the plugin's.
+    pub(crate) fn recorded(&self, file: &Path) -> RecordedPlugin {
+        let described = plugin_elf::look(file).ok().and_then(|elf| elf.described());
+        let bytes = |found: Description| section::bytes(found.protocol, &found.build, false);
+        let (id, name, version) = (self.id, self.name.clone(), self.build.version);
+        RecordedPlugin { id, name, version, description: described.map(bytes) }
     }
 
     pub(crate) fn address(&self) -> PluginAddress {

@@ -13,6 +13,7 @@ use urom_log::guard;
 
 use super::domains::WorkerDomains;
 use super::hosts::Hosts;
+use super::recorder::RecordingTarget;
 
 #[derive(Debug)]
 pub(crate) struct Supply {
@@ -21,6 +22,7 @@ pub(crate) struct Supply {
     pub(crate) hosts: Rc<Hosts>,
     /// Use only DOCA's interface.
     pub(crate) plain_doca: bool,
+    pub(crate) record: Option<RecordingTarget>,
 }
 
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod intake;
 mod lookups;
 pub(crate) mod memory;
 mod messages;
+mod recorder;
 mod rounds;
 mod services;
 mod store;
@@ -30,6 +31,7 @@ use tracing::{error, warn};
 pub(crate) use config::WORKER;
 pub(crate) use config::{LOOPBACK, is_loopback};
 pub(crate) use config::{PluginItem, WorkerConfig};
+pub(crate) use recorder::RecordingTarget;
 
 use control_thread::{ControlHandle, ControlSetup};
 use data::DataThread;

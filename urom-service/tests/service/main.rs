@@ -18,6 +18,7 @@ mod manager;
 mod metrics;
 mod namespaces;
 mod operators;
+mod recordings;
 mod reports;
 mod rings;
 mod support;

@@ -60,6 +60,9 @@ impl Hosts {
         self.table.borrow_mut()[index] = None;
         self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
         self.counts.left(host);
+        if let Some(recorder) = self.recorder.get() {
+            recorder.host_left(host.dest_id);
+        }
         self.departed.borrow_mut().add(host.dest_id, host.in_flight());
         self.memories.close(host.dest_id);
         *host.inbox.borrow_mut() = None;
@@ -86,6 +89,7 @@ impl Hosts {
     pub(crate) fn let_go(&self) {
         self.all().iter().for_each(|host| self.part(host));
         self.closing.take().into_iter().for_each(Request::detach);
+        self.recorder.get().inspect(|recorder| recorder.flush());
     }
 }
 

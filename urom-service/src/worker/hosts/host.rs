@@ -177,6 +177,13 @@ impl HostEntry {
         (0..self.slots.len()).filter_map(|slot| self.at(slot as u16))
     }
 
+    /// Returns the token of a slot's last command.
+    pub(super) fn last_token(&self, slot: u16) -> u64 {
+        let state = self.slots.get(usize::from(slot));
+        let generation = state.map_or(0, |state| state.generation.get());
+        TaskToken { channel: self.channel, slot, generation }.pack()
+    }
+
     pub(super) fn begun(&self, slot: u16, row: RowKey, began: u64) {
         if let Some(state) = self.slots.get(usize::from(slot)) {
             state.row.set(row);

@@ -23,7 +23,7 @@ mod failures;
 mod host;
 mod outbox;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
@@ -46,6 +46,7 @@ use self::outbox::{HostOutbox, RingOutbox, UcxOutbox};
 use super::control_thread::ControlHandle;
 use super::memory::HostMemories;
 use super::messages::LinkKey;
+use super::recorder::Recorder;
 use crate::metrics::MetricsPage;
 
 /// Limit of hosts polled in one turn; the next turns poll the others.
@@ -75,6 +76,7 @@ pub(crate) struct Hosts {
     pub(crate) memories: HostMemories,
     pub(crate) counts: Counts,
     due: RefCell<Vec<Rc<HostEntry>>>,
+    recorder: OnceCell<Recorder>,
     /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
@@ -106,6 +108,7 @@ impl Hosts {
             memories: HostMemories::new(memory),
             counts: Counts::new(page),
             due: RefCell::default(),
+            recorder: OnceCell::new(),
             moved: Cell::new(false),
             control,
         })
@@ -223,6 +226,9 @@ impl Hosts {
     }
 
     pub(crate) fn answer(&self, host: &HostEntry, draft: &mut FrameDraft, answer: &TaskAnswer<'_>) {
+        if let Some(recorder) = self.recorder.get() {
+            record_answer(recorder, host, draft, answer);
+        }
         if host.is_lost.get() {
             return;
         }
@@ -365,6 +371,15 @@ impl Hosts {
         (host.dest_id == dest_id && host.vacate(token, index)).then_some(host)
     }
 
+    pub(crate) fn record(&self, recorder: Recorder) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    /// Returns the recorder of commands of a plugin, if they are recorded.
+    pub(crate) fn recorder_of(&self, plugin: u64) -> Option<&Recorder> {
+        self.recorder.get().filter(|recorder| recorder.has(plugin))
+    }
+
     pub(crate) fn set_moved(&self) {
         self.moved.set(true);
     }
@@ -372,6 +387,20 @@ impl Hosts {
     #[inline]
     pub(crate) fn take_moved(&self) -> bool {
         self.moved.get() && self.moved.replace(false)
+    }
+}
+
+#[cold]
+fn record_answer(
+    recorder: &Recorder,
+    host: &HostEntry,
+    draft: &mut FrameDraft,
+    answer: &TaskAnswer<'_>,
+) {
+    let &TaskAnswer { slot, status, payload, why } = answer;
+    if recorder.has(host.beginning(slot).0.plugin()) {
+        let payload = payload.map(|len| &*draft.payload(len));
+        recorder.answer(host.dest_id, host.last_token(slot), status, payload, why);
     }
 }
 

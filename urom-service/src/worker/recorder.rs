@@ -1,0 +1,294 @@
+//! Records commands and answers of a worker to a file, for `uromd --record`.
+//!
+//! The data thread passes entries to a thread that writes them, so a slow disk does not delay
+//! commands. A recorded plugin gets its commands through the list of DOCA's interface: the fast
+//! path of other workers has no code for recordings.
+
+use std::cell::Cell;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use tracing::{error, info, warn};
+use urom_abi::DocaStatus;
+use urom_os::clock;
+use urom_recording::{Entry, RecordedId, RecordingHeader, RecordingWriter};
+
+use crate::aside::on_thread;
+
+/// Limit in bytes of entries that wait for the disk. Further entries are dropped and counted.
+const MOST_WAITING: usize = 64 << 20;
+
+/// Memory of an entry besides its bytes.
+const OVERHEAD: usize = 128;
+
+/// Time after which entries are in the file: a crash loses no more.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// Time that the end of a worker waits for the disk.
+const END: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    entries: Sender<Recorded>,
+    waiting: Arc<AtomicUsize>,
+    began: u64,
+    lost: Cell<u64>,
+    /// A mask of the recorded plugins' ids.
+    plugins: u64,
+}
+
+#[derive(Debug)]
+enum Recorded {
+    Entry(Entry<'static>),
+    /// Reply when all earlier entries are in the file.
+    Flush(Sender<()>),
+}
+
+/// Where and which commands a worker records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordingTarget {
+    pub(crate) directory: PathBuf,
+    /// In bytes.
+    pub(crate) limit: u64,
+    /// The names of recorded plugins; empty for all.
+    pub(crate) plugins: Vec<String>,
+}
+
+impl RecordingTarget {
+    pub(crate) fn has(&self, plugin: &str) -> bool {
+        self.plugins.is_empty() || self.plugins.iter().any(|name| name == plugin)
+    }
+}
+
+impl Recorder {
+    /// Begins a recording in a new file of `directory`, of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// The file cannot be made, or the thread not started.
+    pub(crate) fn begin(
+        target: &RecordingTarget,
+        mut header: RecordingHeader,
+    ) -> io::Result<Recorder> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        header.started = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let (worker, process) = (header.worker, std::process::id());
+        let plugins = header.plugins.iter().fold(0, |ids, plugin| ids | plugin.id);
+        let path =
+            target.directory.join(format!("urom-{worker:x}-{process}-{}.urec", now.as_secs()));
+        // Payloads may be secret.
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let writer = RecordingWriter::new(file, &header, target.limit)?;
+        info!("recording commands to {}", path.display());
+        let (entries, received) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let written = Arc::clone(&waiting);
+        let write = move || write(&path, writer, &received, &written);
+        on_thread("urom-record", write).map_err(io::Error::other)?;
+        let (began, lost) = (clock::monotonic(), Cell::new(0));
+        Ok(Recorder { entries, waiting, began, lost, plugins })
+    }
+
+    pub(crate) fn has(&self, plugin: u64) -> bool {
+        self.plugins & plugin != 0
+    }
+
+    fn at(&self) -> u64 {
+        clock::monotonic().saturating_sub(self.began)
+    }
+
+    pub(crate) fn command(&self, host: u64, token: u64, plugin: u64, bytes: &[u8]) {
+        let id = RecordedId { host, token };
+        let (at, len) = (self.at(), bytes.len());
+        self.add(len, || Entry::Command { at, id, plugin, bytes: bytes.to_vec().into() });
+    }
+
+    pub(crate) fn answer(
+        &self,
+        host: u64,
+        token: u64,
+        status: DocaStatus,
+        payload: Option<&[u8]>,
+        text: &str,
+    ) {
+        let (at, id, status) = (self.at(), RecordedId { host, token }, status.0);
+        let len = payload.map_or(0, <[u8]>::len) + text.len();
+        self.add(len, || Entry::Answer {
+            at,
+            id,
+            status,
+            payload: payload.map(|bytes| bytes.to_vec().into()),
+            text: text.to_owned().into(),
+        });
+    }
+
+    pub(crate) fn cancel(&self, host: u64, token: u64, is_late: bool) {
+        let (at, id) = (self.at(), RecordedId { host, token });
+        self.add(0, || Entry::Cancel { at, id, is_late });
+    }
+
+    pub(crate) fn host_left(&self, host: u64) {
+        let at = self.at();
+        self.add(0, || Entry::HostLeft { at, host });
+    }
+
+    /// Waits a short time until all entries are in the file; call before the process ends.
+    pub(crate) fn flush(&self) {
+        let (reply, replied) = channel();
+        if self.entries.send(Recorded::Flush(reply)).is_ok() {
+            let _ = replied.recv_timeout(END);
+        }
+    }
+
+    fn add(&self, len: usize, entry: impl FnOnce() -> Entry<'static>) {
+        let size = OVERHEAD + len;
+        if self.waiting.load(Relaxed) + size > MOST_WAITING {
+            return self.lost.set(self.lost.get() + 1);
+        }
+        let lost = self.lost.take();
+        if lost > 0 {
+            self.send(OVERHEAD, Entry::Lost { at: self.at(), count: lost });
+        }
+        self.send(size, entry());
+    }
+
+    fn send(&self, size: usize, entry: Entry<'static>) {
+        // Without a receiver the recording has ended, and its end was logged.
+        if self.entries.send(Recorded::Entry(entry)).is_ok() {
+            self.waiting.fetch_add(size, Relaxed);
+        }
+    }
+}
+
+fn size(entry: &Entry<'_>) -> usize {
+    OVERHEAD
+        + match entry {
+            Entry::Command { bytes, .. } => bytes.len(),
+            Entry::Answer { payload, text, .. } => {
+                payload.as_ref().map_or(0, |bytes| bytes.len()) + text.len()
+            }
+            _ => 0,
+        }
+}
+
+/// Writes entries until the recorder is dropped, the limit is reached or the disk is full.
+fn write(
+    path: &Path,
+    mut writer: RecordingWriter<File>,
+    entries: &Receiver<Recorded>,
+    waiting: &AtomicUsize,
+) {
+    let shown = path.display();
+    // When entries must be in the file, if any are not.
+    let mut due: Option<Instant> = None;
+    loop {
+        let next = match due {
+            None => entries.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(due) => match due.checked_duration_since(Instant::now()) {
+                Some(left) => entries.recv_timeout(left),
+                None => Err(RecvTimeoutError::Timeout),
+            },
+        };
+        let written = match next {
+            Ok(Recorded::Entry(entry)) => {
+                waiting.fetch_sub(size(&entry), Relaxed);
+                due.get_or_insert_with(|| Instant::now() + FLUSH);
+                writer.write(&entry)
+            }
+            Ok(Recorded::Flush(reply)) => {
+                let flushed = writer.flush();
+                let _ = reply.send(());
+                flushed.map(|()| true)
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                due = None;
+                writer.flush().map(|()| true)
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                if let Err(error) = writer.flush() {
+                    error!("the end of the recording {shown} is missing: {error}");
+                }
+                return;
+            }
+        };
+        match written {
+            Ok(true) => {}
+            Ok(false) => {
+                let _ = writer.flush();
+                return warn!("the recording {shown} has its full size, and ends");
+            }
+            Err(error) => return error!("the recording {shown} ends here: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use urom_recording::RecordingReader;
+
+    use super::*;
+
+    fn header() -> RecordingHeader {
+        let (service, plugins) = ("0.1.0".to_owned(), Vec::new());
+        RecordingHeader { started: 0, service, worker: 3, group: 0, plugins }
+    }
+
+    #[test]
+    fn entries_are_in_the_file_after_a_flush_and_two_recordings_have_two_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let target =
+            RecordingTarget { directory: directory.path().into(), limit: 1 << 20, plugins: vec![] };
+        let recorder = Recorder::begin(&target, header()).unwrap();
+        (0..1000).for_each(|host| recorder.host_left(host));
+        recorder.flush();
+        let file = directory.path().read_dir().unwrap().next().unwrap().unwrap().path();
+        let mut reader = RecordingReader::open(&file).unwrap();
+        assert!(reader.header().started > 0);
+        let mut count = 0;
+        while let Some(entry) = reader.entry().unwrap() {
+            assert!(matches!(entry, Entry::HostLeft { host, .. } if host == count));
+            count += 1;
+        }
+        assert_eq!((count, recorder.waiting.load(Relaxed)), (1000, 0));
+    }
+
+    #[test]
+    fn a_disk_that_is_full_ends_the_recording_and_its_worker_does_not_wait() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        assert!(RecordingWriter::new(full, &header(), u64::MAX).is_err());
+        let (entries, received) = channel();
+        drop(received);
+        let recorder =
+            Recorder { entries, waiting: Arc::default(), began: 0, lost: Cell::new(0), plugins: 0 };
+        recorder.host_left(1);
+        recorder.flush();
+        assert_eq!(recorder.waiting.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn entries_that_the_disk_does_not_take_are_counted() {
+        let (entries, received) = channel();
+        let waiting = Arc::new(AtomicUsize::new(MOST_WAITING));
+        let lost = Cell::new(0);
+        let recorder = Recorder { entries, waiting, began: 0, lost, plugins: 0 };
+        (0..3).for_each(|host| recorder.host_left(host));
+        recorder.waiting.store(0, Relaxed);
+        recorder.host_left(3);
+        let received: Vec<_> = received.try_iter().collect();
+        assert!(
+            matches!(
+                received[..],
+                [
+                    Recorded::Entry(Entry::Lost { count: 3, .. }),
+                    Recorded::Entry(Entry::HostLeft { host: 3, .. })
+                ]
+            ),
+            "{received:?}"
+        );
+    }
+}
