@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use tracing::error;
 use urom_wire::key::{Key, key_file_of_environment};
 use urom_wire::peer_timeout::{PEER_TIMEOUT_VARIABLE, PeerTimeout};
 
@@ -212,8 +213,12 @@ fn run_daemon(args: &DaemonArgs, words: Vec<OsString>) -> Result<()> {
 }
 
 fn run_worker(config: WorkerConfig) -> Result<()> {
-    Log::set_up(config.log_format, config.log_file.as_deref(), Streams::Redirected)?;
+    let log = Log::set_up(config.log_format, config.log_file.as_deref(), Streams::Redirected);
     Log::new(format!("worker {}", config.id), config.log_level, config.sdk_log_level).install();
+    if let Err(error) = log {
+        // Hosts need the worker more than its log.
+        error!("lines of this worker go to standard error: {error}");
+    }
     // `top` and `ps -A` would show the name of the link that started it. Works without this.
     let _ = rustix::thread::set_name(c"uromd-worker");
     let stdin = std::io::stdin();

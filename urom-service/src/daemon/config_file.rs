@@ -4,9 +4,13 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use urom_os::named_file;
 
 use super::option_value::{Entry, OptionValue, Source};
 use super::options::DaemonArgs;
+
+/// Size limit of the file in bytes.
+const MOST: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct ConfigFile {
@@ -16,7 +20,8 @@ pub(super) struct ConfigFile {
 
 impl ConfigFile {
     pub(super) fn read(path: &Path) -> Result<ConfigFile, String> {
-        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let bytes =
+            named_file::read(path, MOST).map_err(|error| format!("{}: {error}", path.display()))?;
         let path = path.to_owned();
         match String::from_utf8(bytes) {
             Ok(text) => Ok(ConfigFile { path, text }),

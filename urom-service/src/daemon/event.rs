@@ -63,6 +63,8 @@ pub(crate) enum DaemonEvent {
     },
     /// Returns the daemon's state.
     Observe {
+        /// The number of plugins that were found.
+        plugins: Option<usize>,
         reply: oneshot::Sender<Snapshot>,
     },
 }

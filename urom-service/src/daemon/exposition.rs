@@ -114,6 +114,8 @@ fn service(families: &mut Families, snapshot: &Snapshot) {
     let help = "When the daemon started, in seconds since 1970.";
     families.gauge("urom_start_time_seconds", help, seconds(snapshot.started));
     families.gauge("urom_hosts", "Hosts connected to the daemon.", snapshot.hosts.len() as f64);
+    let plugins = snapshot.plugins.unwrap_or_default();
+    families.gauge("urom_plugins", "Plugins that the last search found.", plugins as f64);
     let mut states: BTreeMap<_, u64> = WorkerState::ALL.map(|state| (state, 0)).into();
     for (state, _) in snapshot.workers() {
         *states.entry(state).or_default() += 1;

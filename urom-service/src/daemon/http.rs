@@ -3,14 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tracing::{debug, info};
-use urom_wire::awake::{sleep, timeout};
+use urom_wire::awake::timeout;
 
 use super::control::ask;
 use super::event::DaemonEvent;
@@ -20,9 +19,7 @@ use super::snapshot::Snapshot;
 use super::status;
 use super::turns::measured;
 use crate::aside::result_of;
-
-/// Connections at a time; others wait in the kernel's backlog.
-const CONNECTIONS: usize = 16;
+use crate::entrance::Entrance;
 
 /// Limit in bytes of a request's line and headers.
 const LONGEST_REQUEST: usize = 8 << 10;
@@ -33,39 +30,29 @@ const TIME: Duration = Duration::from_secs(10);
 /// Time limit for an answer of the daemon's loop.
 const HEALTHY: Duration = Duration::from_secs(2);
 
-/// Pause after the system refused a connection, for example without descriptors.
-const PAUSE: Duration = Duration::from_millis(100);
-
 #[derive(Clone)]
 pub(super) struct Observatory {
     pub(super) events: mpsc::Sender<DaemonEvent>,
     pub(super) search: PluginSearch,
     pub(super) key_file: Option<PathBuf>,
+    pub(super) log_file: Option<PathBuf>,
 }
 
-/// Serves until the task is dropped.
+/// Serves until the task is dropped. If many connections wait, silent ones lose their slots.
 pub(super) async fn serve(listener: TcpListener, observatory: Observatory) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut entrance = Entrance::new(listener);
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let observatory = observatory.clone();
-                let answered = async move {
-                    let _slot = slot;
-                    match timeout(TIME, answer(stream, &observatory)).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(error)) => debug!("{peer} got no metrics: {error}"),
-                        Err(_) => debug!("{peer} got no metrics: it is too slow"),
-                    }
-                };
-                tokio::spawn(measured("a request for metrics", answered));
+        let (stream, peer, mut slot) = entrance.accept().await;
+        let observatory = observatory.clone();
+        let answered = async move {
+            let answer = timeout(TIME, answer(stream, &observatory));
+            match slot.hold(answer).await {
+                Some(Ok(Ok(()))) => {}
+                Some(Ok(Err(error))) => debug!("{peer} got no metrics: {error}"),
+                Some(Err(_)) | None => debug!("{peer} got no metrics: it is too slow"),
             }
-            Err(error) => {
-                limited!(warn, "no connection for metrics: {error}");
-                sleep(PAUSE).await;
-            }
-        }
+        };
+        tokio::spawn(measured("a request for metrics", answered));
     }
 }
 
@@ -146,7 +133,7 @@ impl Observatory {
                 Some(snapshot) if snapshot.draining => {
                     Answer::unavailable("the service is being drained")
                 }
-                Some(_) if self.search.latest().is_none() => {
+                Some(snapshot) if snapshot.plugins.is_none() => {
                     Answer::unavailable("the daemon still looks for plugins")
                 }
                 Some(_) => Answer::text("200 OK", "ready\n"),
@@ -157,7 +144,9 @@ impl Observatory {
 
     /// Asks the daemon's loop for its state.
     pub(super) async fn snapshot(&self) -> Option<Snapshot> {
-        let snapshot = ask(&self.events, |reply| DaemonEvent::Observe { reply });
+        let plugins = self.search.latest().map(|plugins| plugins.len());
+        let event = |reply| DaemonEvent::Observe { plugins, reply };
+        let snapshot = ask(&self.events, event);
         timeout(HEALTHY, snapshot).await.ok().flatten()
     }
 

@@ -109,33 +109,45 @@ impl Server {
     }
 }
 
-/// Takes hosts again, looks for plugins, reopens the log and reads the key. If the key cannot be read, the service
-/// keeps its present one.
+/// Takes hosts again, looks for plugins, reopens the log and reads the key. If the key cannot be
+/// read, the service keeps its present one.
 pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
     let read = match observatory.key_file.clone() {
         Some(file) => read_key(file).await.map(Some),
         None => Ok(None),
     };
-    let (key, problem) = read.map_or_else(|problem| (None, Some(problem)), |key| (key, None));
+    let (key, mut problems) = read.map_or_else(
+        |problem| (None, vec![format!("the present key stays, because {problem}")]),
+        |key| (key, Vec::new()),
+    );
     let event = |reply| DaemonEvent::Reload { key, reply };
     let Some(key) = ask(&observatory.events, event).await else {
         return OperatorReply::Failed("the service ends".to_owned());
     };
+    if let Some(file) = observatory.log_file.clone() {
+        problems.extend(open_log(file).await.err());
+    }
     Log::reopen();
     let found = observatory.search.look().await.map_or(0, |plugins| plugins.len());
+    if found == 0 {
+        problems.push("the log has the reasons for plugins that are not served".to_owned());
+    }
     let mut text = format!("reloaded: {} found", Quantity(found, "plugin"));
     key.iter().for_each(|key| text.extend([", ", key]));
-    match problem {
-        None => {
-            info!("{text}");
-            OperatorReply::Done(text)
-        }
-        Some(problem) => {
-            let text = format!("{text}; the present key stays, because {problem}");
-            error!("{text}");
-            OperatorReply::Failed(text)
-        }
+    if problems.is_empty() {
+        info!("{text}");
+        return OperatorReply::Done(text);
     }
+    let text = [text, problems.join("; ")].join("; ");
+    error!("{text}");
+    OperatorReply::Failed(text)
+}
+
+/// Tries whether the log file can be opened: the writer opens it later.
+async fn open_log(file: PathBuf) -> Result<(), String> {
+    let shown = file.display().to_string();
+    let opened = result_of("urom-log-file", move || Log::check(&file)).await?;
+    opened.map_err(|error| format!("the log file {shown} cannot be opened: {error}"))
 }
 
 async fn read_key(file: PathBuf) -> Result<Key, String> {

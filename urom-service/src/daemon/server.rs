@@ -118,8 +118,9 @@ async fn run(
         events,
     };
     let (events, search) = (server.events.clone(), reception.search.clone());
-    let key_file = server.config.args.key_file();
-    let operators = operators.serve(&Observatory { events, search, key_file });
+    let args = &server.config.args;
+    let (key_file, log_file) = (args.key_file(), args.log_file.clone());
+    let operators = operators.serve(&Observatory { events, search, key_file, log_file });
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
     manager.ready();
@@ -218,8 +219,8 @@ impl Server {
                 let _ = reply.send(key.map(|key| self.reload_key(key)));
                 Vec::new()
             }
-            DaemonEvent::Observe { reply } => {
-                let _ = reply.send(self.snapshot());
+            DaemonEvent::Observe { plugins, reply } => {
+                let _ = reply.send(self.snapshot(plugins));
                 Vec::new()
             }
         };
@@ -234,11 +235,12 @@ impl Server {
         self.registry.on_worker_message(serial, self.address.ip(), message)
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self, plugins: Option<usize>) -> Snapshot {
         Snapshot {
             started: self.started,
             address: self.address,
             draining: self.draining.get(),
+            plugins,
             hosts: self.hosts.values().map(|host| host.peer).collect(),
             states: self.registry.states(),
             observed: self.observed.clone(),

@@ -14,6 +14,8 @@ pub(crate) struct Snapshot {
     pub(crate) started: SystemTime,
     pub(crate) address: SocketAddr,
     pub(crate) draining: bool,
+    /// The number of plugins that were found; `None` before the first search has ended.
+    pub(crate) plugins: Option<usize>,
     pub(crate) hosts: Vec<SocketAddr>,
     pub(crate) states: BTreeMap<Serial, WorkerState>,
     pub(crate) observed: ObservedWorkers,
@@ -53,8 +55,28 @@ impl Snapshot {
 }
 
 /// Hosts that the daemon refused, by reason.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Refusals(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+
+/// All reasons. Each has a count from the start, so that the first refusal is an increase.
+const REASONS: [&str; 10] = [
+    "draining",
+    "full",
+    "incomplete",
+    "key",
+    "not_urom",
+    "plugins",
+    "protocol",
+    "role",
+    "silent",
+    "ucx",
+];
+
+impl Default for Refusals {
+    fn default() -> Refusals {
+        Refusals(Arc::new(Mutex::new(REASONS.map(|reason| (reason, 0)).into())))
+    }
+}
 
 impl Refusals {
     pub(crate) fn count(&self, reason: &'static str) {

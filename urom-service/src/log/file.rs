@@ -64,9 +64,16 @@ impl Destination {
 
 type FileNumbers = (u32, u32, u64);
 
+/// Opens a file for appending. A pipe without a reader is an error, and does not block.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.append(true).create(true).mode(MODE).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    options.open(path)
+}
+
 impl LogFile {
     pub(super) fn open(path: &Path, streams: Streams) -> io::Result<LogFile> {
-        let file = File::options().append(true).create(true).mode(MODE).open(path)?;
+        let file = open(path)?;
         if streams == Streams::Redirected {
             rustix::stdio::dup2_stdout(&file)?;
             rustix::stdio::dup2_stderr(&file)?;

@@ -100,6 +100,14 @@ impl Log {
         writer::write_to(path, streams).map_err(named)
     }
 
+    /// Opens a log file for a test.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn check(path: &Path) -> io::Result<()> {
+        file::open(path).map(drop)
+    }
+
     /// Looks at once whether the log file was moved. Lines behind the call go to the new file.
     pub(crate) fn reopen() {
         writer::reopen();
