@@ -61,6 +61,8 @@ pub use options::{CommandLine, DaemonArgs, OPTIONS};
 use process::Reaper;
 pub(crate) use server::serve;
 pub(crate) use status::ServiceStatus;
+#[cfg(test)]
+pub(crate) use status::{CommandStatus, WorkerStatus};
 
 use crate::entrance::let_wait;
 use crate::examine::this_program;

@@ -139,9 +139,9 @@ mod tests {
         assert!(read(&["status"]).is_none() && read(&["--once", "top"]).is_none());
         for (words, parts) in [
             (&["--interval", "0"][..], &["0.1"][..]),
-            (&["--interval", "nan"], &["'nan'", "3600"]),
-            (&["--interval", "soon"], &["'soon'"]),
-            (&["--sort", "speed"], &["'speed'", "per-second", "in-flight", "plugins"]),
+            (&["--interval", "nan"], &["nan", "3600"]),
+            (&["--interval", "soon"], &["soon"]),
+            (&["--sort", "speed"], &["speed", "per-second", "in-flight", "plugins"]),
             (&["--sort"], &["--sort"]),
             (&["--json"], &["--json"]),
             (&["now"], &["now"]),

@@ -116,8 +116,8 @@ pub(super) struct Table {
 /// A screen's content.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// Two lines on the whole service.
-    pub(super) head: [String; 2],
+    /// Lines on the whole service.
+    pub(super) head: [String; 3],
     /// Commands and workers.
     pub(super) tables: [Table; 2],
 }
@@ -181,7 +181,7 @@ impl Tables {
     }
 }
 
-fn head(status: &ServiceStatus, [total, failures]: &[Cell; 2]) -> [String; 2] {
+fn head(status: &ServiceStatus, [total, failures]: &[Cell; 2]) -> [String; 3] {
     let ServiceStatus { version, ucx, address, hosts, workers, commands, .. } = status;
     let started = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(status.started));
     let up = started.and_then(|started| SystemTime::now().duration_since(started).ok());
@@ -194,11 +194,9 @@ fn head(status: &ServiceStatus, [total, failures]: &[Cell; 2]) -> [String; 2] {
     let memory = Cell::Bytes(workers.iter().map(|worker| worker.memory).sum());
     [
         format!("uromd {version} with UCX {ucx} {does} {address}, up {up}"),
+        format!("hosts: {}; workers: {}{states}; memory: {memory}", hosts.len(), workers.len()),
         format!(
-            "hosts: {}; workers: {}{states}; commands: {total} per second, {in_flight} in flight, \
-             {failures} failed per second; memory: {memory}",
-            hosts.len(),
-            workers.len()
+            "commands: {total} per second, {in_flight} in flight, {failures} failed per second"
         ),
     ]
     .map(|line| Cell::text(&line).to_string())
@@ -264,3 +262,7 @@ impl Choice {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+pub(super) mod tests;

@@ -20,7 +20,7 @@ const HELP: [&str; 9] = [
     "up, k    select the row above; page up: ten rows",
     "down, j  select the row below; page down: ten rows",
     "tab      change between commands and workers",
-    "s        sort by the next column of this table",
+    "s        sort by the next column, which has a * (reversed: ~)",
     "r        reverse the order",
     "/        filter by name: Enter keeps the text, Esc the one before",
     "Esc      remove the filter",
@@ -32,7 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, source: &str, now: Inst
     let workers = state.tables.tables[1].rows.len().saturating_add(2).min(usize::from(u16::MAX));
     let workers = (workers as u16).min(frame.area().height / 3);
     let [head, notice, commands, workers, keys] = Layout::vertical([
-        Constraint::Length(2),
+        Constraint::Length(3),
         Constraint::Length(1),
         Constraint::Min(0),
         Constraint::Length(workers),
@@ -115,4 +115,89 @@ fn help(frame: &mut Frame<'_>) {
     frame.render_widget(Clear, area);
     let block = Block::bordered().title("Keys (any key closes this)");
     frame.render_widget(Paragraph::new(text).block(block), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::crossterm::event::KeyCode;
+
+    use super::*;
+    use crate::top::table::Choice;
+    use crate::top::table::tests::sample;
+
+    fn state() -> State {
+        State::new(Choice::default(), sample(Instant::now(), 100))
+    }
+
+    /// Draws the state, and returns the screen's lines without spaces at their ends.
+    fn screen(state: &State, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, state, "/run/control", Instant::now())).unwrap();
+        let buffer = terminal.backend().buffer().clone();
+        let lines = buffer.content.chunks(usize::from(width)).map(|line| {
+            let line: String = line.iter().map(|cell| cell.symbol()).collect();
+            line.trim_end().to_owned() + "\n"
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn a_screen_shows_the_service_its_commands_and_its_workers() {
+        let mut state = state();
+        state.tables.head[0]
+            .truncate("uromd 0.1.0 with UCX 1.20.0 serves 127.0.0.1:18700, up 1h".len());
+        let shown = screen(&state, 100, 16);
+        let wanted = "\
+uromd 0.1.0 with UCX 1.20.0 serves 127.0.0.1:18700, up 1h
+hosts: 1; workers: 2, 1 ready, 1 starting; memory: 6.0 MiB
+commands: - per second, 6 in flight, - failed per second
+/run/control
+Commands (percentiles since the service's start)
+PLUGIN     COMMAND    PER SECOND*  IN FLIGHT  FAILED/S  FAILED    P50  P99
+allreduce  Allreduce            -          3         -       4  12 us    -
+rdmo       Append               -          3         -     100  12 us    -
+
+
+
+Workers
+WORKER  STATE     HOSTS  PER SECOND*  UNREAD   MEMORY  PLUGINS
+auto-1  ready         2            -   512 B  3.0 MiB  allreduce rdmo
+auto-2  starting      2            -   512 B  3.0 MiB  allreduce rdmo
+q quit  / filter  s sort  r reverse  tab other table  p pause  ? help
+";
+        assert_eq!(shown, wanted, "{shown}");
+    }
+
+    #[test]
+    fn the_last_lines_show_the_filter_a_pause_a_lost_service_and_the_help() {
+        let mut state = state();
+        state.answer(Err("no service listens at /run/control".to_owned()));
+        let shown = screen(&state, 80, 20);
+        assert!(shown.contains("no answer since 0 s: no service listens"), "{shown}");
+        for (key, part) in [
+            ('?', "Esc      remove the filter"),
+            ('x', "q quit"),
+            ('p', "paused"),
+            ('/', "filter: _"),
+        ] {
+            let _ = state.press(KeyCode::Char(key).into());
+            let shown = screen(&state, 80, 20);
+            assert!(shown.contains(part), "{shown}");
+        }
+    }
+
+    #[test]
+    fn every_size_of_a_terminal_is_drawn() {
+        let mut state = state();
+        for help in [false, true] {
+            for (width, height) in [(1, 1), (10, 3), (3, 10), (200, 1), (1, 200), (500, 200)] {
+                let shown = screen(&state, width, height);
+                assert_eq!(shown.lines().count(), usize::from(height));
+            }
+            assert_eq!(state.shows_help, help);
+            let _ = state.press(KeyCode::Char('?').into());
+        }
+    }
 }

@@ -21,5 +21,6 @@ mod operators;
 mod reports;
 mod rings;
 mod support;
+mod top;
 mod unread;
 mod workers;
