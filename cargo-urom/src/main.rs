@@ -13,6 +13,7 @@ mod output;
 mod plugin_path;
 mod run;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +47,23 @@ enum Verb {
     Call(call::CallArgs),
     /// Runs a service with a plugin until Ctrl-C.
     Run(run::RunArgs),
+    /// Shows a running service's commands and workers, live or once.
+    Top(TopArgs),
+}
+
+/// The words of `uromd top`, which also prints its help.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+struct TopArgs {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Runs this program as `uromd`, with these arguments after its name.
+fn uromd(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let name = OsString::from(UROMD);
+    let arguments = [name.clone()].into_iter().chain(arguments);
+    urom_service::uromd::main_of(arguments, vec![name])
 }
 
 fn main() -> ExitCode {
@@ -55,10 +73,12 @@ fn main() -> ExitCode {
         arguments.remove(1);
     }
     if arguments.get(1).is_some_and(|word| word == UROMD) {
-        return urom_service::uromd::main_of(arguments.into_iter().skip(1), vec![UROMD.into()]);
+        return uromd(arguments.into_iter().skip(2));
     }
     let verb = Cli::parse_from(arguments).verb;
-    output::own_stdout();
+    if !matches!(verb, Verb::Top(_)) {
+        output::own_stdout();
+    }
     let result = match verb {
         Verb::New(args) => new::run(&args),
         Verb::Build(args) => build::run(&args),
@@ -66,6 +86,8 @@ fn main() -> ExitCode {
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
+        // It prints its own errors.
+        Verb::Top(args) => return uromd(["top".into()].into_iter().chain(args.words)),
     };
     let code = result.unwrap_or_else(|error| {
         // A closed standard output is not an error.

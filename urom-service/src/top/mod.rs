@@ -34,8 +34,9 @@ Usage: uromd top [OPTIONS], or cargo urom top [OPTIONS]
   --once               prints the tables as text after one interval, and exits
 ";
 
-const WITHOUT_VIEW: &str = "this program was built without its live view: build it with the \
-                            feature `top` (cargo install --features top), or add --once";
+const WITHOUT_VIEW: &str = "\
+this program was built without the live view. Add --once, or build it with the feature `top`: `cargo xtask install` \
+does so for uromd, and `cargo install --path cargo-urom --features top` for cargo urom";
 
 /// The parsed words after `uromd top`.
 #[derive(Debug)]
