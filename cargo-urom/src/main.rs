@@ -53,7 +53,11 @@ enum Verb {
 
 /// The words of `uromd top`, which also prints its help.
 #[derive(Debug, clap::Args)]
-#[command(disable_help_flag = true)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "cargo urom top [OPTIONS]",
+    after_help = "The options: cargo urom top --help"
+)]
 struct TopArgs {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -60,7 +60,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
         return operation.map_or_else(|problem| refuse(&problem), |operation| end(operation.run()));
     }
     if let Some(top) = Top::read(&arguments) {
-        return top.map_or_else(|problem| refuse(&problem), |top| end(top.run()));
+        return top.map_or_else(|problem| refuse_with(&problem, "top "), |top| end(top.run()));
     }
     let result = match &arguments[..] {
         [role, config @ ..] if role == WORKER => {
@@ -134,7 +134,12 @@ fn end(result: Result<String, String>) -> ExitCode {
 }
 
 fn refuse(problem: &str) -> ExitCode {
-    log::write(format!("uromd: {problem}\nSee uromd --help.\n"));
+    refuse_with(problem, "")
+}
+
+/// `command` is empty, or the word of a command with help of its own and a space.
+fn refuse_with(problem: &str, command: &str) -> ExitCode {
+    log::write(format!("uromd: {problem}\nSee uromd {command}--help.\n"));
     Log::flush();
     ExitCode::from(2)
 }

@@ -190,8 +190,10 @@ fn head(status: &ServiceStatus, [total, failures]: &[Cell; 2]) -> [String; 3] {
     let mut states: BTreeMap<&str, usize> = BTreeMap::new();
     workers.iter().for_each(|worker| *states.entry(&worker.state).or_default() += 1);
     let states: String = states.iter().map(|(state, count)| format!(", {count} {state}")).collect();
-    let in_flight: u64 = commands.iter().map(|command| command.in_flight).sum();
-    let memory = Cell::Bytes(workers.iter().map(|worker| worker.memory).sum());
+    // Another program may answer with any numbers.
+    let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+    let in_flight = sum(&mut commands.iter().map(|command| command.in_flight));
+    let memory = Cell::Bytes(sum(&mut workers.iter().map(|worker| worker.memory)));
     [
         format!("uromd {version} with UCX {ucx} {does} {address}, up {up}"),
         format!("hosts: {}; workers: {}{states}; memory: {memory}", hosts.len(), workers.len()),

@@ -164,11 +164,11 @@ fn names_do_not_control_the_terminal() {
 fn extreme_values_are_shown() {
     let mut now = sample(Instant::now(), u64::MAX / 10);
     now.status.started = u64::MAX;
-    now.status.workers[0].memory = 5 << 40;
-    now.status.workers[1].memory = 0;
+    now.status.workers.iter_mut().for_each(|worker| worker.memory = u64::MAX);
+    now.status.commands.iter_mut().for_each(|command| command.in_flight = u64::MAX);
     now.status.commands[0].p50 = Some(f64::NAN);
     let mut tables = Tables::new(None, &now);
     Choice::default().apply(&mut tables);
     assert!(tables.head[0].ends_with("up 0s"), "{}", tables.head[0]);
-    assert!(tables.head[1].ends_with("5120.0 GiB"), "{}", tables.head[1]);
+    assert!(tables.head[1].ends_with("17179869184.0 GiB"), "{}", tables.head[1]);
 }

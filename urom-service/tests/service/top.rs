@@ -108,7 +108,7 @@ fn services_that_are_not_there_and_wrong_words_are_named() {
         (&["--service", &free], 1, &[&free, "--metrics"]),
         (&["--service", "no-such-host.invalid"], 1, &["no-such-host.invalid"]),
         (&["--service", "::1:x"], 1, &["[::1]"]),
-        (&["--sort", "speed"], 2, &["speed", "p99", "--help"]),
+        (&["--sort", "speed"], 2, &["speed", "p99", "uromd top --help"]),
         (&["--interval", "-1"], 2, &["-1", "0.1"]),
         (&["--json"], 2, &["--json"]),
     ] {
