@@ -150,7 +150,7 @@ fn table(status: &ServiceStatus) -> String {
     text
 }
 
-/// Adds a table with left-aligned columns, two spaces apart; nothing if there are no rows.
+/// Adds a table with left-aligned columns, two spaces apart. Without rows it adds nothing.
 pub(crate) fn columns(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
     if rows.is_empty() {
         return;

@@ -35,8 +35,9 @@ Usage: uromd top [OPTIONS], or cargo urom top [OPTIONS]
 ";
 
 const WITHOUT_VIEW: &str = "\
-this program was built without the live view. Add --once, or build it with the feature `top`: `cargo xtask install` \
-does so for uromd, and `cargo install --path cargo-urom --features top` for cargo urom";
+this program was built without the live view. Add --once, or build it with the feature `top`: \
+`cargo xtask install` does so for uromd, and `cargo install --path cargo-urom --features top` for \
+cargo urom";
 
 /// The parsed words after `uromd top`.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl Top {
     /// Returns the text to print. The live view returns an empty text when it is closed.
     ///
     /// # Errors
-    /// The service does not answer at the start, or there is no terminal.
+    /// The service does not answer at the start, or the live view lacks a terminal.
     pub(crate) fn run(self) -> Result<String, String> {
         if self.help {
             return Ok(HELP.to_owned());

@@ -85,7 +85,7 @@ fn exchange(address: &str) -> io::Result<Vec<u8>> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(io::Error::from(ErrorKind::TimedOut)) } else { Ok(left) }
     };
-    let mut stream = Err(io::Error::other("the name has no address"));
+    let mut stream = Err(io::Error::other("the name lacks an address"));
     for address in resolve(address)? {
         stream = TcpStream::connect_timeout(&address, left()?);
         if stream.is_ok() {

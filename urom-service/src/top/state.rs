@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::table::{Choice, Sample, Tables};
 
-/// A state of the service, or the reason why there is none.
+/// A state of the service, or the reason of a failed request.
 pub(super) type Answer = Result<Sample, String>;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct State {
     pub(super) shows_help: bool,
     /// The filter's text before it was edited, while it is edited.
     before_edit: Option<String>,
-    /// The table, of commands and workers, to which keys apply.
+    /// Index of the table that keys change.
     pub(super) focus: usize,
     selected: [usize; 2],
     /// Filtered and sorted.

@@ -123,7 +123,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Rates need a state from `before`; a service that restarted since then has none.
+    /// Computes rates from two states, unless the service restarted between them.
     pub(super) fn new(before: Option<&Sample>, now: &Sample) -> Tables {
         let before = before.filter(|before| before.status.started == now.status.started);
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());

@@ -86,7 +86,7 @@ fn a_first_state_and_a_restarted_service_have_no_rates() {
         assert!(tables.head[2].contains("commands: - per second"), "{}", tables.head[2]);
     };
     none(&Tables::new(None, &now));
-    // Two answers at the same moment have none either.
+    // No time has passed.
     none(&Tables::new(Some(&before), &sample(before.at, 200)));
     now.status.started += 60;
     none(&Tables::new(Some(&before), &now));

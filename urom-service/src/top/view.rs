@@ -22,7 +22,7 @@ const HELP: [&str; 9] = [
     "tab      change between commands and workers",
     "s        sort by the next column, which has a * (reversed: ~)",
     "r        reverse the order",
-    "/        filter by name: Enter keeps the text, Esc the one before",
+    "/        filter by name: Enter keeps the text, Esc does not",
     "Esc      remove the filter",
     "p        pause",
 ];

@@ -20,7 +20,7 @@ use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
 use crate::support::uromd::{Uromd, wait};
 
-/// A child in its own terminal, and what it has drawn.
+/// A child in its own terminal, and its output.
 struct Terminal {
     ours: File,
     /// Keeps the terminal's modes and unread output after the child's end.
@@ -87,7 +87,7 @@ impl Terminal {
         self.output.extend_from_slice(&part[..len]);
     }
 
-    /// Waits for a successful end, and checks that the terminal is as it was.
+    /// Waits for a successful end, and compares the terminal's modes with the modes at the start.
     fn ends_restored(mut self) {
         let status = wait(&mut self.child);
         assert!(status.success(), "{status}");
