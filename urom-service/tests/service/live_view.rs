@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, ioctl_tiocsctty, kill_process, setsid};
+use rustix::process::{Pid, PidfdFlags, Signal, ioctl_tiocsctty, kill_process, pidfd_open, setsid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use urom_abi::DocaStatus;
@@ -18,7 +18,7 @@ use urom_abi::DocaStatus;
 use super::Watched;
 use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
-use crate::support::uromd::{Uromd, wait};
+use crate::support::uromd::Uromd;
 
 /// A child in its own terminal, and its output.
 struct Terminal {
@@ -89,13 +89,26 @@ impl Terminal {
 
     /// Waits for a successful end, and compares the terminal's modes with the modes at the start.
     fn ends_restored(mut self) {
-        let status = wait(&mut self.child);
-        assert!(status.success(), "{status}");
-        // Its last output is there by now.
-        let now = Timespec::default();
-        while poll(&mut [PollFd::new(&self.ours, PollFlags::IN)], Some(&now)).unwrap() > 0 {
-            self.read();
+        let ended = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).unwrap();
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "it does not end:\n{}", drawn(&self.output).join("\n"));
+            let left = Timespec::try_from(left).unwrap();
+            let [output, end] = [self.ours.as_fd(), ended.as_fd()]
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+            let mut both = [output, end];
+            poll(&mut both, Some(&left)).unwrap();
+            let [has_output, has_ended] = both.map(|fd| fd.revents().contains(PollFlags::IN));
+            // All output is read before the end counts.
+            match (has_output, has_ended) {
+                (true, _) => self.read(),
+                (false, true) => break,
+                (false, false) => {}
+            }
         }
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
         let after = tcgetattr(&self.theirs).unwrap();
         let modes = |termios: &Termios| {
             (termios.input_modes, termios.output_modes, termios.local_modes, termios.control_modes)
