@@ -121,7 +121,12 @@ fn read(answer: &[u8]) -> Result<ServiceStatus, String> {
         200 => serde_json::from_slice(body).map_err(|error| {
             format!("answers, but without a status of this release's service: {error}")
         }),
-        503 => Err(format!("answers: {}", String::from_utf8_lossy(body).trim())),
+        503 => {
+            // Of another program, this may be any text.
+            let text = String::from_utf8_lossy(body);
+            let reason = text.trim().chars().take_while(|letter| !letter.is_control()).take(200);
+            Err(format!("answers: {}", String::from_iter(reason)))
+        }
         code => {
             Err(format!("answers with HTTP's code {code}: is it the address of uromd's --metrics?"))
         }
@@ -159,6 +164,7 @@ mod tests {
             (b"HTTP/1.1 200 OK\r\nContent-", "--metrics"),
             (b"HTTP/1.1 404 Not Found\r\n\r\n", "code 404"),
             (b"HTTP/1.1 503 Service Unavailable\r\n\r\nthe daemon sleeps\n", "the daemon sleeps"),
+            (b"HTTP/1.1 503 No\r\n\r\nlong\x1b[2J", "answers: long"),
             (b"HTTP/1.1 200 OK\r\n\r\n<html>", "without a status"),
             (b"HTTP/1.1 200 OK\r\n\r\n{\"version\": \"0", "without a status"),
             (b"HTTP/1.1 200 OK\r\n\r\n{\"version\": 1}", "without a status"),
@@ -178,6 +184,7 @@ mod tests {
             let error = get(&address).unwrap_err();
             other.join().unwrap();
             assert!(error.contains(&address) && error.contains(part), "{error}");
+            assert!(!error.contains('\x1b'), "{error:?}");
         }
     }
 
