@@ -14,6 +14,7 @@ mod plugin_path;
 mod run;
 mod show;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -49,6 +50,27 @@ enum Verb {
     Run(run::RunArgs),
     /// Lists the commands and answers of a worker's recording.
     Show(show::ShowArgs),
+    /// Shows a running service's commands and workers, live or once.
+    Top(TopArgs),
+}
+
+/// The words of `uromd top`, which also prints its help.
+#[derive(Debug, clap::Args)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "cargo urom top [OPTIONS]",
+    after_help = "The options: cargo urom top --help"
+)]
+struct TopArgs {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Runs this program as `uromd`, with these arguments after its name.
+fn uromd(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let name = OsString::from(UROMD);
+    let arguments = [name.clone()].into_iter().chain(arguments);
+    urom_service::uromd::main_of(arguments, vec![name])
 }
 
 fn main() -> ExitCode {
@@ -58,10 +80,12 @@ fn main() -> ExitCode {
         arguments.remove(1);
     }
     if arguments.get(1).is_some_and(|word| word == UROMD) {
-        return urom_service::uromd::main_of(arguments.into_iter().skip(1), vec![UROMD.into()]);
+        return uromd(arguments.into_iter().skip(2));
     }
     let verb = Cli::parse_from(arguments).verb;
-    output::own_stdout();
+    if !matches!(verb, Verb::Top(_)) {
+        output::own_stdout();
+    }
     let result = match verb {
         Verb::New(args) => new::run(&args),
         Verb::Build(args) => build::run(&args),
@@ -70,6 +94,8 @@ fn main() -> ExitCode {
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Show(args) => show::run(&args),
+        // It prints its own errors.
+        Verb::Top(args) => return uromd(["top".into()].into_iter().chain(args.words)),
     };
     let code = result.unwrap_or_else(|error| {
         // A closed standard output is not an error.

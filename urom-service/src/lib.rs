@@ -46,6 +46,7 @@ mod plugin_file;
 mod plugin_log;
 mod process_one;
 mod threads;
+mod top;
 pub mod uromd;
 mod worker;
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lexopt::{Arg, Parser, ValueExt};
 
@@ -14,6 +15,9 @@ use crate::daemon::{OperatorCommand, OperatorReply, ServiceStatus};
 const SOCKET: &str = "/run/uromd/control";
 
 const SOCKET_VARIABLE: &str = "UROM_CONTROL";
+
+/// Time limit for the reply of a service that runs.
+const REPLY: Duration = Duration::from_secs(10);
 
 /// A parsed command of an operator.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,8 +40,7 @@ impl Operation {
     }
 
     fn with(mut command: OperatorCommand, words: &[OsString]) -> Result<Operation, lexopt::Error> {
-        let socket = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
-        let mut socket = PathBuf::from(socket.unwrap_or_else(|| SOCKET.into()));
+        let mut socket = control_socket();
         let (mut json, mut parser) = (false, Parser::from_args(words));
         while let Some(word) = parser.next()? {
             match (word, &mut command) {
@@ -57,18 +60,9 @@ impl Operation {
     /// # Errors
     /// The service cannot be reached, or its reason.
     pub(crate) fn run(&self) -> Result<String, String> {
-        let shown = self.socket.display();
-        let reply = request(&self.socket, self.command).map_err(|error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
-                "no service listens at {shown}: start uromd with --control {shown}, or name its \
-                 socket with --control or {SOCKET_VARIABLE}"
-            ),
-            ErrorKind::PermissionDenied => {
-                format!("{shown} is for root and the service's user: {error}")
-            }
-            _ => format!("{shown}: {error}"),
-        })?;
-        match reply {
+        // A drain waits for hosts.
+        let is_drain = matches!(self.command, OperatorCommand::Drain { .. });
+        match ask(&self.socket, self.command, (!is_drain).then_some(REPLY))? {
             OperatorReply::Status(status) if self.json => {
                 Ok(serde_json::to_string_pretty(&status).map_err(|error| error.to_string())? + "\n")
             }
@@ -79,8 +73,44 @@ impl Operation {
     }
 }
 
-fn request(socket: &Path, command: OperatorCommand) -> io::Result<OperatorReply> {
+/// Returns the control socket if no option names another.
+pub(crate) fn control_socket() -> PathBuf {
+    let socket = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
+    PathBuf::from(socket.unwrap_or_else(|| SOCKET.into()))
+}
+
+/// Sends a command. `time` limits the wait for each part of the reply.
+///
+/// # Errors
+/// The service cannot be reached, or does not reply in time.
+pub(crate) fn ask(
+    socket: &Path,
+    command: OperatorCommand,
+    time: Option<Duration>,
+) -> Result<OperatorReply, String> {
+    let shown = socket.display();
+    request(socket, command, time).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
+            "no service listens at {shown}: start uromd with --control {shown}, or name its \
+             socket with --control or {SOCKET_VARIABLE}"
+        ),
+        ErrorKind::PermissionDenied => {
+            format!("{shown} is for root and the service's user: {error}")
+        }
+        ErrorKind::WouldBlock => {
+            format!("{shown}: the service does not reply; its process is stopped or overloaded")
+        }
+        _ => format!("{shown}: {error}"),
+    })
+}
+
+fn request(
+    socket: &Path,
+    command: OperatorCommand,
+    time: Option<Duration>,
+) -> io::Result<OperatorReply> {
     let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(time)?;
     stream.write_all((serde_json::to_string(&command)? + "\n").as_bytes())?;
     let mut line = String::new();
     if BufReader::new(stream).read_line(&mut line)? == 0 {
@@ -98,7 +128,7 @@ fn table(status: &ServiceStatus) -> String {
         workers.len()
     );
     let rows = workers.iter().map(|worker| {
-        [
+        vec![
             worker.id.clone(),
             worker.state.clone(),
             worker.hosts.to_string(),
@@ -109,10 +139,10 @@ fn table(status: &ServiceStatus) -> String {
         ]
     });
     let head = ["WORKER", "STATE", "HOSTS", "COMMANDS", "UNREAD", "MEMORY", "PLUGINS"];
-    columns(&mut text, head, rows.collect());
+    columns(&mut text, &head, rows.collect());
     let time = |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), duration);
     let rows = commands.iter().map(|command| {
-        [
+        vec![
             command.plugin.clone(),
             command.command.clone(),
             command.received.to_string(),
@@ -123,23 +153,25 @@ fn table(status: &ServiceStatus) -> String {
         ]
     });
     let head = ["PLUGIN", "COMMAND", "RECEIVED", "IN FLIGHT", "FAILED", "P50", "P99"];
-    columns(&mut text, head, rows.collect());
+    columns(&mut text, &head, rows.collect());
     text
 }
 
-fn columns<const N: usize>(text: &mut String, head: [&str; N], rows: Vec<[String; N]>) {
+/// Adds a table with left-aligned columns, two spaces apart. Without rows it adds nothing.
+pub(crate) fn columns(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
     if rows.is_empty() {
         return;
     }
-    let all: Vec<[String; N]> = [head.map(str::to_owned)].into_iter().chain(rows).collect();
-    let mut widths = [0; N];
+    let head = head.iter().map(|name| (*name).to_owned()).collect();
+    let all: Vec<Vec<String>> = [head].into_iter().chain(rows).collect();
+    let mut widths = vec![0; all[0].len()];
     for row in &all {
         widths.iter_mut().zip(row).for_each(|(width, cell)| *width = cell.len().max(*width));
     }
     text.push('\n');
     for row in &all {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
+        for (cell, &width) in row.iter().zip(&widths) {
             let _ = write!(line, "{cell:width$}  ");
         }
         text.push_str(line.trim_end());
@@ -148,7 +180,7 @@ fn columns<const N: usize>(text: &mut String, head: [&str; N], rows: Vec<[String
 }
 
 /// A duration as `600 ns`, `1.2 us`, `35 ms` or `2 s`.
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     let scales = [(1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms")];
     let (factor, unit) = scales
         .iter()

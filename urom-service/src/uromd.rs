@@ -20,6 +20,7 @@ use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log, Streams};
 use crate::operator::Operation;
 use crate::process_one;
+use crate::top::Top;
 use crate::worker::{self, WORKER, WorkerConfig, WorkerKind};
 
 const HELP: &str = "\
@@ -28,6 +29,7 @@ and starts a worker process for each worker that a host asks for.
 
 Usage: uromd [OPTIONS]
        uromd status [--json] [--control FILE]
+       uromd top [OPTIONS]            shows its commands and workers: uromd top --help
        uromd drain [--deadline SECONDS] [--control FILE]
        uromd reload [--control FILE]
        uromd check-config [OPTIONS]   checks the options and the file of --config; starts nothing
@@ -56,7 +58,10 @@ pub fn main() -> ExitCode {
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
     if let Some(operation) = Operation::read(&arguments) {
-        return operation.map_or_else(|problem| refuse(&problem), |operation| operate(&operation));
+        return operation.map_or_else(|problem| refuse(&problem), |operation| end(operation.run()));
+    }
+    if let Some(top) = Top::read(&arguments) {
+        return top.map_or_else(|problem| refuse_with(&problem, "top "), |top| end(top.run()));
     }
     let result = match &arguments[..] {
         [role, config @ ..] if role == WORKER => {
@@ -117,8 +122,9 @@ fn print(text: &str) -> ExitCode {
     ExitCode::from(u8::from(printed.is_err()))
 }
 
-fn operate(operation: &Operation) -> ExitCode {
-    match operation.run() {
+/// Prints the result of a command to a running service.
+fn end(result: Result<String, String>) -> ExitCode {
+    match result {
         Ok(text) => print(&text),
         Err(problem) => {
             log::write(format!("uromd: {problem}\n"));
@@ -129,7 +135,12 @@ fn operate(operation: &Operation) -> ExitCode {
 }
 
 fn refuse(problem: &str) -> ExitCode {
-    log::write(format!("uromd: {problem}\nSee uromd --help.\n"));
+    refuse_with(problem, "")
+}
+
+/// `command` is empty, or the word of a command with help of its own and a space.
+fn refuse_with(problem: &str, command: &str) -> ExitCode {
+    log::write(format!("uromd: {problem}\nSee uromd {command}--help.\n"));
     Log::flush();
     ExitCode::from(2)
 }

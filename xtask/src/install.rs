@@ -14,6 +14,9 @@ use crate::{filter, plugins, setup, shell};
 
 pub(crate) const PACKAGES: [&str; 3] = ["urom-service", "libdoca", "urom-ucx-emulation"];
 
+/// The live view of `uromd top`.
+const FEATURES: [&str; 1] = ["urom-service/top"];
+
 /// For programs with LD_PRELOAD, and optionally for uromd's workers.
 const EMULATION: &str = "liburom_ucx_emulation.so";
 
@@ -21,7 +24,7 @@ const EMULATION: &str = "liburom_ucx_emulation.so";
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<BuildTarget>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    let built = plugins::build(workspace, target, BuildProfile::Dist, &[], &PACKAGES)?;
+    let built = plugins::build(workspace, target, BuildProfile::Dist, &[], &PACKAGES, &FEATURES)?;
     filter::make(&built, target)?;
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut writer = DirectoryWriter::new(&prefix, TransferMode::Copy);

@@ -26,7 +26,7 @@ impl Program {
         setup::for_tests(workspace, None, false)?;
         let packages = [&[self.package], &install::PACKAGES[..], self.others].concat();
         let directory =
-            plugins::build(workspace, None, BuildProfile::Dist, self.plugins, &packages)?;
+            plugins::build(workspace, None, BuildProfile::Dist, self.plugins, &packages, &[])?;
         // Programs and plugins in C are compiled against it.
         install::for_tests(workspace, None, BuildProfile::Dist)?;
         let mut program = shell::built(&directory.join(self.package), &workspace.target_dir);

@@ -14,7 +14,7 @@ use crate::{shell, steps};
 pub(crate) fn run(workspace: &Workspace, target: Option<BuildTarget>, release: bool) -> Result<()> {
     let directory = match release {
         true => build_for_use(workspace, target)?,
-        false => build(workspace, target, BuildProfile::Dev, &Purpose::ALL, &[])?,
+        false => build(workspace, target, BuildProfile::Dev, &Purpose::ALL, &[], &[])?,
     };
     println!("{}", directory.join(Purpose::Use.directory()).display());
     Ok(())
@@ -28,22 +28,28 @@ pub(crate) fn build_for_use(workspace: &Workspace, target: Option<BuildTarget>) 
     if target.is_none() {
         others.extend(steps::PACKAGES);
     }
-    build(workspace, target, BuildProfile::Release, &[Purpose::Use], &others)
+    build(workspace, target, BuildProfile::Release, &[Purpose::Use], &others, &[])
 }
 
-/// Builds `others`, and the plugins of these purposes. Returns the build's directory.
+/// Builds `others` with `features`, and the plugins of these purposes. Returns the build's directory.
 pub(crate) fn build(
     workspace: &Workspace,
     target: Option<BuildTarget>,
     profile: BuildProfile,
     purposes: &[Purpose],
     others: &[&str],
+    features: &[&str],
 ) -> Result<PathBuf> {
     let mut plugins = workspace.plugins();
     plugins.retain(|plugin| purposes.contains(&plugin.purpose));
     let packages = plugins.iter().map(|plugin| plugin.package).chain(others.iter().copied());
     let mut build = target::cargo(target, "build")?;
-    shell::run(build.args(profile.arguments()).args(target::selected(packages)))?;
+    shell::run(
+        build
+            .args(profile.arguments())
+            .args(target::selected(packages))
+            .args(features.iter().flat_map(|feature| ["--features", feature])),
+    )?;
     let directory = workspace.profile_dir(target, profile);
     link(&directory, &plugins)?;
     Ok(directory)

@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, version: &str) -> Result<()> {
     }
     let release = ucx::unpack(&workspace.target_dir, ucx::package(version), host)?;
     let on = OnRelease { version, libraries: release.join("libucx/lib") };
-    let directory = plugins::build(workspace, None, BuildProfile::Dev, &[], &steps::PACKAGES)?;
+    let directory = plugins::build(workspace, None, BuildProfile::Dev, &[], &steps::PACKAGES, &[])?;
 
     let mut failed = Vec::new();
     failed.extend(on.tests(host, &selected).err().map(|error| format!("{error:#}")));

@@ -62,7 +62,7 @@ macro_rules! transcripts {
     )*};
 }
 
-transcripts! { answers check inspect lines memory mistakes new plugins run }
+transcripts! { answers check inspect lines memory mistakes new plugins run top }
 
 /// A transcript of workspaces, with a shared build directory.
 fn of_workspaces(name: &str) -> Result<()> {

@@ -56,10 +56,13 @@ pub use discovery::entries as plugin_path_entries;
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
 pub(crate) use operators::Operators;
+pub(crate) use options::METRICS_PORT;
 pub use options::{CommandLine, DaemonArgs, OPTIONS};
 use process::Reaper;
 pub(crate) use server::serve;
 pub(crate) use status::ServiceStatus;
+#[cfg(test)]
+pub(crate) use status::{CommandStatus, WorkerStatus};
 
 use crate::entrance::let_wait;
 use crate::examine::this_program;

@@ -25,7 +25,7 @@ use crate::worker::RecordingTarget;
 pub const OPTIONS: &str = include_str!("options.txt");
 
 /// The port of metrics, if `--metrics` names none.
-const METRICS_PORT: u16 = DEFAULT_PORT + 1;
+pub(crate) const METRICS_PORT: u16 = DEFAULT_PORT + 1;
 
 /// Longest path of a socket folder: an address has 107 bytes, a worker's name some 40.
 const LONGEST_SOCKET_DIR: usize = 64;

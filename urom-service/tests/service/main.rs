@@ -22,5 +22,6 @@ mod recordings;
 mod reports;
 mod rings;
 mod support;
+mod top;
 mod unread;
 mod workers;

@@ -169,6 +169,16 @@ fn requests_that_are_wrong_or_not_http_are_refused_and_others_go_on() {
 }
 
 #[test]
+fn silent_connections_do_not_keep_others_from_the_health_check() {
+    let watched = Watched::start();
+    let silent: Vec<_> = (0..400).map(|_| TcpStream::connect(&watched.address).unwrap()).collect();
+    let begin = Instant::now();
+    assert_eq!(watched.get("/healthz").1, "ok\n");
+    assert!(begin.elapsed() < TIMEOUT / 4, "{:?}", begin.elapsed());
+    drop(silent);
+}
+
+#[test]
 fn an_address_that_is_in_use_is_named_with_its_option() {
     let watched = Watched::start();
     let args = ["--listen", "127.0.0.1:0", "--metrics", &watched.address];

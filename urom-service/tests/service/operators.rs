@@ -1,5 +1,6 @@
 //! Operators' commands to a running service: status, drain, reload.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::DaemonToHost;
 
 use crate::support::client::{Client, any, first_message, op};
+use crate::support::plugins::Plugins;
 use crate::support::uromd::{Uromd, command};
 
 struct Operated {
@@ -144,6 +146,41 @@ fn sighup_of_a_terminal_that_is_closed_ends_the_service() {
     let mut uromd = Uromd::start_behind(&["sh", "-c", &script], &[], &[]);
     uromd.signal(Signal::HUP);
     assert!(uromd.wait().success());
+}
+
+#[test]
+fn a_service_that_is_stopped_is_named_after_a_while() {
+    let service = Operated::start();
+    service.uromd.signal(Signal::STOP);
+    let output = service.run(&["status"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("does not reply"), "{text}");
+    service.uromd.signal(Signal::CONT);
+    assert!(service.prints(&["status"]).contains("serves"));
+}
+
+#[test]
+fn a_reload_without_plugins_or_log_fails_and_the_service_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let (socket, logs) = (directory.path().join("control"), directory.path().join("logs"));
+    fs::create_dir(&logs).unwrap();
+    let log = logs.join("log");
+    let args = ["--control", socket.to_str().unwrap(), "--log-file", log.to_str().unwrap()];
+    let plugins = Plugins::obedient();
+    let uromd = Uromd::start_with(&[plugins.path().to_str().unwrap()], &args);
+    let service = Operated { uromd, directory };
+    fs::rename(&logs, service.directory.path().join("moved")).unwrap();
+    let failed = service.run(&["reload"]);
+    let text = String::from_utf8(failed.stderr).unwrap();
+    assert!(!failed.status.success() && text.contains("log file"), "{text}");
+    // Also in a worker, whose lines go to standard error.
+    let host = Client::connect(service.uromd.address).attach(any(), 1);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
+    fs::create_dir(&logs).unwrap();
+    fs::remove_file(plugins.path().join("obedient.so")).unwrap();
+    let failed = service.run(&["reload"]);
+    let text = String::from_utf8(failed.stderr).unwrap();
+    assert!(!failed.status.success() && text.contains("0 plugins found"), "{text}");
 }
 
 #[test]
