@@ -128,9 +128,10 @@ pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
         problems.extend(open_log(file).await.err());
     }
     Log::reopen();
+    let before = observatory.search.latest().map_or(0, |plugins| plugins.len());
     let found = observatory.search.look().await.map_or(0, |plugins| plugins.len());
-    if found == 0 {
-        problems.push("the log has the reasons for plugins that are not served".to_owned());
+    if found == 0 && before > 0 {
+        problems.push(format!("{before} were there before: the log has the reasons"));
     }
     let mut text = format!("reloaded: {} found", Quantity(found, "plugin"));
     key.iter().for_each(|key| text.extend([", ", key]));
