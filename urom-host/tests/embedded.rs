@@ -93,7 +93,7 @@ fn groups_are_answered_in_full_and_follow_their_workers() {
     let mut workers: Vec<_> = starting.into_iter().map(|worker| soon(worker).unwrap()).collect();
     assert_eq!(soon(service.workers_of_group(1)).unwrap(), [1, 3]);
     assert_eq!(soon(service.workers_of_group(0)).unwrap(), [0, 2]);
-    assert_eq!(soon(service.workers_of_group(77)).unwrap(), []);
+    assert_eq!(soon(service.workers_of_group(77)).unwrap(), [0_u64; 0]);
     soon(workers.remove(3).stop()).unwrap();
     // The worker leaves the service asynchronously.
     until(|| soon(service.handle().workers_of_group(1)).unwrap() == [1]);

@@ -285,7 +285,7 @@ fn tasks_of_any_thread_share_the_workers_of_one() {
         assert_eq!(count, 64);
         Ok::<_, Error>(sum)
     });
-    assert_eq!(sum.unwrap(), (0..64).sum());
+    assert_eq!(sum.unwrap(), (0..64).sum::<u64>());
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn a_plugin_is_found_by_name_and_exact_version() {
 fn group_queries_answer_fail_and_can_be_dropped() {
     let (_clean, service) = connected();
     assert_eq!(block_on(service.workers_of_group(3)).unwrap(), [0, 1, 2]);
-    assert_eq!(service.handle().workers_of_group(0).wait().unwrap(), []);
+    assert_eq!(service.handle().workers_of_group(0).wait().unwrap(), [0_u64; 0]);
     for (group, code) in
         [(7, DocaError::AGAIN), (8, DocaError::NO_MEMORY), (9, DocaError::CONNECTION_RESET)]
     {
