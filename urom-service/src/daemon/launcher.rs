@@ -61,7 +61,7 @@ impl Launcher {
         &self,
         config: WorkerConfig,
         env: Vec<(OsString, OsString)>,
-        page: &OwnedFd,
+        page: Option<&OwnedFd>,
     ) -> io::Result<(UnixStream, WorkerHandle)> {
         ucx::require_descriptors(match self {
             Launcher::Process { .. } => FOR_A_PROCESS,

@@ -301,8 +301,7 @@ impl Server {
         let launch = move || {
             let (mut config, env) = request::resolve(id, &worker, &plugins, &config, listen)?;
             config.socket = of_worker;
-            let launched = page.and_then(|page| launcher.launch(config, env, &page));
-            let launched = launched.map_err(|error| {
+            let launched = launcher.launch(config, env, page.as_ref()).map_err(|error| {
                 let text = format!("worker {id} could not be started: {error}");
                 Failure::new(DocaError::OPERATING_SYSTEM, text)
             })?;
@@ -323,18 +322,27 @@ impl Server {
         self.later(self.ready_within(), DaemonEvent::Overdue { serial });
     }
 
-    /// Makes the page of a worker, and keeps it until its process has ended.
+    /// Makes the page of a worker, and keeps it until its process has ended. Without a page, the
+    /// worker is not counted.
     fn observe(
         &mut self,
         serial: Serial,
         id: WorkerId,
         gid: u32,
         plugins: &Arc<[FoundPlugin]>,
-    ) -> io::Result<OwnedFd> {
-        let (page, fd) = MetricsPage::create()?;
-        let (page, plugins, started) = (Arc::new(page), Arc::clone(plugins), SystemTime::now());
-        self.observed.started(serial, ObservedWorker { id, gid, started, plugins, page });
-        Ok(fd)
+    ) -> Option<OwnedFd> {
+        match MetricsPage::create() {
+            Ok((page, fd)) => {
+                let (page, plugins) = (Arc::new(page), Arc::clone(plugins));
+                let started = SystemTime::now();
+                self.observed.started(serial, ObservedWorker { id, gid, started, plugins, page });
+                Some(fd)
+            }
+            Err(error) => {
+                limited!(warn, "worker {id} is not counted in metrics: {error}");
+                None
+            }
+        }
     }
 
     fn ready_within(&self) -> PeerTimeout {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use memmap2::{Advice, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use urom_memory::memfd;
 
 /// Plugins of a page: one for each bit of a plugin's id.
@@ -165,6 +165,14 @@ impl MetricsPage {
         Ok((MetricsPage::new(map), fd))
     }
 
+    /// A page that no other process reads.
+    ///
+    /// # Errors
+    /// No memory.
+    pub(crate) fn private() -> io::Result<MetricsPage> {
+        MmapOptions::new().len(BYTES as usize).map_anon().map(|map| MetricsPage::new(map.into()))
+    }
+
     /// # Errors
     /// The descriptor is not a sealed memfd of this size.
     pub(crate) fn open(fd: &OwnedFd) -> io::Result<MetricsPage> {
@@ -176,7 +184,7 @@ impl MetricsPage {
         let _ = map.advise(Advice::DontFork);
         // SAFETY: `map` maps `BYTES` bytes, page-aligned, and this value keeps it; the reference
         // does not leave the value. All fields are atomics: the other process may write at any
-        // time, and any bytes are valid. `memfd` seals the size.
+        // time, and any bytes are valid. `memfd` seals the size of a shared page.
         let layout = unsafe { &*map.as_ptr().cast::<Layout>() };
         MetricsPage { layout, _map: map }
     }
