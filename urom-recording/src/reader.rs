@@ -20,8 +20,8 @@ pub enum ReadError {
     NotARecording,
     /// Another release wrote the file.
     #[error(
-        "the recording has format {found}, and this release reads format {FORMAT}: use the release of the service that \
-         wrote it"
+        "the recording has format {found}, and this release reads format {FORMAT}: use the release \
+         of the service that wrote it"
     )]
     Format {
         /// Its format.

@@ -87,7 +87,10 @@ impl ControlSocket {
             }
         }
         let listener = bound(path).with_context(|| {
-            format!("cannot listen at {shown}: --control takes a file in a directory that exists, and that this user may write to")
+            format!(
+                "cannot listen at {shown}: --control takes a file in a directory that exists, and \
+                 that this user may write to"
+            )
         })?;
         let inode = fs::symlink_metadata(path)?.ino();
         Ok(ControlSocket { listener, path: path.to_owned(), inode })

@@ -75,7 +75,8 @@ impl Answer {
         let Answer { status, kind, body } = self;
         let len = body.len();
         format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n\
+             Cache-Control: no-store\r\nConnection: close\r\n\r\n"
         )
     }
 }

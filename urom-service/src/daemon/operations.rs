@@ -35,7 +35,8 @@ impl Draining {
 
     /// The answer to a host that comes meanwhile.
     pub(crate) fn failure() -> Failure {
-        let text = "the service is being drained and refuses new hosts: use another one, or try again later";
+        let text = "the service is being drained and refuses new hosts: use another one, or try \
+                    again later";
         Failure::new(DocaError::AGAIN, text)
     }
 }

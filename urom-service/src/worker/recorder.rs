@@ -5,8 +5,8 @@
 //! path of other workers has no code for recordings.
 
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -177,9 +177,9 @@ fn size(entry: &Entry<'_>) -> usize {
 }
 
 /// Writes entries until the recorder is dropped, the limit is reached or the disk is full.
-fn write(
+fn write<W: Write>(
     path: &Path,
-    mut writer: RecordingWriter<File>,
+    mut writer: RecordingWriter<W>,
     entries: &Receiver<Recorded>,
     waiting: &AtomicUsize,
 ) {
@@ -257,17 +257,41 @@ mod tests {
         assert_eq!((count, recorder.waiting.load(Relaxed)), (1000, 0));
     }
 
+    /// Takes the header, and no more.
+    struct Full(usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match self.0.min(bytes.len()) {
+                0 => Err(io::ErrorKind::StorageFull.into()),
+                len => {
+                    self.0 -= len;
+                    Ok(len)
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
-    fn a_disk_that_is_full_ends_the_recording_and_its_worker_does_not_wait() {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        assert!(RecordingWriter::new(full, &header(), u64::MAX).is_err());
+    fn a_full_disk_ends_the_recording_and_its_worker_goes_on() {
+        let mut header_len = Vec::new();
+        RecordingWriter::new(&mut header_len, &header(), u64::MAX).unwrap();
+        let writer = RecordingWriter::new(Full(header_len.len()), &header(), u64::MAX).unwrap();
         let (entries, received) = channel();
-        drop(received);
+        let (waiting, lost) = (Arc::new(AtomicUsize::new(0)), Cell::new(0));
         let recorder =
-            Recorder { entries, waiting: Arc::default(), began: 0, lost: Cell::new(0), plugins: 0 };
+            Recorder { entries, waiting: Arc::clone(&waiting), began: 0, lost, plugins: 0 };
         recorder.host_left(1);
+        // Returns although the recorder lives: the flush of the entry fails.
+        write(Path::new("full"), writer, &received, &waiting);
+        drop(received);
+        recorder.host_left(2);
         recorder.flush();
-        assert_eq!(recorder.waiting.load(Relaxed), 0);
+        assert_eq!(waiting.load(Relaxed), 0);
     }
 
     #[test]
