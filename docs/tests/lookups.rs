@@ -1,7 +1,7 @@
 //! Checks that the pages to look things up are complete: options of `uromd`, and error codes.
 
 const OPTIONS: &str = include_str!("../src/options.md");
-const HELP: &str = include_str!("../../urom-service/src/daemon/options.txt");
+const HELP: &str = include_str!("../../urom-service/src/daemon/program/options.txt");
 const CODES: &str = include_str!("../src/codes.md");
 const HEADER: &str = include_str!("../../urom-abi/include/doca_error.h");
 

@@ -24,7 +24,7 @@ use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::descriptors;
 use crate::daemon::discovery::{entries, path_of_environment};
-use crate::daemon::{Launcher, Manager, Operators, serve};
+use crate::daemon::{Launcher, Manager, serve};
 use crate::freshness;
 use crate::log::Log;
 use crate::threads::{RunningThread, wait_for_all};
@@ -117,7 +117,7 @@ impl Embedded {
                     Arc::new(config),
                     Launcher::Thread,
                     Manager::default(),
-                    Operators::default(),
+                    |_| (),
                     stopped,
                 )
                 .await

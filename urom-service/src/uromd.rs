@@ -10,12 +10,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use tracing::error;
-use urom_wire::key::{Key, key_file_of_environment};
+use urom_wire::key::Key;
 use urom_wire::peer_timeout::{PEER_TIMEOUT_VARIABLE, PeerTimeout};
 
+use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
-use crate::daemon::{CommandLine, DaemonArgs, OPTIONS};
+use crate::daemon::program::{self, CommandLine, OPTIONS};
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log, Streams};
 use crate::operator::Operation;
@@ -146,11 +147,6 @@ fn refuse_with(problem: &str, command: &str) -> ExitCode {
 }
 
 impl DaemonArgs {
-    /// Returns the key file of the arguments, else of the environment.
-    pub fn key_file(&self) -> Option<PathBuf> {
-        self.key_file.clone().or_else(key_file_of_environment)
-    }
-
     /// Runs a daemon on this thread until SIGTERM, SIGINT or SIGHUP, then ends its workers.
     ///
     /// The directories and files in `plugin_path` replace `UROM_PLUGIN_PATH`; for `words` see
@@ -168,7 +164,7 @@ impl DaemonArgs {
     ) -> Result<()> {
         Log::set_up(self.log_format(), self.log_file.as_deref(), Streams::Kept)?;
         Log::new("uromd", self.log_level, self.sdk_log_level()).install();
-        let served = crate::daemon::run(self.daemon_config(plugin_path, words)?, ready);
+        let served = program::run(self.daemon_config(plugin_path, words)?, ready);
         Log::flush();
         served
     }

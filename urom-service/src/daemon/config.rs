@@ -8,7 +8,7 @@ use urom_abi::cpu::CpuSet;
 use urom_wire::key::Key;
 use urom_wire::peer_timeout::PeerTimeout;
 
-use super::options::DaemonArgs;
+use super::args::DaemonArgs;
 use super::registry::Serial;
 
 #[derive(Debug, Clone)]

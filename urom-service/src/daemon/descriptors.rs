@@ -8,7 +8,7 @@ use tracing::warn;
 
 use urom_abi::Quantity;
 
-use super::options::DaemonLimits;
+use super::args::DaemonLimits;
 use crate::handshakes::MAX_HANDSHAKES;
 
 pub(crate) const OWN: usize = 64;

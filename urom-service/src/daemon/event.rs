@@ -7,8 +7,8 @@ use tokio::sync::{mpsc, oneshot};
 use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
 use urom_wire::key::Key;
 
-use super::control::OperatorReply;
 use super::discovery::FoundPlugin;
+use super::operations::OperatorReply;
 use super::registry::{HostKey, Serial};
 use super::snapshot::Snapshot;
 

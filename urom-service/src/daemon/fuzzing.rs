@@ -10,9 +10,9 @@ use urom_wire::control::{
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 
+use super::args::{DaemonArgs, DaemonLimits};
 use super::config::DaemonConfig;
 use super::discovery::FoundPlugin;
-use super::options::{DaemonArgs, DaemonLimits};
 use super::registry::{DaemonAction, HostKey, Registry, Serial};
 use super::request;
 use urom_abi::cpu::CpuSet;

@@ -1,10 +1,11 @@
-//! An operator's commands in the daemon's loop: drain and reload.
+//! An operator's commands: status, drain and reload.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 use urom_abi::{DocaError, Quantity};
@@ -12,13 +13,49 @@ use urom_wire::awake::sleep;
 use urom_wire::control::Failure;
 use urom_wire::key::Key;
 
-use super::control::{OperatorReply, ask};
 use super::event::DaemonEvent;
-use super::http::Observatory;
+use super::observatory::Observatory;
 use super::server::Server;
+use super::status::{self, ServiceStatus};
 use super::turns::measured;
 use crate::aside::result_of;
 use crate::log::Log;
+
+/// An operator's command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OperatorCommand {
+    Status,
+    /// Take no new hosts, and wait until all have left, or for so many seconds.
+    Drain {
+        deadline: Option<u32>,
+    },
+    /// Take hosts again, look for plugins, read the key, reopen the log.
+    Reload,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OperatorReply {
+    Status(ServiceStatus),
+    Done(String),
+    Failed(String),
+}
+
+pub(super) async fn execute(command: OperatorCommand, observatory: &Observatory) -> OperatorReply {
+    match command {
+        OperatorCommand::Status => match observatory.snapshot().await {
+            Some(snapshot) => OperatorReply::Status(status::status(&snapshot)),
+            None => OperatorReply::Failed("the daemon does not answer".to_owned()),
+        },
+        OperatorCommand::Drain { deadline } => {
+            let event = |reply| DaemonEvent::Drain { deadline, reply };
+            let reply = observatory.ask(event).await;
+            reply.unwrap_or_else(|| OperatorReply::Failed("the service ends".to_owned()))
+        }
+        OperatorCommand::Reload => reload(observatory).await,
+    }
+}
 
 /// Whether the service refuses new hosts.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +159,7 @@ pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
         |key| (key, Vec::new()),
     );
     let event = |reply| DaemonEvent::Reload { key, reply };
-    let Some(key) = ask(&observatory.events, event).await else {
+    let Some(key) = observatory.ask(event).await else {
         return OperatorReply::Failed("the service ends".to_owned());
     };
     if let Some(file) = observatory.log_file.clone() {

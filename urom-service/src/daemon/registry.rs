@@ -12,7 +12,7 @@ use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker};
 use urom_wire::relay::BACKLOG;
 
 use self::entry::{VisitStage, WaitingHost, WorkerEntry, WorkerPhase};
-use super::options::DaemonLimits;
+use super::args::DaemonLimits;
 use super::snapshot::WorkerState;
 
 pub(crate) type HostKey = u64;

@@ -7,10 +7,10 @@ use urom_abi::cpu::CpuSet;
 use urom_abi::{DocaError, WorkerId};
 use urom_wire::control::{Failure, StartWorker};
 
+use super::args::DaemonArgs;
 use super::config::DaemonConfig;
 use super::discovery::FoundPlugin;
 use super::environment::{inherited, is_granted};
-use super::options::DaemonArgs;
 use super::trust::{self, Distrust};
 use crate::worker::{PluginItem, WorkerConfig};
 

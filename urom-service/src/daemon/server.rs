@@ -24,13 +24,12 @@ use super::config::DaemonConfig;
 use super::discovery::{Catalogue, FoundPlugin, path_of_environment};
 use super::event::{DaemonEvent, HostLink};
 use super::host::{self, Reception};
-use super::http::Observatory;
 use super::keys::ServiceKeys;
 use super::launcher::Launcher;
 use super::manager::Manager;
+use super::observatory::Observatory;
 use super::observed::{ObservedWorker, ObservedWorkers};
 use super::operations::{Draining, Drains};
-use super::operators::Operators;
 use super::registry::{DaemonAction, HostKey, Registry, Serial};
 use super::request;
 use super::search::PluginSearch;
@@ -66,12 +65,13 @@ struct WorkerLink {
     outbox: mpsc::Sender<DaemonToWorker>,
 }
 
-pub(crate) async fn serve(
+/// `operators` starts the access of operators, which ends when its value is dropped.
+pub(crate) async fn serve<O>(
     listener: TcpListener,
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     manager: Manager,
-    operators: Operators,
+    operators: impl FnOnce(&Observatory) -> O,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let served = run(listener, config, launcher, manager, operators, stop);
@@ -80,12 +80,12 @@ pub(crate) async fn serve(
     served
 }
 
-async fn run(
+async fn run<O>(
     listener: TcpListener,
     config: Arc<DaemonConfig>,
     launcher: Launcher,
     mut manager: Manager,
-    operators: Operators,
+    operators: impl FnOnce(&Observatory) -> O,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (events, mut happened) = relay::events();
@@ -120,7 +120,7 @@ async fn run(
     let (events, search) = (server.events.clone(), reception.search.clone());
     let args = &server.config.args;
     let (key_file, log_file) = (args.key_file(), args.log_file.clone());
-    let operators = operators.serve(&Observatory { events, search, key_file, log_file });
+    let operators = operators(&Observatory { events, search, key_file, log_file });
     let (mut last_host, mut entrance) = (0, Entrance::new(listener));
     let mut stop = std::pin::pin!(stop);
     manager.ready();

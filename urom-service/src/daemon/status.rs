@@ -50,11 +50,6 @@ pub(crate) struct CommandStatus {
     pub(crate) p99: Option<f64>,
 }
 
-pub(super) fn json(snapshot: &Snapshot) -> String {
-    // Only maps with other keys than strings can fail.
-    serde_json::to_string_pretty(&status(snapshot)).unwrap_or_default() + "\n"
-}
-
 pub(super) fn status(snapshot: &Snapshot) -> ServiceStatus {
     let sums = snapshot.observed.sums();
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;

@@ -19,7 +19,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::options::DaemonLimits;
+    use crate::daemon::args::DaemonLimits;
     use crate::daemon::registry::{DaemonAction, Registry};
     use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 

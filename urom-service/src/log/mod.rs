@@ -21,6 +21,8 @@ macro_rules! limited {
 
 mod file;
 mod format;
+#[cfg(feature = "uromd")]
+mod json;
 mod limit;
 mod writer;
 
@@ -196,6 +198,13 @@ impl Subscriber for Log {
 
     fn exit(&self, _: &Id) {}
 }
+
+#[cfg(test)]
+const PLUGINS: Origin<'_> =
+    Origin { level: Level::Warning, file: "a/b.rs", line: 12, function: Some("sum") };
+
+#[cfg(test)]
+const OWN: Origin<'_> = Origin { level: Level::Info, file: "", line: 0, function: None };
 
 #[cfg(test)]
 mod tests {

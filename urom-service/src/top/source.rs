@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::table::Sample;
-use crate::daemon::{METRICS_PORT, OperatorCommand, OperatorReply, ServiceStatus};
+use crate::daemon::program::METRICS_PORT;
+use crate::daemon::{OperatorCommand, OperatorReply, ServiceStatus};
 use crate::operator::ask;
 
 /// Time limit of a request. The daemon itself waits 2 s for its loop.

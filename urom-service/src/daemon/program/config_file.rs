@@ -7,7 +7,7 @@ use toml::de::DeTable;
 use urom_os::named_file;
 
 use super::option_value::{Entry, OptionValue, Source};
-use super::options::DaemonArgs;
+use crate::daemon::args::DaemonArgs;
 
 /// Size limit of the file in bytes.
 const MOST: usize = 16 << 20;
@@ -62,7 +62,7 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
-    use crate::daemon::options::{CommandLine, OPTIONS};
+    use crate::daemon::program::{CommandLine, OPTIONS};
 
     fn of(text: &str) -> Result<DaemonArgs, String> {
         ConfigFile { path: "uromd.toml".into(), text: text.to_owned() }.options()

@@ -11,18 +11,14 @@ use rustix::fs::{Mode, fchmod};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
 };
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, oneshot};
 use tracing::info;
 use urom_wire::awake::{sleep, timeout};
 
-use super::event::DaemonEvent;
-use super::http::Observatory;
-use super::operations::reload;
-use super::status::{self, ServiceStatus};
-use super::turns::measured;
+use crate::daemon::observatory::Observatory;
+use crate::daemon::operations::{OperatorReply, execute};
+use crate::daemon::turns::measured;
 
 /// Size limit in bytes of a command.
 const LONGEST: u64 = 4096;
@@ -34,27 +30,6 @@ const TIME: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 
 const BACKLOG: i32 = 16;
-
-/// An operator's command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum OperatorCommand {
-    Status,
-    /// Take no new hosts, and wait until all have left, or for so many seconds.
-    Drain {
-        deadline: Option<u32>,
-    },
-    /// Take hosts again, look for plugins, read the key, reopen the log.
-    Reload,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum OperatorReply {
-    Status(ServiceStatus),
-    Done(String),
-    Failed(String),
-}
 
 /// A bound socket. Dropping it removes its file.
 #[derive(Debug)]
@@ -154,30 +129,6 @@ async fn answer(stream: UnixStream, observatory: &Observatory) -> io::Result<()>
     };
     let line = serde_json::to_string(&reply)? + "\n";
     stream.get_mut().write_all(line.as_bytes()).await
-}
-
-async fn execute(command: OperatorCommand, observatory: &Observatory) -> OperatorReply {
-    match command {
-        OperatorCommand::Status => match observatory.snapshot().await {
-            Some(snapshot) => OperatorReply::Status(status::status(&snapshot)),
-            None => OperatorReply::Failed("the daemon does not answer".to_owned()),
-        },
-        OperatorCommand::Drain { deadline } => {
-            let event = |reply| DaemonEvent::Drain { deadline, reply };
-            let reply = ask(&observatory.events, event).await;
-            reply.unwrap_or_else(|| OperatorReply::Failed("the service ends".to_owned()))
-        }
-        OperatorCommand::Reload => reload(observatory).await,
-    }
-}
-
-pub(super) async fn ask<T>(
-    events: &mpsc::Sender<DaemonEvent>,
-    event: impl FnOnce(oneshot::Sender<T>) -> DaemonEvent,
-) -> Option<T> {
-    let (reply, replied) = oneshot::channel();
-    events.send(event(reply)).await.ok()?;
-    replied.await.ok()
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use tokio::signal::unix::Signal;
 use tokio::task::JoinSet;
 
 use super::control::{self, ControlSocket};
-use super::http::{self, Observatory};
-use super::operations::reload;
-use super::turns::measured;
+use super::http;
+use crate::daemon::observatory::Observatory;
+use crate::daemon::operations::reload;
+use crate::daemon::turns::measured;
 
-/// The listeners of the daemon's options; empty for an embedded service.
+/// The listeners of the daemon's options.
 #[derive(Debug, Default)]
 pub(crate) struct Operators {
     pub(super) metrics: Option<TcpListener>,

@@ -2,23 +2,19 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
 use tracing::{debug, info};
 use urom_wire::awake::timeout;
 
-use super::control::ask;
-use super::event::DaemonEvent;
 use super::exposition;
-use super::search::PluginSearch;
-use super::snapshot::Snapshot;
-use super::status;
-use super::turns::measured;
 use crate::aside::result_of;
+use crate::daemon::observatory::Observatory;
+use crate::daemon::snapshot::Snapshot;
+use crate::daemon::status;
+use crate::daemon::turns::measured;
 use crate::entrance::Entrance;
 
 /// Limit in bytes of a request's line and headers.
@@ -26,17 +22,6 @@ const LONGEST_REQUEST: usize = 8 << 10;
 
 /// Time limit of a connection.
 const TIME: Duration = Duration::from_secs(10);
-
-/// Time limit for an answer of the daemon's loop.
-const HEALTHY: Duration = Duration::from_secs(2);
-
-#[derive(Clone)]
-pub(super) struct Observatory {
-    pub(super) events: mpsc::Sender<DaemonEvent>,
-    pub(super) search: PluginSearch,
-    pub(super) key_file: Option<PathBuf>,
-    pub(super) log_file: Option<PathBuf>,
-}
 
 /// Serves until the task is dropped. If many connections wait, silent ones lose their slots.
 pub(super) async fn serve(listener: TcpListener, observatory: Observatory) {
@@ -124,7 +109,7 @@ impl Observatory {
     async fn page(&self, path: &str) -> Answer {
         match path {
             "/metrics" => self.render(exposition::TEXT, exposition::text).await,
-            "/status" => self.render("application/json", status::json).await,
+            "/status" => self.render("application/json", json).await,
             "/healthz" => match self.snapshot().await {
                 Some(_) => Answer::text("200 OK", "ok\n"),
                 None => Answer::unavailable("the daemon does not answer"),
@@ -143,14 +128,6 @@ impl Observatory {
         }
     }
 
-    /// Asks the daemon's loop for its state.
-    pub(super) async fn snapshot(&self) -> Option<Snapshot> {
-        let plugins = self.search.latest().map(|plugins| plugins.len());
-        let event = |reply| DaemonEvent::Observe { plugins, reply };
-        let snapshot = ask(&self.events, event);
-        timeout(HEALTHY, snapshot).await.ok().flatten()
-    }
-
     /// Renders a snapshot on another thread: hundreds of workers have megabytes of counters.
     async fn render(
         &self,
@@ -165,6 +142,11 @@ impl Observatory {
             Err(why) => Answer::unavailable(&why),
         }
     }
+}
+
+fn json(snapshot: &Snapshot) -> String {
+    // Only maps with other keys than strings can fail.
+    serde_json::to_string_pretty(&status::status(snapshot)).unwrap_or_default() + "\n"
 }
 
 /// Listens for requests of metrics.

@@ -11,8 +11,8 @@ use prometheus::{Encoder, TextEncoder};
 use urom_abi::DocaError;
 use urom_abi::host_memory::MemoryPath;
 
-use super::snapshot::{Snapshot, WorkerState};
-use super::turns;
+use crate::daemon::snapshot::{Snapshot, WorkerState};
+use crate::daemon::turns;
 use crate::metrics::{BUCKETS, CommandSums, bucket_limit};
 
 /// The content type of the text.
