@@ -7,7 +7,6 @@ mod description;
 mod elf;
 mod exit;
 mod inspect;
-mod message;
 mod new;
 mod output;
 mod plugin_path;

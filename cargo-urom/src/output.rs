@@ -1,6 +1,5 @@
 //! Output: results to standard output, other messages to standard error, colours only on terminals.
 
-use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
@@ -8,6 +7,7 @@ use std::sync::OnceLock;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context;
+use urom_message::{acts, plain};
 
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default().bold();
@@ -71,38 +71,4 @@ pub(crate) fn say(line: &str) {
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-}
-
-/// Escapes control characters, so the text is one line.
-pub(crate) fn plain(text: &str) -> String {
-    let escape = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escape).collect()
-}
-
-pub(crate) fn quoted(names: impl IntoIterator<Item: Display>) -> String {
-    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-pub(crate) fn is_plain(text: &str) -> bool {
-    !text.chars().any(acts)
-}
-
-/// Whether a character controls a terminal, or the order of nearby characters.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_are_escaped_and_other_text_is_unchanged() {
-        assert_eq!(plain("a\u{1b}[2J\r\n\u{9b}\u{7f}"), "a\\u{1b}[2J\\r\\n\\u{9b}\\u{7f}");
-        assert_eq!(plain("\u{202e}gnp.exe"), "\\u{202e}gnp.exe");
-        for text in ["", "worker_graph", "größer", "数", "a\\b"] {
-            assert!(is_plain(text) && plain(text) == text, "{text}");
-        }
-    }
 }

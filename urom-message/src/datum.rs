@@ -2,21 +2,32 @@
 
 use std::fmt;
 
+#[cfg(feature = "json")]
 use serde_json::{Value, json};
 use urom_abi::Quantity;
 
-use crate::output::is_plain;
+use crate::text::is_plain;
 
+/// A value of a field or a payload.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Datum {
+pub enum Datum {
+    /// An integer.
     Int(i128),
+    /// A floating-point number.
     Float(f64),
+    /// `true` or `false`.
     Bool(bool),
+    /// UTF-8 text, or a character.
     Text(String),
+    /// A value of an enum, by its name.
     Name(&'static str),
+    /// An array, or the elements of a payload.
     List(Vec<Datum>),
+    /// A structure's fields with their names.
     Record(Vec<(&'static str, Datum)>),
+    /// Bytes without a more precise type.
     Bytes(Vec<u8>),
+    /// A payload that the message does not have.
     Absent,
     /// A payload in registered memory, with its length in bytes.
     Registered(i128),
@@ -25,8 +36,10 @@ pub(crate) enum Datum {
 const MOST: usize = 256;
 
 impl Datum {
-    /// Bytes become an object. Numbers that JSON cannot represent become strings.
-    pub(crate) fn json(&self) -> Value {
+    /// Converts to JSON. Bytes become an object. Numbers that JSON cannot represent become strings.
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn json(&self) -> Value {
         match self {
             Datum::Int(value) => u64::try_from(*value)
                 .map(Value::from)
@@ -61,7 +74,7 @@ impl fmt::Display for Datum {
             Datum::Bool(value) => write!(f, "{value}"),
             Datum::Text(text) if is_plain(text) => f.write_str(text),
             Datum::Text(text) => write!(f, "{}", text.escape_debug()),
-            Datum::Name(name) => f.write_str(&crate::output::plain(name)),
+            Datum::Name(name) => f.write_str(&crate::text::plain(name)),
             Datum::List(items) => {
                 let items: Vec<_> = items.iter().map(Datum::to_string).collect();
                 write!(f, "[{}]", items.join(","))

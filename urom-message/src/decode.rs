@@ -6,18 +6,24 @@ use urom_abi::describe::{Count, FieldKind, Messages, Misfit, Payload, Presence, 
 use super::datum::Datum;
 use super::location::{self, DescribedMessage, Location, fields, is_byte, is_value};
 
+/// A message that was read.
 #[derive(Debug)]
-pub(crate) struct Decoded {
-    pub(crate) variant: &'static Variant,
-    pub(crate) fields: Vec<(&'static str, Datum)>,
+pub struct Decoded {
+    /// Its variant.
+    pub variant: &'static Variant,
+    /// Its fields and payloads, in wire order, with their names.
+    pub fields: Vec<(&'static str, Datum)>,
     /// Missing or surplus bytes, and invalid values.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
     /// Facts that the description does not determine.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 /// Decodes a message: the `expected` variant if its tag matches, otherwise the variant of the tag.
-pub(crate) fn decode(
+///
+/// # Errors
+/// The tag is unknown, or the fixed part incomplete.
+pub fn decode(
     messages: &Messages,
     expected: Option<&'static Variant>,
     bytes: &[u8],
@@ -59,7 +65,7 @@ pub(crate) fn decode(
 }
 
 /// Returns the echoed fields that differ between a command and its answer.
-pub(crate) fn not_echoed(
+pub fn not_echoed(
     (commands, command, sent): (&Messages, &Variant, &[u8]),
     (notifications, notification, got): (&Messages, &Variant, &[u8]),
 ) -> Vec<&'static str> {

@@ -9,10 +9,11 @@ use super::location::{self, DescribedMessage, Location, fields, is_value, may_la
 use super::memory::{Memories, is_range};
 use super::signature::signature;
 use super::{names, value};
-use crate::output::quoted;
+use crate::text::quoted;
 
+/// A field and its value, `field=value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Assignment {
+pub struct Assignment {
     path: String,
     value: String,
 }
@@ -27,16 +28,21 @@ impl std::str::FromStr for Assignment {
     }
 }
 
+/// A message that was written.
 #[derive(Debug)]
-pub(crate) struct Encoded {
-    pub(crate) bytes: Vec<u8>,
+pub struct Encoded {
+    /// Its bytes, with the tag.
+    pub bytes: Vec<u8>,
     /// Unchecked conditions, and requested values that look wrong.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 /// Encodes a message. Missing optional fields are zero; other missing fields are an error. The
 /// words of payloads are computed unless they are given.
-pub(crate) fn encode(
+///
+/// # Errors
+/// A field is unknown or missing, or a value does not fit; the text names it.
+pub fn encode(
     messages: &Messages,
     variant: &Variant,
     given: &[Assignment],

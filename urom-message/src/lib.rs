@@ -1,6 +1,7 @@
 //! Encodes commands from `field=value` and decodes notifications, by their description. A
 //! description contains conditions and lengths as Rust text. Remarks list uncomputed expressions.
 
+mod compare;
 mod datum;
 mod decode;
 mod encode;
@@ -8,14 +9,17 @@ mod location;
 mod memory;
 mod names;
 mod signature;
+mod text;
 mod value;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use datum::Datum;
-pub(crate) use decode::{Decoded, decode, not_echoed};
-pub(crate) use encode::{Assignment, Encoded, encode};
-pub(crate) use memory::{Memories, size};
-pub(crate) use signature::{command, signatures};
-pub(crate) use value::bytes;
+pub use compare::{NamedRange, difference, ranges};
+pub use datum::Datum;
+pub use decode::{Decoded, decode, not_echoed};
+pub use encode::{Assignment, Encoded, encode};
+pub use memory::{Memories, size};
+pub use signature::{command, signatures};
+pub use text::{acts, is_plain, plain, quoted};
+pub use value::bytes;

@@ -8,7 +8,8 @@ use urom_abi::memory::MemoryRange;
 
 use super::names;
 
-pub(crate) type Memories = BTreeMap<String, MemoryRange>;
+/// Memory by its name.
+pub type Memories = BTreeMap<String, MemoryRange>;
 
 pub(super) fn is_range(ty: &Type) -> bool {
     let (Type::Struct(of), Type::Struct(range)) = (ty, MemoryRange::TYPE) else { return false };
@@ -58,7 +59,7 @@ pub(super) fn unknown(name: &str, memories: &Memories) -> String {
 }
 
 /// Parses a size in bytes: `4096`, `0x1000`, `4K`, `1M` or `2G`.
-pub(crate) fn size(text: &str) -> Option<u64> {
+pub fn size(text: &str) -> Option<u64> {
     let (digits, unit) = match text.char_indices().next_back()? {
         (at, 'k' | 'K') => (&text[..at], 1 << 10),
         (at, 'm' | 'M') => (&text[..at], 1 << 20),

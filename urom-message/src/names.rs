@@ -1,6 +1,6 @@
 //! Errors about unknown names.
 
-use crate::output::quoted;
+use crate::text::quoted;
 
 const ALIKE: f64 = 0.75;
 

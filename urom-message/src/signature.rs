@@ -7,7 +7,10 @@ use super::location::{fields, is_byte, is_value, may_lack};
 use super::names;
 
 /// Finds a command by name: `TagSend`, `tag_send` and `tag-send` are the same.
-pub(crate) fn command(messages: &Messages, name: &str) -> Result<&'static Variant, String> {
+///
+/// # Errors
+/// No command has this name; the text lists those that exist.
+pub fn command(messages: &Messages, name: &str) -> Result<&'static Variant, String> {
     let found =
         messages.variants.iter().find(|variant| names::plain(variant.name) == names::plain(name));
     found.ok_or_else(|| {
@@ -33,7 +36,9 @@ pub(crate) fn signature(messages: &Messages, variant: &Variant) -> String {
     values.chain(payloads).map(word).collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn signatures(messages: &Messages) -> Vec<String> {
+/// Returns a line for each message: its name and its fields.
+#[must_use]
+pub fn signatures(messages: &Messages) -> Vec<String> {
     let line = |variant: &Variant| {
         format!("{} {}", variant.name.to_snake_case(), signature(messages, variant))
     };

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use anyhow::{Context, Result, ensure};
 
 use crate::exit::usage;
-use crate::message::Assignment;
+use urom_message::Assignment;
 
 const AND: &str = "+";
 

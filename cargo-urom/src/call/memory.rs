@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use urom_message::plain;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -13,8 +14,8 @@ use urom_os::named_file;
 
 use super::CallArgs;
 use crate::exit::usage;
-use crate::message::{Datum, Memories, size};
-use crate::output::{self, plain};
+use crate::output;
+use urom_message::{Datum, Memories, size};
 
 /// Limit of the bytes that are printed. For more, the length and a checksum are printed.
 const MOST: u64 = 256;

@@ -19,13 +19,13 @@ use urom_host::{DocaError, Service};
 
 use crate::elf::ElfMachine;
 use crate::exit::usage;
-use crate::message::{self, Memories};
 use crate::{exit, output, plugin_path};
 use args::MOST_WORKERS;
 use line::CommandSpec;
 use memory::NamedMemories;
 use request::CommandRequest;
 use target::CallTarget;
+use urom_message::{self as message, Memories};
 use worker_group::{CommandOutcome, WorkerGroup};
 
 pub(crate) use args::CallArgs;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
+use urom_message::plain;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -13,8 +14,8 @@ use urom_service::MAX_MAX_MESSAGE;
 use super::CallSession;
 use super::request::{CheckedAnswer, CommandRequest};
 use super::worker_group::CommandOutcome;
-use crate::message::Datum;
-use crate::output::{self, plain};
+use crate::output;
+use urom_message::Datum;
 
 /// Prints a notification as text, in the notation of arguments. The notification of a failed
 /// command is not printed, because it has only a status.

@@ -9,7 +9,7 @@ use urom_abi::wire::EncodeError;
 use urom_host::{Plugin, RawCompletion, RawReply, Worker};
 use urom_service::MAX_MAX_MESSAGE;
 
-use crate::message::{self, Assignment, Decoded, Encoded, Memories};
+use urom_message::{self as message, Assignment, Decoded, Encoded, Memories};
 
 #[derive(Debug)]
 pub(super) struct CommandRequest {

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use urom_message::quoted;
 
 use urom_abi::Quantity;
 use urom_abi::describe::section::Panic;
@@ -11,7 +12,6 @@ use urom_abi::plugin::{GET_IFACE_SYMBOL, PLUGIN_NAME_CAPACITY};
 use super::image::{Image, is_of_the_build_machine};
 use super::report::CheckReport;
 use crate::elf::{ElfFile, ElfMachine, SYMBOLS, Unusable};
-use crate::output::quoted;
 
 pub(super) fn machine(report: &mut CheckReport, elf: &ElfFile, wanted: Option<ElfMachine>) {
     report.machine = elf.machine.as_ref().ok().copied();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::time::Duration;
+use urom_message::quoted;
 
 use anyhow::{Context, Result};
 use urom_abi::{DocaError, version};
@@ -10,7 +11,6 @@ use urom_service::plugins::{PluginFileError, Stage, Trouble, examine, this_progr
 use super::file::declaration;
 use super::report::CheckReport;
 use crate::UROMD;
-use crate::output::quoted;
 
 pub(super) fn probe(report: &mut CheckReport, file: &Path, limit: Duration) -> Result<()> {
     let examined = this_program(&[UROMD.into()])

@@ -1,13 +1,14 @@
 //! The findings of `check`, as text and as JSON.
 
 use std::path::{Path, PathBuf};
+use urom_message::plain;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use urom_abi::Quantity;
 
 use crate::elf::ElfMachine;
-use crate::output::{plain, say};
+use crate::output::say;
 
 /// A file and its findings. The fields are the JSON: fields may be added, but not removed.
 #[derive(Debug, Default, Serialize)]

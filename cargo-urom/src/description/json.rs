@@ -5,9 +5,9 @@ use urom_abi::describe::{
     Count, EnumValue, Field, FieldKind, Messages, Payload, Presence, Protocol, StructField, Type,
     Variant,
 };
+use urom_message::is_plain;
 
-use crate::message::Datum;
-use crate::output::is_plain;
+use urom_message::Datum;
 
 /// Fields may be added, but not removed.
 pub(crate) fn protocol(of: &Protocol) -> Value {

@@ -1,9 +1,9 @@
 //! Refuses descriptions that a macro cannot produce. The file is not trusted.
 
 use urom_abi::describe::{Count, Field, Messages, Payload, Protocol};
+use urom_message::plain;
 
 use super::json;
-use crate::output::plain;
 
 const MOST: usize = 1 << 26;
 
@@ -43,9 +43,9 @@ pub(crate) fn sane(protocol: &Protocol) -> Result<(), String> {
 mod tests {
     use urom_abi::describe::{FieldKind, Presence, Struct, StructField, Type, Variant};
     use urom_abi::protocol::Protocol as Described;
+    use urom_message::is_plain;
 
     use super::*;
-    use crate::output::is_plain;
 
     const GRAPH: &Protocol = <graph_protocol::Protocol as Described>::DESCRIPTION;
     const FIELD: Field = GRAPH.commands.variants[0].fields[0];

@@ -3,6 +3,7 @@
 mod table;
 
 use std::path::PathBuf;
+use urom_message::plain;
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use urom_abi::describe::section::Panic;
 
 use crate::description::{InspectedFile, json};
 use crate::elf::SYMBOLS;
-use crate::output::plain;
 use crate::{exit, output};
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,7 @@
 //! A plugin's file as text.
 
 use std::fmt::Write as _;
+use urom_message::plain;
 
 use urom_abi::Quantity;
 use urom_abi::describe::section::{Description, Panic};
@@ -11,7 +12,6 @@ use urom_abi::describe::{
 
 use crate::description::InspectedFile;
 use crate::elf::SYMBOLS;
-use crate::output::plain;
 
 pub(super) fn file(file: &InspectedFile) -> String {
     let elf = &file.elf;

@@ -89,7 +89,11 @@ fn tell_plugins(address: SocketAddr, key_file: Option<PathBuf>) {
         }
     };
     for plugin in service.plugins() {
-        say(&format!("serving {}, version {}", output::plain(plugin.name()), plugin.version()));
+        say(&format!(
+            "serving {}, version {}",
+            urom_message::plain(plugin.name()),
+            plugin.version()
+        ));
     }
     match service.plugins().is_empty() {
         true => output::warning(

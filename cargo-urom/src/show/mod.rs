@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
+use urom_message::plain;
 
 use anyhow::{Context, Result, ensure};
 use urom_abi::describe::Protocol;
@@ -12,8 +13,8 @@ use urom_abi::{DocaError, DocaStatus, WorkerId};
 use urom_recording::{Entry, RecordedId, RecordedPlugin, RecordingReader};
 
 use crate::exit;
-use crate::message::{Datum, decode};
-use crate::output::{self, plain};
+use crate::output;
+use urom_message::{Datum, decode};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]

@@ -1,6 +1,7 @@
 //! Comparisons with the typed encoders and decoders.
 
 mod commands;
+mod compare;
 mod notifications;
 mod values;
 

@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::Read;
 
-use urom_service::MAX_MAX_MESSAGE;
-
-const MOST: usize = MAX_MAX_MESSAGE;
+/// Limit in bytes of a file. Messages are shorter.
+const MOST: usize = (1 << 24) - 1;
 
 /// Parses bytes: plain or after `text:`; `hex:` or `0x` and digits; `@` and a file's path.
-pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
+pub fn bytes(text: &str) -> Result<Vec<u8>, String> {
     match raw(text) {
         Some(bytes) => bytes,
         None => match text.strip_prefix("0x") {

@@ -27,7 +27,7 @@ use bytes::raw;
 use list::{list, parts};
 use scalar::{character, enumerated, float, integer, truth};
 
-pub(crate) use bytes::bytes;
+pub use bytes::bytes;
 
 /// Encodes the elements of a payload: [`bytes()`], a list, or a single element.
 pub(super) fn elements(ty: &Type, text: &str, memories: &Memories) -> Result<Vec<u8>, String> {

@@ -1,0 +1,98 @@
+//! Differences of two messages, and messages that name memory.
+
+use urom_abi::describe::{Messages, Type};
+use urom_abi::memory::MemoryRange;
+
+use super::datum::Datum;
+use super::decode::decode;
+use super::location::{Location, fields};
+use super::memory::is_range;
+
+/// Returns the first difference of two messages, with the name of its field and both values. Fields
+/// and payloads in `ignored` may differ. `None` for messages without a difference.
+#[must_use]
+pub fn difference(
+    messages: Option<&Messages>,
+    (recorded, replayed): (&[u8], &[u8]),
+    ignored: &[String],
+) -> Option<String> {
+    if recorded == replayed {
+        return None;
+    }
+    let decoded =
+        messages.map(|messages| [recorded, replayed].map(|it| decode(messages, None, it)));
+    let Some([Ok(recorded_as), Ok(replayed_as)]) = decoded else {
+        return Some(different_bytes(recorded, replayed));
+    };
+    let [was, is] = [recorded_as.variant.name, replayed_as.variant.name];
+    if was != is {
+        return Some(format!("the answer is {is}; recorded: {was}"));
+    }
+    let mut pairs = recorded_as.fields.iter().zip(&replayed_as.fields);
+    let differs = pairs
+        .find(|((name, was), (_, is))| was != is && !ignored.iter().any(|ignored| ignored == name));
+    if let Some(((name, was), (_, is))) = differs {
+        return Some(format!("{name} = {is}; recorded: {was}"));
+    }
+    // The words of payloads are not values: a plugin may write any address there.
+    let [was, is] =
+        [recorded_as.problems, replayed_as.problems].map(|problems| problems.join("; "));
+    (was != is).then(|| format!("problems of the answer: {is}; recorded: {was}"))
+}
+
+/// Shows some bytes from the first difference on.
+fn different_bytes(recorded: &[u8], replayed: &[u8]) -> String {
+    const SHOWN: usize = 16;
+    let mut pairs = recorded.iter().zip(replayed);
+    let at = pairs.position(|(was, is)| was != is).unwrap_or(recorded.len().min(replayed.len()));
+    let part = |bytes: &[u8]| Datum::Bytes(bytes[at..].iter().take(SHOWN).copied().collect());
+    let (is, was) = (replayed.len(), recorded.len());
+    format!("from byte {at} of {is}: {}; recorded, of {was}: {}", part(replayed), part(recorded))
+}
+
+/// A range of memory that a command names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedRange {
+    /// The offset of its `MemoryRange` in the command.
+    pub at: usize,
+    /// Its value.
+    pub range: MemoryRange,
+}
+
+/// Returns the ranges of memory that a command names.
+#[must_use]
+pub fn ranges(messages: &Messages, command: &[u8]) -> Vec<NamedRange> {
+    let mut found = Vec::new();
+    for field in messages.find(command).into_iter().flat_map(|it| fields(messages, it)) {
+        add_ranges(Location { ty: field.ty, offset: field.offset }, command, &mut found);
+    }
+    found
+}
+
+fn add_ranges(location: Location, command: &[u8], found: &mut Vec<NamedRange>) {
+    match location.ty {
+        ty if is_range(&ty) => {
+            let Some(bytes) = location.bytes(command) else { return };
+            let range: MemoryRange = bytemuck::pod_read_unaligned(bytes);
+            if range.memory != 0 {
+                found.push(NamedRange { at: location.offset, range });
+            }
+        }
+        Type::Struct(of) => {
+            for field in of.fields {
+                let offset = location.offset.saturating_add(field.offset);
+                add_ranges(Location { ty: field.ty, offset }, command, found);
+            }
+        }
+        Type::Array { of: ty @ (Type::Struct(_) | Type::Array { .. }), len } => {
+            for index in 0..len {
+                let offset = location.offset.saturating_add(ty.size().saturating_mul(index));
+                if offset >= command.len() {
+                    return;
+                }
+                add_ranges(Location { ty: *ty, offset }, command, found);
+            }
+        }
+        _ => {}
+    }
+}
