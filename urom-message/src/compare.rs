@@ -1,5 +1,6 @@
-//! Differences of two messages, and messages that name memory.
+//! Differences of two answers, and commands that name memory.
 
+use urom_abi::DocaStatus;
 use urom_abi::describe::{Messages, Type};
 use urom_abi::memory::MemoryRange;
 
@@ -7,6 +8,45 @@ use super::datum::Datum;
 use super::decode::decode;
 use super::location::{Location, fields};
 use super::memory::is_range;
+use super::text::plain;
+
+/// An answer to a command.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerRef<'a> {
+    /// Its status.
+    pub status: DocaStatus,
+    /// The notification without a header, if there is one.
+    pub payload: Option<&'a [u8]>,
+    /// The text of a failure; may be empty.
+    pub text: &'a str,
+}
+
+/// Returns the first difference of two answers. Answers with the same failure are the same: its
+/// text may name addresses and hosts. For `messages` and `ignored` see [`difference`].
+#[must_use]
+pub fn answer_difference(
+    messages: Option<&Messages>,
+    recorded: AnswerRef<'_>,
+    replayed: AnswerRef<'_>,
+    ignored: &[String],
+) -> Option<String> {
+    if recorded.status != replayed.status {
+        return Some(format!("{}; recorded: {}", end_of(replayed), end_of(recorded)));
+    }
+    if recorded.status != DocaStatus::SUCCESS {
+        return None;
+    }
+    let [was, is] = [recorded, replayed].map(|answer| answer.payload.unwrap_or_default());
+    difference(messages, (was, is), ignored)
+}
+
+fn end_of(answer: AnswerRef<'_>) -> String {
+    match (answer.status.check(), answer.text) {
+        (Ok(()), _) => "it succeeded".to_owned(),
+        (Err(code), "") => code.name().to_owned(),
+        (Err(code), text) => format!("{}: {}", code.name(), plain(text)),
+    }
+}
 
 /// Returns the first difference of two messages, with the name of its field and both values. Fields
 /// and payloads in `ignored` may differ. `None` for messages without a difference.

@@ -15,7 +15,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{NamedRange, difference, ranges};
+pub use compare::{AnswerRef, NamedRange, answer_difference, difference, ranges};
 pub use datum::Datum;
 pub use decode::{Decoded, decode, not_echoed};
 pub use encode::{Assignment, Encoded, encode};

@@ -6,6 +6,7 @@
 //! incomplete.
 
 mod reader;
+mod steps;
 mod writer;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub use reader::{ReadError, RecordingReader};
+pub use steps::{RecordedMemory, RecordingExtent, Step, Steps};
 pub use writer::RecordingWriter;
 
 const MAGIC: [u8; 7] = *b"UROMREC";
@@ -107,6 +109,20 @@ pub enum Entry<'a> {
         /// The host.
         host: u64,
     },
+    /// The contents of memory that the host's next command names.
+    Memory {
+        /// The time.
+        at: u64,
+        /// The host.
+        host: u64,
+        /// The memory's number in the host's commands.
+        memory: u64,
+        /// Offset of the bytes in the memory.
+        offset: u64,
+        /// The bytes.
+        #[serde(borrow)]
+        bytes: Cow<'a, [u8]>,
+    },
     /// Entries are missing here: they were more than the disk took.
     Lost {
         /// The time.
@@ -130,6 +146,9 @@ impl Entry<'_> {
             }
             Entry::Cancel { at, id, is_late } => Entry::Cancel { at, id, is_late },
             Entry::HostLeft { at, host } => Entry::HostLeft { at, host },
+            Entry::Memory { at, host, memory, offset, bytes } => {
+                Entry::Memory { at, host, memory, offset, bytes: bytes.into_owned().into() }
+            }
             Entry::Lost { at, count } => Entry::Lost { at, count },
         }
     }
@@ -142,6 +161,7 @@ impl Entry<'_> {
             | Entry::Answer { at, .. }
             | Entry::Cancel { at, .. }
             | Entry::HostLeft { at, .. }
+            | Entry::Memory { at, .. }
             | Entry::Lost { at, .. } => *at,
         }
     }
