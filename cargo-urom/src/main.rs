@@ -10,6 +10,7 @@ mod inspect;
 mod new;
 mod output;
 mod plugin_path;
+mod replay;
 mod run;
 mod show;
 
@@ -49,6 +50,8 @@ enum Verb {
     Run(run::RunArgs),
     /// Lists the commands and answers of a worker's recording.
     Show(show::ShowArgs),
+    /// Sends recorded commands to a plugin, and compares the answers.
+    Replay(replay::ReplayArgs),
     /// Shows a running service's commands and workers, live or once.
     Top(TopArgs),
 }
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Replay(args) => replay::run(&args),
         Verb::Show(args) => show::run(&args),
         // It prints its own errors.
         Verb::Top(args) => return uromd(["top".into()].into_iter().chain(args.words)),

@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
+use urom_abi::describe::Protocol as Description;
 use urom_abi::descriptor::BorrowedList;
 use urom_abi::extension::{self, Called, CommandCall, PluginExtension, WorkerServices};
 use urom_abi::list::{self, ListLink};
@@ -37,6 +38,30 @@ pub unsafe fn get_iface<T: 'static, P: Protocol + Serve<Side, T>>(
 /// Returns the value of `urom_plugin_extension`: the functions beyond DOCA's interface.
 pub const fn extension<T: 'static, P: Protocol + Serve<Side, T>>(_: fn() -> P) -> PluginExtension {
     functions::<T, P>().1
+}
+
+/// A type with `#[urom_plugin]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a plugin",
+    note = "`#[urom_plugin]` stands above the `impl` of a plugin's handlers"
+)]
+pub trait Exported: 'static {
+    /// Its functions and its protocol.
+    const PARTS: PluginParts;
+}
+
+/// The parts of a plugin that a worker gets from its file.
+#[derive(Debug, Clone, Copy)]
+pub struct PluginParts {
+    /// The description of its protocol.
+    pub protocol: &'static Description,
+    /// Its interface, and its functions beyond it.
+    pub functions: (PluginIface, PluginExtension),
+}
+
+/// Returns the parts of a plugin.
+pub const fn parts<T: 'static, P: Protocol + Serve<Side, T>>(_: fn() -> P) -> PluginParts {
+    PluginParts { protocol: P::DESCRIPTION, functions: functions::<T, P>() }
 }
 
 /// Makes all functions of a plugin: their types contain the closure's type.

@@ -190,7 +190,7 @@ pub mod __private {
     pub use urom_abi::protocol::Serve;
 
     pub use crate::described::{build, keep, protocol};
-    pub use crate::iface::{extension, get_iface, get_version};
+    pub use crate::iface::{Exported, PluginParts, extension, get_iface, get_version, parts};
     pub use crate::limited::is_due;
 
     /// The items that `urom_message` uses. The crate's name would appear in rustc's errors.

@@ -62,7 +62,7 @@ pub enum Step {
 }
 
 /// Memory of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordedMemory {
     /// The host.
     pub host: u64,
@@ -79,6 +79,10 @@ pub struct RecordingExtent {
     pub most_in_flight: usize,
     /// Recorded memory, with the end of its last recorded byte.
     pub memory: BTreeMap<RecordedMemory, u64>,
+    /// The longest command or answer, in bytes.
+    pub longest: usize,
+    /// Commands whose deadline passed, by number, with its time in nanoseconds after their receipt.
+    pub late: BTreeMap<u64, u64>,
     /// The number of missing entries: the disk was too slow.
     pub lost: u64,
     /// Whether the last entry is incomplete.
@@ -150,11 +154,21 @@ impl<R: Read> Steps<R> {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn extent(mut self) -> Result<RecordingExtent, ReadError> {
-        let mut extent = RecordingExtent::default();
+        let (mut extent, mut sent) = (RecordingExtent::default(), HashMap::new());
         while let Some(step) = self.step()? {
             match step {
-                Step::Command { .. } => {
+                Step::Command { at, number, bytes, .. } => {
                     extent.most_in_flight = extent.most_in_flight.max(self.in_flight.len());
+                    extent.longest = extent.longest.max(bytes.len());
+                    sent.insert(number, at);
+                }
+                Step::Answer { number, payload, .. } => {
+                    extent.longest = extent.longest.max(payload.map_or(0, |bytes| bytes.len()));
+                    sent.remove(&number);
+                }
+                Step::Cancel { at, number, is_late: true } => {
+                    let sent = sent.get(&number).copied().unwrap_or(at);
+                    extent.late.insert(number, at.saturating_sub(sent));
                 }
                 Step::Memory { memory, offset, bytes } => {
                     let end = extent.memory.entry(memory).or_default();

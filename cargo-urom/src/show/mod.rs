@@ -1,5 +1,7 @@
 //! `cargo urom show`: lists a recording that `uromd --record` wrote.
 
+mod plugin;
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -7,14 +9,13 @@ use std::time::Duration;
 use urom_message::plain;
 
 use anyhow::{Context, Result, ensure};
-use urom_abi::describe::Protocol;
-use urom_abi::describe::section;
 use urom_abi::{DocaError, DocaStatus, WorkerId};
-use urom_recording::{Entry, RecordedId, RecordedPlugin, RecordingReader};
+use urom_recording::{Entry, RecordedId, RecordingReader};
 
 use crate::exit;
 use crate::output;
-use urom_message::{Datum, decode};
+
+pub(crate) use plugin::ShownPlugin;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
@@ -64,44 +65,6 @@ pub(crate) fn run(args: &ShowArgs) -> Result<u8> {
         output::note("the last entry is incomplete: the worker crashed, or still runs");
     }
     Ok(exit::DONE)
-}
-
-struct ShownPlugin {
-    id: u64,
-    name: String,
-    protocol: Option<&'static Protocol>,
-}
-
-impl ShownPlugin {
-    fn new(plugin: &RecordedPlugin) -> ShownPlugin {
-        let described = plugin.description.as_deref().and_then(|bytes| section::read(bytes).ok());
-        let (id, name) = (plugin.id, plain(&plugin.name));
-        ShownPlugin { id, name, protocol: described.map(|description| description.protocol) }
-    }
-
-    /// Returns a message's name and its fields.
-    fn message(&self, bytes: &[u8], is_command: bool) -> (String, String) {
-        let messages = self.protocol.map(|protocol| match is_command {
-            true => &protocol.commands,
-            false => &protocol.notifications,
-        });
-        let raw = || plain(&Datum::Bytes(bytes.to_vec()).to_string());
-        match messages.map(|messages| decode(messages, None, bytes)) {
-            Some(Ok(decoded)) => {
-                let field = |(name, value): &(&str, Datum)| {
-                    format!("{} = {}", plain(name), plain(&value.to_string()))
-                };
-                let mut fields: Vec<_> = decoded.fields.iter().map(field).collect();
-                fields.extend(decoded.problems.iter().map(|problem| plain(problem)));
-                (plain(decoded.variant.name), fields.join(", "))
-            }
-            Some(Err(problem)) => ("?".to_owned(), format!("{}: {}", plain(&problem), raw())),
-            None => {
-                let tag = bytes.first_chunk().map(|tag| u32::from_le_bytes(*tag).to_string());
-                (tag.unwrap_or_else(|| "?".to_owned()), raw())
-            }
-        }
-    }
 }
 
 struct List<'a> {
@@ -190,7 +153,7 @@ fn why(code: DocaError, text: &str) -> String {
     }
 }
 
-fn seconds(nanoseconds: u64) -> String {
+pub(crate) fn seconds(nanoseconds: u64) -> String {
     format!("{:5}.{:06} s", nanoseconds / 1_000_000_000, nanoseconds / 1000 % 1_000_000)
 }
 

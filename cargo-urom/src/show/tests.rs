@@ -2,8 +2,9 @@
 
 use clap::Parser;
 use graph_protocol::Protocol;
-use urom_abi::describe::section::{Build, Panic};
+use urom_abi::describe::section::{self, Build, Panic};
 use urom_abi::protocol::Protocol as _;
+use urom_recording::RecordedPlugin;
 
 use super::*;
 

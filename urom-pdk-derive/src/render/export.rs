@@ -1,4 +1,5 @@
-//! The exports of a plugin: two functions and a table for the worker, and the description.
+//! The exports of a plugin: two functions and a table for the worker, the description, and an impl
+//! for the test kit.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -20,14 +21,21 @@ pub(crate) fn export(export: &ExportKeys, handler: &Path, ty: &Type) -> TokenStr
             ::core::compile_error! { #text }
         }
     };
+    // The trait's hidden function returns the protocol, so its type identifies the protocol.
+    let made = quote!(<#ty as #handler>::__made_by_urom_command);
+    let exported = quote! {
+        impl #private::Exported for #ty {
+            const PARTS: #private::PluginParts = #private::parts::<#ty, _>(#made);
+        }
+    };
     if !export.export {
-        return refusal;
+        return quote!(#refusal #exported);
     }
     let [iface, version] = ["iface", "version"].map(names::local);
-    // The trait's hidden function returns the protocol, so its type identifies the protocol. Builds
-    // of the crate's own tests check and use the functions, and export nothing.
+    // Builds of the crate's own tests check and use the functions, and export nothing.
     quote! {
         #refusal
+        #exported
         const _: () = {
             const _: #private::GetIfaceFn = urom_plugin_get_iface;
             const _: #private::GetVersionFn = urom_plugin_get_version;
@@ -36,10 +44,10 @@ pub(crate) fn export(export: &ExportKeys, handler: &Path, ty: &Type) -> TokenStr
 
             #[cfg_attr(not(test), unsafe(export_name = "urom_plugin_extension"))]
             static UROM_PLUGIN_EXTENSION: #private::PluginExtension =
-                #private::extension::<#ty, _>(<#ty as #handler>::__made_by_urom_command);
+                #private::extension::<#ty, _>(#made);
 
             const __PROTOCOL: &#private::describe::Protocol =
-                #private::protocol(<#ty as #handler>::__made_by_urom_command);
+                #private::protocol(#made);
             const __BUILD: &#private::section::Build = &#private::build(::core::cfg!(panic = "abort"));
             const __LEN: ::core::primitive::usize = #private::section::len(__PROTOCOL, __BUILD);
             #[cfg_attr(not(test), unsafe(link_section = ".urom.description"))]
@@ -49,13 +57,13 @@ pub(crate) fn export(export: &ExportKeys, handler: &Path, ty: &Type) -> TokenStr
             unsafe extern "C" fn urom_plugin_get_iface(#iface: *mut #private::PluginIface) -> #private::DocaStatus {
                 #private::keep(&__DESCRIPTION);
                 // SAFETY: this function has the same requirements for the table.
-                unsafe { #private::get_iface::<#ty, _>(<#ty as #handler>::__made_by_urom_command, #iface) }
+                unsafe { #private::get_iface::<#ty, _>(#made, #iface) }
             }
 
             #[cfg_attr(not(test), unsafe(no_mangle))]
             unsafe extern "C" fn urom_plugin_get_version(#version: *mut ::core::primitive::u64) -> #private::DocaStatus {
                 // SAFETY: this function has the same requirements for the number.
-                unsafe { #private::get_version(<#ty as #handler>::__made_by_urom_command, #version) }
+                unsafe { #private::get_version(#made, #version) }
             }
         };
     }

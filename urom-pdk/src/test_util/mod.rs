@@ -79,6 +79,11 @@
 //! [`Seed`] makes arbitrary messages from a fuzzer's bytes; [`seeds`] and [`messages`] are
 //! strategies for proptest. The messages are valid: their lengths and conditions hold.
 //!
+//! # Recordings
+//!
+//! A [`Recording`] of a service is a test: it sends the recorded commands to the plugin, and compares
+//! the answers.
+//!
 //! # Threads
 //!
 //! A worker and the clock of [`urom_pdk::time`](crate::time) belong to the thread that opened the
@@ -94,6 +99,8 @@ mod members;
 mod memory;
 mod open;
 mod pack;
+mod player;
+mod recording;
 mod seed;
 mod sent;
 mod services;
@@ -106,7 +113,9 @@ pub use ledger::Notification;
 pub use lookups::Lookup;
 pub use members::Buffer;
 pub use open::iface;
+pub use recording::{Difference, Recording, Replay};
 pub use seed::{Seed, messages, seeds};
 pub use sent::{Bytes, Sent};
 pub use shared::SharedMemory;
+pub use urom_recording::ReadError;
 pub use worker::{CONNECTION, Worker};

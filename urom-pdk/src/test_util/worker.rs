@@ -23,7 +23,7 @@ use crate::time::{self, clock};
 pub const CONNECTION: u64 = 1;
 
 /// Timeout for a notification, by the real clock.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A worker with one open plugin of protocol `P`, on this thread. The plugin only runs in
 /// [`send`](Self::send), [`call`](Self::call) and [`progress`](Self::progress). Dropping it closes
