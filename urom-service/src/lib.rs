@@ -25,6 +25,7 @@
 mod log;
 
 mod aside;
+mod commands;
 mod daemon;
 pub mod embedded;
 mod entrance;
