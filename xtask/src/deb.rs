@@ -1,0 +1,44 @@
+//! `cargo xtask install --deb`: an installation as a Debian package.
+//!
+//! This module lays out the prefix and the manual pages. cargo-deb adds the unit, its user, its
+//! settings and the scripts, as `urom-service/Cargo.toml` describes.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::directory::{DirectoryWriter, TransferMode, remove_directory};
+use crate::linked_ucx::LinkedUcx;
+use crate::target::BuildTarget;
+use crate::workspace::Workspace;
+use crate::{debian, install, setup, shell, tools};
+
+/// A directory for this package alone: NVIDIA's DOCA has libraries of the same names.
+const PREFIX: &str = "usr/lib/urom";
+
+pub(crate) fn run(workspace: &Workspace, target: Option<BuildTarget>) -> Result<()> {
+    debian::ensure(&[&debian::SHLIBDEPS])?;
+    let cargo_deb = tools::DEB.install(workspace)?;
+    setup::run(workspace, target)?;
+    let ucx = LinkedUcx::find(workspace, target)?;
+    ensure!(
+        ucx.is_portable(),
+        "a package cannot depend on {}: unset UROM_UCX_DIR to package the kit's own UCX",
+        ucx.describe()
+    );
+    let built = install::build(workspace, target)?;
+    let root = built.join("package");
+    remove_directory(&root)?;
+    let mut writer = DirectoryWriter::new(&root.join(PREFIX), TransferMode::Copy);
+    install::lay_out_own(workspace, &built, &ucx, &mut writer)?;
+    install::write_manual(&root.join("usr/share"))?;
+
+    let mut package = Command::new(cargo_deb);
+    shell::forget_package(&mut package);
+    // Line tables stay: a plugin's panic is logged with functions and lines.
+    package.args(["-p", "urom-service", "--no-build", "--no-strip"]);
+    package.args(target.iter().flat_map(|target| ["--target", target.triple()]));
+    let file = shell::read(package.current_dir(&workspace.root))?;
+    println!("install it with\n\n    apt-get install {}", file.trim());
+    Ok(())
+}
