@@ -87,6 +87,10 @@ fn lay_out(
     writer: &mut DirectoryWriter,
 ) -> Result<()> {
     lay_out_own(workspace, profile_dir, ucx, writer)?;
+    // Configure scripts of other distributions look here. An existing directory is not changed.
+    if !writer.has_directory("lib64") {
+        writer.symlink("lib", "lib64")?;
+    }
     let systemd = workspace.root.join("deploy/systemd");
     let unit = fs::read_to_string(systemd.join("uromd.service"))?;
     let uromd = in_unit(&writer.root().join("bin/uromd"));
@@ -113,10 +117,6 @@ pub(crate) fn lay_out_own(
         writer.file(&profile_dir.join(&plain), in_lib(&file))?;
         writer.symlink(&file, in_lib(&soname))?;
         writer.symlink(&soname, in_lib(&plain))?;
-    }
-    // Configure scripts of other distributions look here. An existing directory is not changed.
-    if !writer.has_directory("lib64") {
-        writer.symlink("lib", "lib64")?;
     }
     for (name, text) in pkgconfig::doca() {
         writer.text(&text, Path::new("lib/pkgconfig").join(name))?;

@@ -10,7 +10,7 @@ use crate::target::BuildTarget;
 use crate::workspace::Workspace;
 
 /// Directory of the package in a prefix. Also in `build.rs` of `urom-service` and `libdoca/c`.
-const IN_PREFIX: &str = "lib/urom-ucx";
+pub(crate) const IN_PREFIX: &str = "lib/urom-ucx";
 
 pub(crate) struct LinkedUcx {
     version: (u32, u32),
