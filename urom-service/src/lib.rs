@@ -30,6 +30,8 @@
 mod log;
 
 mod aside;
+#[cfg(feature = "uromd")]
+mod commands;
 mod daemon;
 pub mod embedded;
 mod entrance;

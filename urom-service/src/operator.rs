@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::commands::has_option;
 use crate::daemon::{OperatorCommand, OperatorReply, ServiceStatus};
 
 /// The control socket of these commands, if neither `--control` nor the variable names one.
@@ -30,22 +31,28 @@ pub(crate) struct Operation {
 impl Operation {
     /// Reads the words after `uromd`; `None` if the first is not an operator's command.
     pub(crate) fn read(words: &[OsString]) -> Option<Result<Operation, String>> {
-        let command = match words.first()?.to_str()? {
+        let name = words.first()?.to_str()?;
+        let command = match name {
             "status" => OperatorCommand::Status,
             "drain" => OperatorCommand::Drain { deadline: None },
             "reload" => OperatorCommand::Reload,
             _ => return None,
         };
-        Some(Operation::with(command, &words[1..]).map_err(|error| error.to_string()))
+        Some(Operation::with(name, command, &words[1..]).map_err(|error| error.to_string()))
     }
 
-    fn with(mut command: OperatorCommand, words: &[OsString]) -> Result<Operation, lexopt::Error> {
+    fn with(
+        name: &str,
+        mut command: OperatorCommand,
+        words: &[OsString],
+    ) -> Result<Operation, lexopt::Error> {
         let mut socket = control_socket();
         let (mut json, mut parser) = (false, Parser::from_args(words));
         while let Some(word) = parser.next()? {
             match (word, &mut command) {
+                (word, _) if !has_option(name, &word) => return Err(word.unexpected()),
                 (Arg::Long("control"), _) => socket = parser.value()?.into(),
-                (Arg::Long("json"), OperatorCommand::Status) => json = true,
+                (Arg::Long("json"), _) => json = true,
                 (Arg::Long("deadline"), OperatorCommand::Drain { deadline }) => {
                     *deadline = Some(parser.value()?.parse()?);
                 }

@@ -13,6 +13,7 @@ use tracing::error;
 use urom_wire::key::Key;
 use urom_wire::peer_timeout::{PEER_TIMEOUT_VARIABLE, PeerTimeout};
 
+use crate::commands::{COMMANDS, help_of};
 use crate::daemon::DaemonArgs;
 use crate::daemon::config::{DaemonConfig, process_cpus};
 use crate::daemon::emulation;
@@ -23,19 +24,6 @@ use crate::operator::Operation;
 use crate::process_one;
 use crate::top::Top;
 use crate::worker::{self, WORKER, WorkerConfig, WorkerKind};
-
-const HELP: &str = "\
-The DOCA UROM service: finds plugins in UROM_PLUGIN_PATH (directories and files, separated by `;`),
-and starts a worker process for each worker that a host asks for.
-
-Usage: uromd [OPTIONS]
-       uromd status [--json] [--control FILE]
-       uromd top [OPTIONS]            shows its commands and workers: uromd top --help
-       uromd drain [--deadline SECONDS] [--control FILE]
-       uromd reload [--control FILE]
-       uromd check-config [OPTIONS]   checks the options and the file of --config; starts nothing
-
-";
 
 const CHECK: &str = "check-config";
 
@@ -58,6 +46,12 @@ pub fn main() -> ExitCode {
 /// exit code is 2 for wrong arguments. Sets the process's `tracing` subscriber.
 pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsString>) -> ExitCode {
     let arguments: Vec<_> = arguments.into_iter().skip(1).collect();
+    if let [command, words @ ..] = &arguments[..]
+        && let Some(help) = command.to_str().and_then(help_of)
+        && words.iter().any(|word| word == "--help" || word == "-h")
+    {
+        return print(&format!("{}\n", help.trim_end()));
+    }
     if let Some(operation) = Operation::read(&arguments) {
         return operation.map_or_else(|problem| refuse(&problem), |operation| end(operation.run()));
     }
@@ -99,7 +93,7 @@ fn daemon_args(arguments: &[OsString]) -> Result<Box<DaemonArgs>, ExitCode> {
             None => Ok(args),
             Some(value) => Err(refuse(&format!("unexpected argument '{}'", value.display()))),
         },
-        Ok(CommandLine::Help) => Err(print(&format!("{HELP}{OPTIONS}"))),
+        Ok(CommandLine::Help) => Err(print(&format!("{COMMANDS}\n{OPTIONS}"))),
         Ok(CommandLine::Version) => Err(print(&format!("uromd {}\n", env!("CARGO_PKG_VERSION")))),
         Err(problem) => Err(refuse(&problem)),
     }

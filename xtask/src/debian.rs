@@ -32,6 +32,8 @@ pub(crate) const IPROUTE: Need = Need { found: "ip", packages: &["iproute2"] };
 pub(crate) const NFTABLES: Need = Need { found: "nft", packages: &["nftables"] };
 /// Checks the systemd unit.
 pub(crate) const SYSTEMD: Need = Need { found: "systemd-analyze", packages: &["systemd"] };
+/// Finds the packages of a program's libraries; cargo-deb runs it, and xz.
+pub(crate) const SHLIBDEPS: Need = Need { found: "dpkg-shlibdeps", packages: &["dpkg-dev"] };
 pub(crate) const PIP: Need =
     Need { found: "python3 -m pip", packages: &["python3", "python3-pip"] };
 pub(crate) const AARCH64_COMPILER: Need =

@@ -24,11 +24,11 @@ const EMULATION: &str = "liburom_ucx_emulation.so";
 pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<BuildTarget>) -> Result<()> {
     let prefix = usable(prefix)?;
     setup::run(workspace, target)?;
-    let built = plugins::build(workspace, target, BuildProfile::Dist, &[], &PACKAGES, &FEATURES)?;
-    filter::make(&built, target)?;
+    let built = build(workspace, target)?;
     let ucx = LinkedUcx::find(workspace, target)?;
     let mut writer = DirectoryWriter::new(&prefix, TransferMode::Copy);
     lay_out(workspace, &built, &ucx, &mut writer)
+        .and_then(|()| write_manual(&prefix.join("share")))
         .with_context(|| format!("installing into {}", prefix.display()))?;
     print!("{}", report(&prefix, &ucx, writer.written().len()));
     let host = BuildTarget::host()?;
@@ -40,6 +40,18 @@ pub(crate) fn run(workspace: &Workspace, prefix: &Path, target: Option<BuildTarg
         );
     }
     Ok(())
+}
+
+/// Builds everything that is installed, and returns the build's directory.
+pub(crate) fn build(workspace: &Workspace, target: Option<BuildTarget>) -> Result<PathBuf> {
+    let built = plugins::build(workspace, target, BuildProfile::Dist, &[], &PACKAGES, &FEATURES)?;
+    filter::make(&built, target)?;
+    Ok(built)
+}
+
+/// Writes manual pages and completions.
+pub(crate) fn write_manual(share: &Path) -> Result<()> {
+    shell::run(shell::cargo().args(["run", "--quiet", "-p", "xtask-manual", "--"]).arg(share))
 }
 
 /// Links an unoptimised build to its `prefix` in `profile_dir`, and removes other files there.
@@ -74,6 +86,25 @@ fn lay_out(
     ucx: &LinkedUcx,
     writer: &mut DirectoryWriter,
 ) -> Result<()> {
+    lay_out_own(workspace, profile_dir, ucx, writer)?;
+    // Configure scripts of other distributions look here. An existing directory is not changed.
+    if !writer.has_directory("lib64") {
+        writer.symlink("lib", "lib64")?;
+    }
+    let systemd = workspace.root.join("deploy/systemd");
+    let unit = fs::read_to_string(systemd.join("uromd.service"))?;
+    let uromd = in_unit(&writer.root().join("bin/uromd"));
+    writer.text(&unit.replace("/usr/bin/uromd", &uromd), "lib/systemd/system/uromd.service")?;
+    writer.file(&systemd.join("uromd.sysusers"), "lib/sysusers.d/urom.conf")
+}
+
+/// Lays out everything that only programs of the prefix read.
+pub(crate) fn lay_out_own(
+    workspace: &Workspace,
+    profile_dir: &Path,
+    ucx: &LinkedUcx,
+    writer: &mut DirectoryWriter,
+) -> Result<()> {
     writer.file(&profile_dir.join("uromd"), "bin/uromd")?;
 
     let in_lib = |name: &str| Path::new("lib").join(name);
@@ -87,10 +118,6 @@ fn lay_out(
         writer.symlink(&file, in_lib(&soname))?;
         writer.symlink(&soname, in_lib(&plain))?;
     }
-    // Configure scripts of other distributions look here. An existing directory is not changed.
-    if !writer.has_directory("lib64") {
-        writer.symlink("lib", "lib64")?;
-    }
     for (name, text) in pkgconfig::doca() {
         writer.text(&text, Path::new("lib/pkgconfig").join(name))?;
     }
@@ -101,7 +128,12 @@ fn lay_out(
     for header in protocol_headers(&workspace.root)? {
         writer.file(&header, in_folder("include/urom", &header)?)?;
     }
-    install_deployment(workspace, writer)?;
+    let deploy = workspace.root.join("deploy");
+    writer
+        .file(&deploy.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
+    for file in DEPLOYED {
+        writer.file(&deploy.join(file), Path::new(DEPLOYMENT).join(file))?;
+    }
     ucx.install(writer)
 }
 
@@ -116,22 +148,6 @@ const DEPLOYED: [&str; 6] = [
     "kubernetes/servicemonitor.yaml",
     "kubernetes/uromd.yaml",
 ];
-
-/// Installs a systemd unit, and a container image, for uromd.
-fn install_deployment(workspace: &Workspace, writer: &mut DirectoryWriter) -> Result<()> {
-    let from = workspace.root.join("deploy");
-    let template = from.join("systemd/uromd.service.in");
-    let unit = fs::read_to_string(&template)?;
-    let uromd = in_unit(&writer.root().join("bin/uromd"));
-    writer.text(&unit.replace("@UROMD@", &uromd), "lib/systemd/system/uromd.service")?;
-    writer.file(&from.join("systemd/urom.conf"), "lib/sysusers.d/urom.conf")?;
-    writer
-        .file(&from.join("systemd/uromd.default"), Path::new(DEPLOYMENT).join("uromd.default"))?;
-    for file in DEPLOYED {
-        writer.file(&from.join(file), Path::new(DEPLOYMENT).join(file))?;
-    }
-    Ok(())
-}
 
 /// Formats a program's path for a unit. systemd itself refuses a path with quotes.
 fn in_unit(program: &Path) -> String {
@@ -166,7 +182,7 @@ fn report(prefix: &Path, ucx: &LinkedUcx, files: usize) -> String {
     let shown = shell::quote(&prefix.to_string_lossy());
     format!(
         "installed {files} files in {shown}: include, lib (also as lib64), lib/pkgconfig, bin/uromd,\n\
-         lib/systemd, {DEPLOYMENT}. UCX is {}.\n\
+         lib/systemd, share/man, {DEPLOYMENT}. UCX is {}.\n\
          A C host program is compiled and run with\n\n    \
          export PKG_CONFIG_PATH={shown}/lib/pkgconfig LD_LIBRARY_PATH={shown}/lib\n    \
          cc -DDOCA_ALLOW_EXPERIMENTAL_API host.c -o host $(pkg-config --cflags --libs doca-urom doca-common doca-argp)\n    \
@@ -259,7 +275,7 @@ mod tests {
                 "\nExecStart={} --control /run/uromd/control $SERVICE_ARGS\n",
                 prefix.join("bin/uromd").display()
             );
-            assert!(unit.contains(&start) && !unit.contains("@UROMD@ "), "{unit}");
+            assert!(unit.contains(&start) && !unit.contains("=/usr/bin"), "{unit}");
         }
         let uromd = directory.path().join("built/uromd");
         fs::remove_file(&uromd).expect("it is there");

@@ -10,7 +10,7 @@ use crate::target::BuildTarget;
 use crate::workspace::Workspace;
 
 /// Directory of the package in a prefix. Also in `build.rs` of `urom-service` and `libdoca/c`.
-const IN_PREFIX: &str = "lib/urom-ucx";
+pub(crate) const IN_PREFIX: &str = "lib/urom-ucx";
 
 pub(crate) struct LinkedUcx {
     version: (u32, u32),
@@ -73,6 +73,11 @@ impl LinkedUcx {
         writer.text(&pkgconfig::ucx(self.version, &include, &lib), "lib/pkgconfig/ucx.pc")
     }
 
+    /// Whether other machines with the same system have it, or get it with the prefix.
+    pub(crate) fn is_portable(&self) -> bool {
+        !matches!(self.origin, UcxOrigin::Users(_))
+    }
+
     pub(crate) fn describe(&self) -> String {
         match &self.origin {
             UcxOrigin::System => "the system's, which is not copied".to_owned(),
@@ -130,6 +135,16 @@ pub(crate) mod tests {
         assert_eq!(of("/opt/ucx/lib"), UcxOrigin::Users("/opt/ucx/lib".into()));
         let unpacked = "/t/ucx/1.22.0-x86_64";
         assert_eq!(of(&format!("{unpacked}/libucx/lib")), UcxOrigin::Package(unpacked.into()));
+    }
+
+    #[test]
+    fn only_ucx_in_a_directory_of_the_user_is_not_portable() {
+        let of = |directory: Option<&str>| LinkedUcx {
+            version: (1, 22),
+            origin: UcxOrigin::of(directory.map(PathBuf::from)),
+        };
+        assert!(of(None).is_portable() && of(Some("/t/ucx/1.22.0/libucx/lib")).is_portable());
+        assert!(!of(Some("/opt/ucx/lib")).is_portable());
     }
 
     #[test]

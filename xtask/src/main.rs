@@ -3,6 +3,7 @@
 //! They only need Rust and a C linker. The set-up, which runs first, installs everything else.
 
 mod cross;
+mod deb;
 mod debian;
 mod demo;
 mod directory;
@@ -36,7 +37,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
@@ -61,6 +62,7 @@ Usage: cargo xtask TASK [OPTIONS]
                                 builds the plugins; prints the directory for UROM_PLUGIN_PATH
   install --prefix DIR [--target T]
                                 builds and installs uromd, DOCA's libraries and headers
+  install --deb                 makes a Debian package of these
   bench [ARGS]                  measures the kit against raw UCX; `bench --help` lists ARGS
   faults [ARGS]                 breaks processes and links of a running service
   api [--check]                 writes, or compares, the lists of the crates' public items
@@ -172,9 +174,15 @@ fn run(mut parser: Parser) -> Result<()> {
             plugins::run(workspace, options.target, options.has("--release"))
         }
         "install" => {
-            let options = options(&["--prefix", "--target"])?;
-            let prefix = options.prefix.context("name the directory: --prefix DIR")?;
-            install::run(workspace, &prefix, options.target)
+            let options = options(&["--prefix", "--target", "--deb"])?;
+            match (&options.prefix, options.has("--deb")) {
+                (Some(prefix), false) => install::run(workspace, prefix, options.target),
+                (None, true) => deb::run(workspace, options.target),
+                (None, false) => {
+                    bail!("name the directory, --prefix DIR, or make a package: --deb")
+                }
+                (Some(_), true) => bail!("a package has directories of its own: --deb or --prefix"),
+            }
         }
         "test" => {
             let options = options(&["--target", "--package", "--ucx", "--mpi", "--"])?;
@@ -263,6 +271,18 @@ mod tests {
         for word in ["--mpi", "-x", "value", "--"] {
             let error = read(&[word], &["--package"]).err().expect("it is refused").to_string();
             assert!(error.contains("xtask test") && error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_installation_needs_either_a_prefix_or_a_package() {
+        for (words, part) in [
+            (&["install"][..], "--prefix DIR"),
+            (&["install", "--deb", "--prefix", "/opt/urom"], "--deb or --prefix"),
+            (&["install", "--deb", "--check"], "`--check`"),
+        ] {
+            let error = run(Parser::from_args(words)).expect_err("it is refused").to_string();
+            assert!(error.contains(part), "{words:?}: {error}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::shell;
 use crate::workspace::Workspace;
@@ -25,6 +25,10 @@ pub(crate) const GENERATE: Tool =
 pub(crate) const MDBOOK: Tool =
     Tool { name: "mdbook", version: "0.5.4", options: &["--debug", "--no-default-features"] };
 
+/// Makes the Debian package. Compresses with the program xz.
+pub(crate) const DEB: Tool =
+    Tool { name: "cargo-deb", version: "3.8.0", options: &["--debug", "--no-default-features"] };
+
 /// Checks licences and sources of dependencies.
 const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", options: &["--debug"] };
 
@@ -38,7 +42,13 @@ impl Tool {
         install.args(["install", name, "--locked", "--version", version]).args(*options);
         install.arg("--root").arg(&tools).arg("--target-dir").arg(tools.join("build"));
         install.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        shell::step(&format!("installing {name} {version}"), &mut install)?;
+        shell::step(&format!("installing {name} {version}"), &mut install).with_context(|| {
+            format!(
+                "{name} {version} comes from cargo's registry: run this again where cargo reaches \
+                 it, once. The program then stays in {}",
+                tools.display()
+            )
+        })?;
         Ok(tools.join("bin").join(name))
     }
 }

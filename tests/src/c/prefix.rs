@@ -40,7 +40,7 @@ pub fn prefix() -> Result<Prefix> {
     }
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy");
     for (installed, source) in [
-        ("lib/systemd/system/uromd.service", "systemd/uromd.service.in"),
+        ("lib/systemd/system/uromd.service", "systemd/uromd.service"),
         ("share/urom/deploy/container/Containerfile", "container/Containerfile"),
         ("share/urom/deploy/container/entrypoint", "container/entrypoint"),
         ("share/urom/deploy/container/health", "container/health"),

@@ -17,22 +17,8 @@ use lexopt::{Arg, Parser, ValueExt};
 use source::Source;
 use table::{Choice, Tables};
 
+use crate::commands::has_option;
 use crate::operator::{columns, control_socket};
-
-const HELP: &str = "\
-Shows a service's commands and workers, with rates. `?` in the live view lists its keys.
-
-Usage: uromd top [OPTIONS], or cargo urom top [OPTIONS]
-
-  --control FILE       the service's control socket
-                       [the file that UROM_CONTROL names, else /run/uromd/control]
-  --service HOST[:PORT]
-                       asks over HTTP instead: the address of `uromd --metrics` [port 18701]
-  --interval SECONDS   the time between two requests, from 0.1 to 3600 [1]
-  --filter TEXT        shows only rows whose names contain the text
-  --sort COLUMN        sorts by a column, such as plugin, per-second or p99 [per-second]
-  --once               prints the tables as text after one interval, and exits
-";
 
 const WITHOUT_VIEW: &str = "\
 this program was built without the live view. Add --once, or build it with the feature `top`: \
@@ -46,7 +32,6 @@ pub(crate) struct Top {
     interval: Duration,
     choice: Choice,
     once: bool,
-    help: bool,
 }
 
 impl Top {
@@ -60,7 +45,7 @@ impl Top {
 
     fn with(words: &[OsString]) -> Result<Top, String> {
         let top = Top::parse(words).map_err(|error| error.to_string())?;
-        if !cfg!(feature = "top") && !top.once && !top.help {
+        if !cfg!(feature = "top") && !top.once {
             return Err(WITHOUT_VIEW.to_owned());
         }
         Ok(top)
@@ -72,11 +57,11 @@ impl Top {
             interval: Duration::from_secs(1),
             choice: Choice::default(),
             once: false,
-            help: false,
         };
         let mut parser = Parser::from_args(words);
         while let Some(word) = parser.next()? {
             match word {
+                word if !has_option("top", &word) => return Err(word.unexpected()),
                 Arg::Long("control") => top.source = Source::Control(parser.value()?.into()),
                 Arg::Long("service") => top.source = Source::Http(parser.value()?.string()?),
                 Arg::Long("interval") => top.interval = parser.value()?.parse_with(interval)?,
@@ -85,7 +70,6 @@ impl Top {
                     parser.value()?.parse_with(|name| top.choice.sort_by(name))?;
                 }
                 Arg::Long("once") => top.once = true,
-                Arg::Long("help") | Arg::Short('h') => top.help = true,
                 other => return Err(other.unexpected()),
             }
         }
@@ -97,9 +81,6 @@ impl Top {
     /// # Errors
     /// The service does not answer at the start, or the live view lacks a terminal.
     pub(crate) fn run(self) -> Result<String, String> {
-        if self.help {
-            return Ok(HELP.to_owned());
-        }
         let before = self.source.sample()?;
         #[cfg(feature = "top")]
         if !self.once {
@@ -154,9 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn help_needs_neither_a_service_nor_the_view() {
-        let text = read(&["top", "--help"]).unwrap().unwrap().run().unwrap();
-        assert!(text.contains("--service") && text.contains("--once"), "{text}");
+    fn the_live_view_is_a_feature() {
         assert_eq!(read(&["top"]).unwrap().is_ok(), cfg!(feature = "top"));
     }
 }

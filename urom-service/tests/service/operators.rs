@@ -202,6 +202,25 @@ fn what_is_not_a_command_is_refused_and_the_socket_goes_on() {
 }
 
 #[test]
+fn each_command_prints_its_own_help() {
+    for (name, option) in [
+        ("status", "--json"),
+        ("top", "--sort"),
+        ("drain", "--deadline"),
+        ("reload", "--control"),
+        ("check-config", "--config"),
+    ] {
+        for help in ["--help", "-h"] {
+            let output = command().args([name, help]).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(output.status.success() && output.stderr.is_empty(), "{name} {help}");
+            assert!(text.starts_with(&format!("uromd {name} [OPTIONS]\n")), "{text}");
+            assert!(text.contains(option) && !text.contains("--max-msg-size"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_command_without_a_service_or_with_wrong_words_says_what_to_do() {
     for (words, code, parts) in [
         (&["status", "--control", "/no/socket"][..], 1, &["/no/socket", "--control"][..]),
