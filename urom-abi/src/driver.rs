@@ -6,7 +6,9 @@ use std::ptr::{NonNull, null_mut};
 
 use crate::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use crate::error::{DocaError, DocaStatus};
-use crate::extension::{self, Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
+use crate::extension::{
+    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, WorkerServices,
+};
 use crate::list::ListLink;
 use crate::plugin::{
     AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
@@ -84,6 +86,8 @@ pub struct OpenPlugin {
     ctx: NonNull<WorkerCtx>,
     methods: Methods,
     extension: PluginExtension,
+    /// `call` of the extension, while [`use_call`](Self::use_call) has turned it off.
+    unused_call: Option<CallFn>,
     commands: DescriptorList<WorkerCmdDesc>,
     notifications: DescriptorList<WorkerNotifDesc>,
 }
@@ -124,7 +128,15 @@ impl OpenPlugin {
         // SAFETY: the caller keeps the context until after `close`.
         unsafe { (methods.open)(ctx.as_ptr()) }.check()?;
         let (commands, notifications) = (DescriptorList::new(), DescriptorList::new());
-        Ok(OpenPlugin { ctx, methods, extension, commands, notifications })
+        Ok(OpenPlugin { ctx, methods, extension, unused_call: None, commands, notifications })
+    }
+
+    /// Lets all commands take the list, or those without queued ones `call` again, if the plugin has
+    /// it.
+    pub fn use_call(&mut self, is_used: bool) {
+        if is_used != self.extension.call.is_some() {
+            std::mem::swap(&mut self.extension.call, &mut self.unused_call);
+        }
     }
 
     pub fn extension(&self) -> &PluginExtension {

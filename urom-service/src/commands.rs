@@ -32,12 +32,14 @@ mod tests {
         let values = [
             ("COLUMN", "p99"),
             ("FILE", "/c"),
+            ("BYTES", "4096"),
             ("HOST[:PORT]", "dpu"),
+            ("NAME", "worker_graph"),
             ("SECONDS", "2"),
             ("TEXT", "a"),
         ];
         let mut count = 0;
-        for command in ["status", "top", "drain", "reload"] {
+        for command in ["status", "top", "drain", "reload", "record"] {
             let help = help_of(command).expect(command);
             for line in help.lines().filter_map(|line| line.strip_prefix("  --")) {
                 let (name, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -45,13 +47,16 @@ mod tests {
                 let mut words = vec![OsString::from(command), format!("--{name}").into()];
                 words.extend(value.map(|(_, value)| value.into()));
                 words.extend((command == "top").then(|| "--once".into()));
+                if command == "record" && name != "stop" {
+                    words.insert(1, if name == "control" { "--stop" } else { "/tmp" }.into());
+                }
                 let read = Operation::read(&words).map(|read| read.map(drop));
                 let read = read.or_else(|| Top::read(&words).map(|read| read.map(drop)));
                 assert_eq!(read, Some(Ok(())), "{words:?}");
                 count += 1;
             }
         }
-        assert_eq!(count, 2 + 6 + 2 + 1);
+        assert_eq!(count, 2 + 6 + 2 + 1 + 5);
     }
 
     #[test]

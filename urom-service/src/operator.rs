@@ -1,4 +1,4 @@
-//! `uromd status`, `drain` and `reload`: an operator's commands to a running service.
+//! `uromd status`, `drain`, `reload` and `record`: an operator's commands to a running service.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -10,12 +10,17 @@ use std::time::Duration;
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::commands::has_option;
+use urom_wire::control::RecordingTarget;
+
 use crate::daemon::{OperatorCommand, OperatorReply, ServiceStatus};
 
 /// The control socket of these commands, if neither `--control` nor the variable names one.
 const SOCKET: &str = "/run/uromd/control";
 
 const SOCKET_VARIABLE: &str = "UROM_CONTROL";
+
+/// The limit of a worker's file in bytes, if `--limit` names none.
+const MOST_RECORDED: u64 = 1 << 30;
 
 /// Time limit for the reply of a service that runs.
 const REPLY: Duration = Duration::from_secs(10);
@@ -36,6 +41,7 @@ impl Operation {
             "status" => OperatorCommand::Status,
             "drain" => OperatorCommand::Drain { deadline: None },
             "reload" => OperatorCommand::Reload,
+            "record" => OperatorCommand::Record { target: None },
             _ => return None,
         };
         Some(Operation::with(name, command, &words[1..]).map_err(|error| error.to_string()))
@@ -47,10 +53,29 @@ impl Operation {
         words: &[OsString],
     ) -> Result<Operation, lexopt::Error> {
         let mut socket = control_socket();
-        let (mut json, mut parser) = (false, Parser::from_args(words));
+        let (mut json, mut stops, mut parser) = (false, false, Parser::from_args(words));
         while let Some(word) = parser.next()? {
             match (word, &mut command) {
+                (Arg::Value(directory), OperatorCommand::Record { target }) if target.is_none() => {
+                    *target = Some(RecordingTarget {
+                        directory: std::path::absolute(directory)
+                            .map_err(|error| error.to_string())?,
+                        limit: MOST_RECORDED,
+                        plugins: Vec::new(),
+                        memory: false,
+                    });
+                }
                 (word, _) if !has_option(name, &word) => return Err(word.unexpected()),
+                (Arg::Long("stop"), OperatorCommand::Record { target: None }) => stops = true,
+                (Arg::Long("plugin"), OperatorCommand::Record { target: Some(target) }) => {
+                    target.plugins.push(parser.value()?.string()?);
+                }
+                (Arg::Long("limit"), OperatorCommand::Record { target: Some(target) }) => {
+                    target.limit = parser.value()?.parse()?;
+                }
+                (Arg::Long("memory"), OperatorCommand::Record { target: Some(target) }) => {
+                    target.memory = true;
+                }
                 (Arg::Long("control"), _) => socket = parser.value()?.into(),
                 (Arg::Long("json"), _) => json = true,
                 (Arg::Long("deadline"), OperatorCommand::Drain { deadline }) => {
@@ -58,6 +83,11 @@ impl Operation {
                 }
                 (other, _) => return Err(other.unexpected()),
             }
+        }
+        if let OperatorCommand::Record { target } = &command
+            && target.is_none() != stops
+        {
+            return Err("name a directory first, or --stop".into());
         }
         Ok(Operation { command, socket, json })
     }
@@ -69,7 +99,7 @@ impl Operation {
     pub(crate) fn run(&self) -> Result<String, String> {
         // A drain waits for hosts.
         let is_drain = matches!(self.command, OperatorCommand::Drain { .. });
-        match ask(&self.socket, self.command, (!is_drain).then_some(REPLY))? {
+        match ask(&self.socket, &self.command, (!is_drain).then_some(REPLY))? {
             OperatorReply::Status(status) if self.json => {
                 Ok(serde_json::to_string_pretty(&status).map_err(|error| error.to_string())? + "\n")
             }
@@ -92,7 +122,7 @@ pub(crate) fn control_socket() -> PathBuf {
 /// The service cannot be reached, or does not reply in time.
 pub(crate) fn ask(
     socket: &Path,
-    command: OperatorCommand,
+    command: &OperatorCommand,
     time: Option<Duration>,
 ) -> Result<OperatorReply, String> {
     let shown = socket.display();
@@ -113,12 +143,12 @@ pub(crate) fn ask(
 
 fn request(
     socket: &Path,
-    command: OperatorCommand,
+    command: &OperatorCommand,
     time: Option<Duration>,
 ) -> io::Result<OperatorReply> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(time)?;
-    stream.write_all((serde_json::to_string(&command)? + "\n").as_bytes())?;
+    stream.write_all((serde_json::to_string(command)? + "\n").as_bytes())?;
     let mut line = String::new();
     if BufReader::new(stream).read_line(&mut line)? == 0 {
         return Err(io::Error::other("the service has ended"));

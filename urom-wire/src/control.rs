@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -244,14 +245,36 @@ pub enum WorkerToHost {
     Memory(MemoryAnswer),
 }
 
+/// Where and which commands a worker records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingTarget {
+    pub directory: PathBuf,
+    /// In bytes, of each worker's file.
+    pub limit: u64,
+    /// The names of recorded plugins; empty for all.
+    pub plugins: Vec<String>,
+    /// Whether memory that commands name is recorded.
+    pub memory: bool,
+}
+
+impl RecordingTarget {
+    pub fn has(&self, plugin: &str) -> bool {
+        self.plugins.is_empty() || self.plugins.iter().any(|name| name == plugin)
+    }
+}
+
 /// Daemon to worker. The configuration is on its command line, or in the call for its thread.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum DaemonToWorker {
     Ping,
-    /// The first message: secrets of hosts, each of which is accepted; empty without a key. The
-    /// worker accepts no connection before it. Sent again when they change.
+    /// Secrets of hosts, each of which is accepted; empty without a key. The worker accepts no
+    /// connection before this message. Sent again when they change.
     Open {
         secrets: Vec<Secret>,
+    },
+    /// Record commands and answers from now on, in a new file; `None` ends the recording.
+    Record {
+        target: Option<RecordingTarget>,
     },
     /// A host will connect with this token, once the worker has confirmed it.
     Expect {

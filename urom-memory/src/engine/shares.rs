@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use urom_abi::DocaError;
-use urom_abi::host_memory::{HostMemory, MemoryOperation};
+use urom_abi::host_memory::{HostMemory, MemoryAction, MemoryOperation, MemoryPath};
 use urom_abi::memory::MemoryRange;
 
 use super::Path;
@@ -128,6 +128,31 @@ impl Shares {
         let handle = table.last_handle;
         table.open.insert(handle, Open { connection, range, count: 1, memory, region });
         Ok(HostMemory { handle: ptr::without_provenance_mut(handle), ..memory })
+    }
+
+    /// Copies a part of a memory now, without opening it.
+    ///
+    /// # Errors
+    /// `NOT_SUPPORTED` if only the network leads to it, `CONNECTION_RESET` if its host has left, the
+    /// errors of [`open`](Self::open) and of the path.
+    pub fn peek(&self, connection: u64, range: MemoryRange) -> Result<Vec<u8>, DocaError> {
+        let MemoryRange { memory, offset, len } = range;
+        let table = self.table.borrow();
+        let region = table.regions.get(&(connection, memory)).ok_or(DocaError::NOT_FOUND)?;
+        region.whole().part(offset, len)?.check(MemoryAction::READ, 0, len)?;
+        if region.path().kind() == MemoryPath::NETWORK {
+            return Err(DocaError::NOT_SUPPORTED);
+        }
+        if region.is_lost() {
+            return Err(DocaError::CONNECTION_RESET);
+        }
+        let mut bytes = vec![0; len as usize];
+        let mut operation = MemoryOperation::new(MemoryAction::READ, offset, len);
+        operation.local = bytes.as_mut_ptr();
+        // SAFETY: a read of a mapping or by the kernel ends in the call. Until then, the operation
+        // and `bytes`, which has `len` bytes, stay in place without other accesses.
+        unsafe { region.path().run(region, offset, NonNull::from(&mut operation)) }?;
+        Ok(bytes)
     }
 
     /// Opens the part of a handle once more.

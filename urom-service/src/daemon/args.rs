@@ -6,13 +6,12 @@ use std::path::PathBuf;
 
 use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_abi::cpu::CpuSet;
-use urom_wire::control::DEFAULT_PORT;
+use urom_wire::control::{DEFAULT_PORT, RecordingTarget};
 use urom_wire::envelope::MESSAGE_LEN;
 use urom_wire::key::key_file_of_environment;
 use urom_wire::peer_timeout::PeerTimeout;
 
 use crate::log::{LogFormat, LogLevel};
-use crate::worker::RecordingTarget;
 
 /// The options of `uromd`, with its defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +35,7 @@ pub struct DaemonArgs {
     pub(crate) record: Option<PathBuf>,
     pub(crate) record_limit: u64,
     pub(crate) record_plugin: Vec<String>,
+    pub(crate) record_memory: bool,
     pub(crate) max_message: usize,
     pub(crate) max_unread: Option<usize>,
     pub(crate) cpus: Option<CpuSet>,
@@ -66,6 +66,7 @@ impl Default for DaemonArgs {
             record: None,
             record_limit: 1 << 30,
             record_plugin: Vec::new(),
+            record_memory: false,
             max_message: DEFAULT_MAX_MESSAGE,
             max_unread: None,
             cpus: None,
@@ -99,7 +100,7 @@ impl DaemonArgs {
     pub(crate) fn recording(&self) -> Option<RecordingTarget> {
         let directory = self.record.clone()?;
         let (limit, plugins) = (self.record_limit, self.record_plugin.clone());
-        Some(RecordingTarget { directory, limit, plugins })
+        Some(RecordingTarget { directory, limit, plugins, memory: self.record_memory })
     }
 
     /// Returns the format of the lines: by default `journal` where standard error is the journal.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
-use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, WorkerToDaemon};
+use urom_wire::control::{DaemonToHost, Failure, HostToDaemon, RecordingTarget, WorkerToDaemon};
 use urom_wire::key::Key;
 
 use super::discovery::FoundPlugin;
@@ -62,6 +62,11 @@ pub(crate) enum DaemonEvent {
         reply: oneshot::Sender<Option<&'static str>>,
     },
     /// Returns the daemon's state.
+    /// Record commands at all workers, or no longer.
+    Record {
+        target: Option<RecordingTarget>,
+        reply: oneshot::Sender<usize>,
+    },
     Observe {
         /// The number of plugins that were found.
         plugins: Option<usize>,

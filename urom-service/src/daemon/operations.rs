@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 use urom_abi::{DocaError, Quantity};
 use urom_wire::awake::sleep;
-use urom_wire::control::Failure;
+use urom_wire::control::{Failure, RecordingTarget};
 use urom_wire::key::Key;
 
 use super::event::DaemonEvent;
@@ -22,7 +23,7 @@ use crate::aside::result_of;
 use crate::log::Log;
 
 /// An operator's command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OperatorCommand {
     Status,
@@ -32,6 +33,10 @@ pub(crate) enum OperatorCommand {
     },
     /// Take hosts again, look for plugins, read the key, reopen the log.
     Reload,
+    /// Record the commands of all workers from now on, or no longer.
+    Record {
+        target: Option<RecordingTarget>,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,7 +59,38 @@ pub(super) async fn execute(command: OperatorCommand, observatory: &Observatory)
             reply.unwrap_or_else(|| OperatorReply::Failed("the service ends".to_owned()))
         }
         OperatorCommand::Reload => reload(observatory).await,
+        OperatorCommand::Record { target } => match record(target, observatory).await {
+            Ok(text) => OperatorReply::Done(text),
+            Err(problem) => OperatorReply::Failed(problem),
+        },
     }
+}
+
+async fn record(
+    target: Option<RecordingTarget>,
+    observatory: &Observatory,
+) -> Result<String, String> {
+    if let Some(RecordingTarget { directory, plugins, .. }) = &target {
+        let shown = directory.display();
+        rustix::fs::access(directory.join("."), Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|error| format!("the service cannot make files in {shown}: {error}"))?;
+        let found = observatory.search.latest().unwrap_or_default();
+        if let Some(name) =
+            plugins.iter().find(|name| found.iter().all(|it| it.entry.name != **name))
+        {
+            return Err(format!("the service has no plugin `{name}`"));
+        }
+    }
+    let to = target.as_ref().map(|target| target.directory.display().to_string());
+    let event = |reply| DaemonEvent::Record { target, reply };
+    let workers = observatory.ask(event).await.ok_or("the service ends")?;
+    let workers = Quantity(workers, "worker");
+    let text = match to {
+        Some(to) => format!("recording to {to}: {workers}, and workers that start later"),
+        None => format!("recordings ended: {workers}"),
+    };
+    info!("{text}");
+    Ok(text)
 }
 
 /// Whether the service refuses new hosts.

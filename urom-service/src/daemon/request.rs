@@ -40,7 +40,6 @@ pub(crate) fn resolve(
         sdk_log_level: args.sdk_log_level(),
         log_format: args.log_format(),
         log_file: args.log_file.clone(),
-        record: args.recording(),
         plugins,
     };
     let own = wish.env.is_some().then(std::env::vars_os).into_iter().flatten();

@@ -15,7 +15,9 @@ use tokio::task::{JoinSet, yield_now};
 use tracing::{debug, info, warn};
 use urom_abi::{DocaError, Quantity, WORKER_ID_ANY, WorkerId};
 use urom_wire::awake::timeout;
-use urom_wire::control::{DaemonToHost, DaemonToWorker, Failure, StartWorker, WorkerToDaemon};
+use urom_wire::control::{
+    DaemonToHost, DaemonToWorker, Failure, RecordingTarget, StartWorker, WorkerToDaemon,
+};
 use urom_wire::key::Key;
 use urom_wire::peer_timeout::PeerTimeout;
 use urom_wire::relay::{self, BACKLOG};
@@ -51,6 +53,7 @@ pub(super) struct Server {
     workers: HashMap<Serial, WorkerLink>,
     keys: ServiceKeys,
     observed: ObservedWorkers,
+    recording: Option<RecordingTarget>,
     started: SystemTime,
     refusals: Refusals,
     supervisors: JoinSet<()>,
@@ -103,6 +106,7 @@ async fn run<O>(
     });
     let mut server = Server {
         address: listener.local_addr()?,
+        recording: config.args.recording(),
         registry: Registry::new(config.args.limits, tokens::draw),
         config,
         launcher,
@@ -219,6 +223,10 @@ impl Server {
                 let _ = reply.send(key.map(|key| self.reload_key(key)));
                 Vec::new()
             }
+            DaemonEvent::Record { target, reply } => {
+                let _ = reply.send(self.record(target));
+                Vec::new()
+            }
             DaemonEvent::Observe { plugins, reply } => {
                 let _ = reply.send(self.snapshot(plugins));
                 Vec::new()
@@ -292,6 +300,10 @@ impl Server {
         let names = names.join(", ");
         let page = self.observe(serial, id, worker.gid, &plugins);
         let (outbox, outgoing) = mpsc::channel(BACKLOG);
+        // Before hosts, so that all their commands are recorded.
+        if let Some(target) = self.recording.clone() {
+            let _ = outbox.try_send(DaemonToWorker::Record { target: Some(target) });
+        }
         let _ = outbox.try_send(DaemonToWorker::Open { secrets });
         self.workers.insert(serial, WorkerLink { id, plugins: names.clone(), outbox });
         let (config, launcher) = (Arc::clone(&self.config), self.launcher.clone());
@@ -368,6 +380,17 @@ impl Server {
             self.send_to_worker(serial, DaemonToWorker::Open { secrets });
         }
         text
+    }
+
+    /// Lets all workers record, or no longer; also later ones. Returns the number of workers now.
+    fn record(&mut self, target: Option<RecordingTarget>) -> usize {
+        self.recording.clone_from(&target);
+        let workers: Vec<_> = self.workers.keys().copied().collect();
+        for &serial in &workers {
+            let target = target.clone();
+            self.send_to_worker(serial, DaemonToWorker::Record { target });
+        }
+        workers.len()
     }
 
     fn send_to_worker(&mut self, serial: Serial, message: DaemonToWorker) {

@@ -40,7 +40,7 @@ impl Source {
     /// The sentence names the address.
     pub(super) fn sample(&self) -> Result<Sample, String> {
         let status = match self {
-            Source::Control(socket) => match ask(socket, OperatorCommand::Status, Some(TIME))? {
+            Source::Control(socket) => match ask(socket, &OperatorCommand::Status, Some(TIME))? {
                 OperatorReply::Status(status) => status,
                 OperatorReply::Done(text) | OperatorReply::Failed(text) => return Err(text),
             },

@@ -12,7 +12,6 @@ use urom_abi::WorkerId;
 use urom_abi::cpu::CpuSet;
 use urom_wire::peer_timeout::PeerTimeout;
 
-use super::recorder::RecordingTarget;
 use crate::log::{LogFormat, LogLevel};
 use crate::plugin_elf::{self, PluginElf, plugin_name};
 
@@ -55,7 +54,6 @@ pub(crate) struct WorkerConfig {
     pub log_format: LogFormat,
     /// The log, if it is not standard error: an absolute path.
     pub log_file: Option<PathBuf>,
-    pub record: Option<RecordingTarget>,
     /// As arguments: `so_path:id`.
     pub plugins: Vec<PluginItem>,
 }
@@ -84,7 +82,6 @@ impl WorkerConfig {
             sdk_log_level: LogLevel::WARNING,
             log_format: LogFormat::Text,
             log_file: None,
-            record: None,
             plugins: Vec::new(),
         }
     }
@@ -118,11 +115,6 @@ impl WorkerConfig {
                 args.extend([name.into(), path.clone().into_os_string()]);
             }
         }
-        if let Some(RecordingTarget { directory, limit, plugins }) = &self.record {
-            args.extend(["--record".into(), directory.clone().into_os_string()]);
-            args.extend(["--record-limit".into(), limit.to_string().into()]);
-            plugins.iter().for_each(|name| args.extend(["--record-plugin", name].map(Into::into)));
-        }
         args.push("--".into());
         args.extend(self.plugins.iter().map(PluginItem::to_arg));
         args
@@ -131,8 +123,6 @@ impl WorkerConfig {
     pub(crate) fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<WorkerConfig> {
         let mut parser = Parser::from_args(args);
         let mut config = WorkerConfig::unlimited();
-        let mut record =
-            RecordingTarget { directory: PathBuf::new(), limit: 0, plugins: Vec::new() };
         let mut missing = vec![
             "id",
             "gid",
@@ -165,15 +155,11 @@ impl WorkerConfig {
                 }
                 Arg::Long("cpus") => config.cpus = Some(parser.value()?.parse()?),
                 Arg::Long("plain-doca") => config.plain_doca = true,
-                Arg::Long("record") => record.directory = parser.value()?.into(),
-                Arg::Long("record-limit") => record.limit = parser.value()?.parse()?,
-                Arg::Long("record-plugin") => record.plugins.push(parser.value()?.string()?),
                 Arg::Long("socket") => config.socket = Some(parser.value()?.into()),
                 Arg::Value(item) => config.plugins.push(item.try_into().map_err(Error::msg)?),
                 other => return Err(other.unexpected().into()),
             }
         }
-        config.record = Some(record).filter(|record| !record.directory.as_os_str().is_empty());
         ensure!(missing.is_empty(), "uromd alone starts a worker: --{} is missing", missing[0]);
         ensure!(!config.plugins.is_empty(), "uromd alone starts a worker: no plugin is given");
         Ok(config)
@@ -234,11 +220,6 @@ mod tests {
             sdk_log_level: LogLevel::WARNING,
             log_format: LogFormat::Json,
             log_file: Some("/var/log/a b".into()),
-            record: Some(RecordingTarget {
-                directory: "/r e".into(),
-                limit: 1 << 40,
-                plugins: vec!["one".to_owned(), "two".to_owned()],
-            }),
             plugins: vec![
                 PluginItem { path: "/a:b/c d.so".into(), id: 1 },
                 PluginItem {

@@ -232,6 +232,7 @@ impl ControlState {
         match message {
             DaemonToWorker::Ping => {}
             DaemonToWorker::Open { secrets } => self.socket = Some(secrets),
+            DaemonToWorker::Record { target } => self.mailbox.post(ToData::Record(target)),
             DaemonToWorker::Expect { token } => {
                 self.expected.insert(token);
                 self.send_to_daemon(WorkerToDaemon::Expected { token });

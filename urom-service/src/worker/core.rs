@@ -70,6 +70,10 @@ impl Core {
         self.owes() || self.rounds.any_moves()
     }
 
+    pub(crate) fn plugins_mut(&mut self) -> &mut [PluginInstance] {
+        &mut self.plugins
+    }
+
     /// Collects the plugins' wake descriptors. Returns whether all plugins are idle.
     pub(crate) fn arm(&self, wake: &mut Vec<RawFd>) -> bool {
         self.plugins.iter().all(|plugin| plugin.arm(wake))
@@ -181,7 +185,8 @@ impl Core {
     fn list(&mut self, host: &HostEntry, token: TaskToken, payload: &[u8], index: u8) {
         let Some(plugin) = self.plugins.get_mut(usize::from(index)) else { return };
         if let Some(recorder) = self.hosts.recorder_of(plugin.id) {
-            recorder.command(host.dest_id, token.pack(), plugin.id, payload);
+            let (memories, token) = (&self.hosts.memories, token.pack());
+            recorder.command(host.dest_id, token, plugin.id, payload, memories);
         }
         let buffer = match self.buffer.take_if(|buffer| buffer.capacity() == payload.len()) {
             Some(buffer) => Some(buffer),

@@ -3,22 +3,23 @@
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod memory;
+mod recording;
 
 use std::cell::RefCell;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, RawFd};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smallvec::{SmallVec, smallvec};
-use tracing::{debug, error, info};
+use tracing::{debug, info};
 use ucx::{AmFlags, Status, Worker, WorkerAddress};
-use urom_abi::DocaError;
+use urom_abi::{DocaError, WorkerId};
 use urom_os::EventFd;
-use urom_recording::RecordingHeader;
 use urom_wire::control::{Attach, Failure, PluginAddress, Reach};
 use urom_wire::envelope::{AM_COMMANDS, AM_HANDSHAKE, VerificationTag};
 use urom_wire::frame::{MAX_SLOTS, MIN_MAX_MESSAGE};
@@ -36,7 +37,6 @@ use super::idle::{IdleState, Pause};
 use super::instance::PluginInstance;
 use super::lookups::Supply;
 use super::messages::{LinkKey, ToControl, ToData};
-use super::recorder::{Recorder, RecordingTarget};
 use super::rounds::ROUND;
 use super::services::services;
 use super::watch::CallWatch;
@@ -66,6 +66,10 @@ pub(crate) struct DataThread {
     control: ControlHandle,
     watch: Arc<CallWatch>,
     max_message: usize,
+    id: WorkerId,
+    gid: u32,
+    /// The plugins' files.
+    files: Vec<PathBuf>,
     plugins: Vec<PluginAddress>,
     address: WorkerAddress,
     wakes: Vec<RawFd>,
@@ -98,15 +102,11 @@ impl DataThread {
             services: services(config),
             hosts: Rc::clone(&hosts),
             plain_doca: config.plain_doca,
-            record: config.record.clone(),
         };
         for item in &config.plugins {
             open.push(PluginInstance::open(item, &supply, &watch)?);
         }
         let plugins = open.iter().map(PluginInstance::address).collect();
-        if let Some(target) = &config.record {
-            record(config, target, &open, &hosts);
-        }
         let core = Core::new(open, config.max_message, Rc::clone(&hosts));
         let core = Rc::new(RefCell::new(core));
         let ucx_failed = |error: ucx::Error| Failure::new(DocaError::DRIVER, error.to_string());
@@ -121,6 +121,9 @@ impl DataThread {
             control,
             watch,
             max_message: config.max_message,
+            id: config.id,
+            gid: config.gid,
+            files: config.plugins.iter().map(|item| item.path.clone()).collect(),
             plugins,
             address,
             wakes: Vec::new(),
@@ -218,6 +221,7 @@ impl DataThread {
                 ToData::UseGuard { link, use_guard } => self.use_guard(link, use_guard),
                 ToData::Share { link, shared, turn: _turn } => self.share(link, shared),
                 ToData::Unshare { link, end, turn: _turn } => self.hosts.unshare(link, end),
+                ToData::Record(target) => self.record(target.as_ref()),
                 ToData::Leave { link } => self.hosts.end_shares(link),
             }
         }
@@ -379,30 +383,6 @@ impl DataThread {
         self.hosts.announce();
         self.hosts.let_go();
         info!("the plugins are closed");
-    }
-}
-
-/// Begins the recording of a worker. Without one, the worker goes on: its hosts need it.
-fn record(
-    config: &WorkerConfig,
-    target: &RecordingTarget,
-    plugins: &[PluginInstance],
-    hosts: &Hosts,
-) {
-    let recorded = plugins.iter().zip(&config.plugins).filter(|(open, _)| target.has(&open.name));
-    let header = RecordingHeader {
-        started: 0,
-        service: env!("CARGO_PKG_VERSION").to_owned(),
-        worker: config.id.0,
-        group: config.gid,
-        plugins: recorded.map(|(open, item)| open.recorded(&item.path)).collect(),
-    };
-    match Recorder::begin(target, header) {
-        Ok(recorder) => hosts.record(recorder),
-        Err(error) => {
-            let directory = target.directory.display();
-            error!("commands are not recorded: no file in {directory}: {error}");
-        }
     }
 }
 

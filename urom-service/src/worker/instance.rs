@@ -91,11 +91,7 @@ impl PluginInstance {
         supply: &Supply,
         calls: PluginCalls,
     ) -> Result<PluginInstance, Failure> {
-        let mut extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
-        if supply.record.as_ref().is_some_and(|record| record.has(&name)) {
-            // Its commands take the list, where they are recorded.
-            extension.call = None;
-        }
+        let extension = if supply.plain_doca { PluginExtension::NONE } else { file.extension };
         let ctx = PluginCtx::leak(file.iface, name.clone(), supply);
         calls.begin(Method::Attach);
         // SAFETY: context and services are from `leak`, and `drop` frees them after `close`.
@@ -168,6 +164,11 @@ impl PluginInstance {
         let bytes = |found: Description| section::bytes(found.protocol, &found.build, false);
         let (id, name, version) = (self.id, self.name.clone(), self.build.version);
         RecordedPlugin { id, name, version, description: described.map(bytes) }
+    }
+
+    /// Commands of a recorded plugin take the list, where they are recorded.
+    pub(crate) fn set_recorded(&mut self, is_recorded: bool) {
+        self.plugin.use_call(!is_recorded);
     }
 
     pub(crate) fn address(&self) -> PluginAddress {

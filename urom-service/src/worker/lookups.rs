@@ -13,7 +13,6 @@ use urom_log::guard;
 
 use super::domains::WorkerDomains;
 use super::hosts::Hosts;
-use super::recorder::RecordingTarget;
 
 #[derive(Debug)]
 pub(crate) struct Supply {
@@ -22,7 +21,6 @@ pub(crate) struct Supply {
     pub(crate) hosts: Rc<Hosts>,
     /// Use only DOCA's interface.
     pub(crate) plain_doca: bool,
-    pub(crate) record: Option<RecordingTarget>,
 }
 
 #[derive(Debug)]

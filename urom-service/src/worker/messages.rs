@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use tokio::sync::OwnedSemaphorePermit;
 use urom_os::EventFd;
-use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress, Reach};
+use urom_wire::control::{Attach, Failure, MemoryAnswer, PluginAddress, Reach, RecordingTarget};
 use urom_wire::envelope::VerificationTag;
 use urom_wire::ring::Ring;
 
@@ -53,6 +53,8 @@ pub(crate) enum ToData {
         end: EndOfShare,
         turn: TurnPermit,
     },
+    /// Record commands from now on, or no longer.
+    Record(Option<RecordingTarget>),
     /// End all shares of the host, which is about to leave.
     Leave {
         link: LinkKey,

@@ -31,7 +31,6 @@ use tracing::{error, warn};
 pub(crate) use config::WORKER;
 pub(crate) use config::{LOOPBACK, is_loopback};
 pub(crate) use config::{PluginItem, WorkerConfig};
-pub(crate) use recorder::RecordingTarget;
 
 use control_thread::{ControlHandle, ControlSetup};
 use data::DataThread;

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,9 +16,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tracing::{error, info, warn};
 use urom_abi::DocaStatus;
+use urom_abi::describe::Protocol;
+use urom_abi::describe::section;
+use urom_abi::memory::MemoryRange;
+use urom_message::ranges;
 use urom_os::clock;
 use urom_recording::{Entry, RecordedId, RecordingHeader, RecordingWriter};
+use urom_wire::control::RecordingTarget;
 
+use super::memory::HostMemories;
 use crate::aside::on_thread;
 
 /// Limit in bytes of entries that wait for the disk. Further entries are dropped and counted.
@@ -41,6 +47,8 @@ pub(crate) struct Recorder {
     lost: Cell<u64>,
     /// A mask of the recorded plugins' ids.
     plugins: u64,
+    /// By plugin, if memory is recorded.
+    protocols: Vec<(u64, &'static Protocol)>,
 }
 
 #[derive(Debug)]
@@ -48,22 +56,6 @@ enum Recorded {
     Entry(Entry<'static>),
     /// Reply when all earlier entries are in the file.
     Flush(Sender<()>),
-}
-
-/// Where and which commands a worker records.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RecordingTarget {
-    pub(crate) directory: PathBuf,
-    /// In bytes.
-    pub(crate) limit: u64,
-    /// The names of recorded plugins; empty for all.
-    pub(crate) plugins: Vec<String>,
-}
-
-impl RecordingTarget {
-    pub(crate) fn has(&self, plugin: &str) -> bool {
-        self.plugins.is_empty() || self.plugins.iter().any(|name| name == plugin)
-    }
 }
 
 impl Recorder {
@@ -80,7 +72,12 @@ impl Recorder {
         let (worker, process) = (header.worker, std::process::id());
         let plugins = header.plugins.iter().fold(0, |ids, plugin| ids | plugin.id);
         let path =
-            target.directory.join(format!("urom-{worker:x}-{process}-{}.urec", now.as_secs()));
+            target.directory.join(format!("urom-{worker:x}-{process}-{}.urec", now.as_millis()));
+        let described = header.plugins.iter().filter(|_| target.memory).filter_map(|plugin| {
+            let found = section::read(plugin.description.as_deref()?).ok()?;
+            Some((plugin.id, found.protocol))
+        });
+        let protocols = described.collect();
         // Payloads may be secret.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         let writer = RecordingWriter::new(file, &header, target.limit)?;
@@ -91,7 +88,7 @@ impl Recorder {
         let write = move || write(&path, writer, &received, &written);
         on_thread("urom-record", write).map_err(io::Error::other)?;
         let (began, lost) = (clock::monotonic(), Cell::new(0));
-        Ok(Recorder { entries, waiting, began, lost, plugins })
+        Ok(Recorder { entries, waiting, began, lost, plugins, protocols })
     }
 
     pub(crate) fn has(&self, plugin: u64) -> bool {
@@ -102,10 +99,34 @@ impl Recorder {
         clock::monotonic().saturating_sub(self.began)
     }
 
-    pub(crate) fn command(&self, host: u64, token: u64, plugin: u64, bytes: &[u8]) {
+    /// Records a command, before it with the memory that it names.
+    pub(crate) fn command(
+        &self,
+        host: u64,
+        token: u64,
+        plugin: u64,
+        bytes: &[u8],
+        memories: &HostMemories,
+    ) {
+        if let Some((_, protocol)) = self.protocols.iter().find(|(id, _)| *id == plugin) {
+            for named in ranges(&protocol.commands, bytes) {
+                self.memory(host, named.range, memories);
+            }
+        }
         let id = RecordedId { host, token };
         let (at, len) = (self.at(), bytes.len());
         self.add(len, || Entry::Command { at, id, plugin, bytes: bytes.to_vec().into() });
+    }
+
+    /// Memory that is out of reach, or too long for an entry, is left out.
+    fn memory(&self, host: u64, range: MemoryRange, memories: &HostMemories) {
+        let MemoryRange { memory, offset, len } = range;
+        if len <= MOST_WAITING as u64 / 2
+            && let Ok(bytes) = memories.shares.peek(host, range)
+        {
+            let (at, len) = (self.at(), bytes.len());
+            self.add(len, || Entry::Memory { at, host, memory, offset, bytes: bytes.into() });
+        }
     }
 
     pub(crate) fn answer(
@@ -168,7 +189,7 @@ impl Recorder {
 fn size(entry: &Entry<'_>) -> usize {
     OVERHEAD
         + match entry {
-            Entry::Command { bytes, .. } => bytes.len(),
+            Entry::Command { bytes, .. } | Entry::Memory { bytes, .. } => bytes.len(),
             Entry::Answer { payload, text, .. } => {
                 payload.as_ref().map_or(0, |bytes| bytes.len()) + text.len()
             }
@@ -238,11 +259,15 @@ mod tests {
         RecordingHeader { started: 0, service, worker: 3, group: 0, plugins }
     }
 
+    fn target(directory: &Path) -> RecordingTarget {
+        let (limit, plugins) = (1 << 20, Vec::new());
+        RecordingTarget { directory: directory.into(), limit, plugins, memory: false }
+    }
+
     #[test]
     fn entries_are_in_the_file_after_a_flush_and_two_recordings_have_two_files() {
         let directory = tempfile::tempdir().unwrap();
-        let target =
-            RecordingTarget { directory: directory.path().into(), limit: 1 << 20, plugins: vec![] };
+        let target = target(directory.path());
         let recorder = Recorder::begin(&target, header()).unwrap();
         (0..1000).for_each(|host| recorder.host_left(host));
         recorder.flush();
@@ -283,8 +308,14 @@ mod tests {
         let writer = RecordingWriter::new(Full(header_len.len()), &header(), u64::MAX).unwrap();
         let (entries, received) = channel();
         let (waiting, lost) = (Arc::new(AtomicUsize::new(0)), Cell::new(0));
-        let recorder =
-            Recorder { entries, waiting: Arc::clone(&waiting), began: 0, lost, plugins: 0 };
+        let recorder = Recorder {
+            entries,
+            waiting: Arc::clone(&waiting),
+            began: 0,
+            lost,
+            plugins: 0,
+            protocols: vec![],
+        };
         recorder.host_left(1);
         // Returns although the recorder lives: the flush of the entry fails.
         write(Path::new("full"), writer, &received, &waiting);
@@ -299,7 +330,7 @@ mod tests {
         let (entries, received) = channel();
         let waiting = Arc::new(AtomicUsize::new(MOST_WAITING));
         let lost = Cell::new(0);
-        let recorder = Recorder { entries, waiting, began: 0, lost, plugins: 0 };
+        let recorder = Recorder { entries, waiting, began: 0, lost, plugins: 0, protocols: vec![] };
         (0..3).for_each(|host| recorder.host_left(host));
         recorder.waiting.store(0, Relaxed);
         recorder.host_left(3);

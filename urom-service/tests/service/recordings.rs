@@ -143,3 +143,79 @@ fn a_directory_that_is_missing_is_named_with_the_option() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text.contains("--record") && text.contains("make it first"), "{text}");
 }
+
+struct Switched {
+    recorded: Recorded,
+    control: TempDir,
+}
+
+impl Switched {
+    fn start() -> Switched {
+        let (directory, control) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let socket = control.path().join("control");
+        let uromd = Uromd::obedient(&["--control", socket.to_str().unwrap()]);
+        Switched { recorded: Recorded { uromd, directory }, control }
+    }
+
+    fn record(&self, words: &[&str]) -> (bool, String) {
+        let mut command = command();
+        command.arg("record").args(words).current_dir(self.recorded.directory.path());
+        command.arg("--control").arg(self.control.path().join("control"));
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(text).unwrap())
+    }
+}
+
+#[test]
+fn a_recording_begins_and_ends_while_hosts_work() {
+    let service = Switched::start();
+    let uromd = &service.recorded.uromd;
+    let host = Client::connect(uromd.address).attach(any(), 1);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
+    let (is_done, text) = service.record(&["."]);
+    assert!(is_done && text.contains(": 1 worker, and workers that start later"), "{text}");
+    uromd.logged(&["recording commands to"]);
+    assert_eq!(host.call(op::ECHO, 2).status, DocaStatus::SUCCESS);
+    let later = Client::connect(uromd.address).attach(any(), 1);
+    assert_eq!(later.call(op::ECHO, 3).status, DocaStatus::SUCCESS);
+    assert_eq!(service.record(&["--stop"]), (true, "recordings ended: 2 workers\n".to_owned()));
+    uromd.logged(&["the recording has ended"]);
+    assert_eq!(host.call(op::ECHO, 4).status, DocaStatus::SUCCESS);
+    let files = service.recorded.files();
+    assert_eq!(files.len(), 2, "{files:?}");
+    let deadline = Instant::now() + TIMEOUT;
+    for file in &files {
+        while read(file).1.len() < 2 {
+            assert!(Instant::now() < deadline, "{file:?}");
+        }
+    }
+    let commands = files.iter().flat_map(|file| read(file).1).filter_map(|entry| match entry {
+        Entry::Command { bytes, .. } => Some(u64::from_le_bytes(*bytes.last_chunk().unwrap())),
+        _ => None,
+    });
+    let mut commands: Vec<_> = commands.collect();
+    commands.sort_unstable();
+    assert_eq!(commands, [2, 3]);
+}
+
+#[test]
+fn a_recording_that_cannot_begin_is_refused_with_the_reason() {
+    let service = Switched::start();
+    for (words, part) in [
+        (&["/no/such"][..], "the service cannot make files in /no/such"),
+        (&["/dev/null"], "the service cannot make files in /dev/null"),
+        (&[".", "--plugin", "nothing"], "the service has no plugin `nothing`"),
+        (&[], "name a directory first, or --stop"),
+        (&["--plugin", "obedient"], "--plugin"),
+        (&[".", "--stop"], "--stop"),
+        (&[".", "."], "."),
+        (&[".", "--limit", "x"], "\"x\""),
+    ] {
+        let (is_done, text) = service.record(words);
+        assert!(!is_done && text.contains(part), "{words:?}: {text}");
+    }
+    let host = Client::connect(service.recorded.uromd.address).attach(any(), 1);
+    assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
+    assert!(service.recorded.files().is_empty());
+}

@@ -119,7 +119,7 @@ mod tests {
             assert_ne!(by_file, Ok(DaemonArgs::default()), "{name} changes something");
             count += 1;
         }
-        assert_eq!(count, 26);
+        assert_eq!(count, 27);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::daemon::operations::{OperatorReply, execute};
 use crate::daemon::turns::measured;
 
 /// Size limit in bytes of a command.
-const LONGEST: u64 = 4096;
+const LONGEST: u64 = 16 << 10;
 
 /// Time limit for receiving a command.
 const TIME: Duration = Duration::from_secs(5);

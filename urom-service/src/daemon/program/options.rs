@@ -49,6 +49,7 @@ impl DaemonArgs {
             "record" => self.record = Some(value.read(Text, directory)?),
             "record-limit" => self.record_limit = value.read(Number, number)?,
             "record-plugin" => value.add_to(&mut self.record_plugin, plugin_name)?,
+            "record-memory" => self.record_memory = value.flag()?,
             "max-msg-size" => self.max_message = value.read(Number, max_message)?,
             "max-unread" => self.max_unread = Some(value.read(Number, number)?),
             "cpus" => self.cpus = Some(value.read(Text, str::parse)?),
@@ -223,7 +224,7 @@ mod tests {
         ];
         let lines = OPTIONS.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
         let lines: Vec<_> = lines.filter(|line| !line.starts_with("-h")).collect();
-        assert_eq!(lines.len(), 27 + 1, "{lines:?}");
+        assert_eq!(lines.len(), 28 + 1, "{lines:?}");
         for line in lines {
             let words: Vec<_> = line.split_ascii_whitespace().collect();
             let option = words.iter().position(|word| word.starts_with("--")).expect("long");

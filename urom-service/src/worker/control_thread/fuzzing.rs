@@ -82,6 +82,7 @@ impl Worker {
                         DaemonToWorker::Forget { token } => drop(self.tokens.remove(token)),
                         DaemonToWorker::Ping
                         | DaemonToWorker::Open { .. }
+                        | DaemonToWorker::Record { .. }
                         | DaemonToWorker::Leave
                         | DaemonToWorker::Stop => {}
                     }

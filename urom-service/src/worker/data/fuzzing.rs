@@ -108,7 +108,7 @@ impl FuzzedWorker {
         let hosts = Rc::clone(&data.hosts);
         hosts.use_ucx();
         let services = services(&config);
-        let supply = Supply { domains, services, hosts, plain_doca: false, record: None };
+        let supply = Supply { domains, services, hosts, plain_doca: false };
         let instance = plugin::open(&supply, &watch);
         *data.core.borrow_mut() = Core::new(vec![instance], LIMIT, Rc::clone(&data.hosts));
         let ucx = context().build().and_then(|context| context.worker()).expect("UCX");

@@ -60,7 +60,7 @@ impl Hosts {
         self.table.borrow_mut()[index] = None;
         self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
         self.counts.left(host);
-        if let Some(recorder) = self.recorder.get() {
+        if let Some(recorder) = self.recorder() {
             recorder.host_left(host.dest_id);
         }
         self.departed.borrow_mut().add(host.dest_id, host.in_flight());
@@ -89,7 +89,7 @@ impl Hosts {
     pub(crate) fn let_go(&self) {
         self.all().iter().for_each(|host| self.part(host));
         self.closing.take().into_iter().for_each(Request::detach);
-        self.recorder.get().inspect(|recorder| recorder.flush());
+        self.recorder().inspect(|recorder| recorder.flush());
     }
 }
 

@@ -23,7 +23,7 @@ mod failures;
 mod host;
 mod outbox;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
@@ -76,7 +76,8 @@ pub(crate) struct Hosts {
     pub(crate) memories: HostMemories,
     pub(crate) counts: Counts,
     due: RefCell<Vec<Rc<HostEntry>>>,
-    recorder: OnceCell<Recorder>,
+    recorder: RefCell<Option<Recorder>>,
+    is_recording: Cell<bool>,
     /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
@@ -108,7 +109,8 @@ impl Hosts {
             memories: HostMemories::new(memory),
             counts: Counts::new(page),
             due: RefCell::default(),
-            recorder: OnceCell::new(),
+            recorder: RefCell::default(),
+            is_recording: Cell::new(false),
             moved: Cell::new(false),
             control,
         })
@@ -226,8 +228,8 @@ impl Hosts {
     }
 
     pub(crate) fn answer(&self, host: &HostEntry, draft: &mut FrameDraft, answer: &TaskAnswer<'_>) {
-        if let Some(recorder) = self.recorder.get() {
-            record_answer(recorder, host, draft, answer);
+        if let Some(recorder) = self.recorder() {
+            record_answer(&recorder, host, draft, answer);
         }
         if host.is_lost.get() {
             return;
@@ -372,12 +374,27 @@ impl Hosts {
     }
 
     pub(crate) fn record(&self, recorder: Recorder) {
-        let _ = self.recorder.set(recorder);
+        *self.recorder.borrow_mut() = Some(recorder);
+        self.is_recording.set(true);
+    }
+
+    /// Ends the recording, and returns whether there was one.
+    pub(crate) fn end_recording(&self) -> bool {
+        self.is_recording.set(false);
+        self.recorder.take().is_some()
+    }
+
+    #[inline]
+    fn recorder(&self) -> Option<Ref<'_, Recorder>> {
+        if !self.is_recording.get() {
+            return None;
+        }
+        Ref::filter_map(self.recorder.borrow(), Option::as_ref).ok()
     }
 
     /// Returns the recorder of commands of a plugin, if they are recorded.
-    pub(crate) fn recorder_of(&self, plugin: u64) -> Option<&Recorder> {
-        self.recorder.get().filter(|recorder| recorder.has(plugin))
+    pub(crate) fn recorder_of(&self, plugin: u64) -> Option<Ref<'_, Recorder>> {
+        self.recorder().filter(|recorder| recorder.has(plugin))
     }
 
     pub(crate) fn set_moved(&self) {
