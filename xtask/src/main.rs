@@ -62,7 +62,7 @@ Usage: cargo xtask TASK [OPTIONS]
                                 builds the plugins; prints the directory for UROM_PLUGIN_PATH
   install --prefix DIR [--target T]
                                 builds and installs uromd, DOCA's libraries and headers
-  install --deb                 makes a Debian package of these
+  install --deb [--target T]    makes a Debian package of these
   bench [ARGS]                  measures the kit against raw UCX; `bench --help` lists ARGS
   faults [ARGS]                 breaks processes and links of a running service
   api [--check]                 writes, or compares, the lists of the crates' public items
