@@ -48,6 +48,7 @@ pages! {
     start: "src/start.md",
     sync: "src/sync.md",
     laptop: "src/laptop.md",
+    recordings: "src/recordings.md",
     testing: "src/testing.md",
     sandbox: "src/sandbox.md",
     ucx: "src/ucx.md",

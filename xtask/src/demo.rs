@@ -47,13 +47,27 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         steps::run(vec![status])?;
         show_metrics(&metrics)
     };
+    let recordings = tempfile::tempdir().context("no temporary directory")?;
+    service.arg("--record").arg(recordings.path()).args(["--record-plugin", "worker_graph"]);
     if let Err(error) = serve_and_run(service, run) {
         let text = fs::read_to_string(&log).unwrap_or_default();
         eprintln!("--- uromd's log ({}):\n{text}---", log.display());
         return Err(error);
     }
+    replay(&directory, recordings.path())?;
     println!("demo: ok");
     Ok(())
+}
+
+/// Replays the first recording that the demo made to the plugin that answered it.
+fn replay(directory: &Path, recordings: &Path) -> Result<()> {
+    let mut files: Vec<_> = fs::read_dir(recordings)?.collect::<Result<_, _>>()?;
+    files.sort_by_key(fs::DirEntry::path);
+    let file = files.first().context("the demo made no recording")?;
+    let mut replay = Command::new(directory.join("cargo-urom"));
+    replay.args(["urom", "replay"]).arg(file.path());
+    replay.arg(directory.join(Purpose::Use.directory()).join("worker_graph.so"));
+    steps::run(vec![replay])
 }
 
 pub(crate) fn service(directory: &Path) -> Command {

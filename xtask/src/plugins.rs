@@ -27,6 +27,7 @@ pub(crate) fn build_for_use(workspace: &Workspace, target: Option<BuildTarget>) 
     let mut others = vec!["urom-service"];
     if target.is_none() {
         others.extend(steps::PACKAGES);
+        others.push("cargo-urom");
     }
     build(workspace, target, BuildProfile::Release, &[Purpose::Use], &others, &[])
 }

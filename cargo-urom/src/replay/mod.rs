@@ -78,6 +78,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8> {
     while let Some(step) = steps.step().with_context(of_file)? {
         replay.step(step)?;
     }
+    replay.rest()?;
     let Replay { hosts, report, began, .. } = replay;
     hosts.stop(Duration::from_secs(args.timeout));
     drop(service);
@@ -171,6 +172,19 @@ impl Replay<'_> {
         let completion = sent.with_context(|| self.report.title(&command))?;
         let (number, is_cancelled) = (command.number, false);
         self.sent.insert(number, SentCommand { command, completion, is_cancelled });
+        Ok(())
+    }
+
+    /// Waits for the commands whose answers the recording lacks: one may have crashed the worker.
+    fn rest(&mut self) -> Result<()> {
+        for (_, SentCommand { command, completion, .. }) in self.sent.drain() {
+            // The recorded worker may not have answered either.
+            let answered = block_on_for(Duration::from_secs(self.args.timeout), completion);
+            if let Some(failure) = self.hosts.failure(command.host) {
+                bail!("{}, whose answer is not recorded: {failure}", self.report.title(&command));
+            }
+            self.report.unrecorded += u64::from(answered.is_ok());
+        }
         Ok(())
     }
 

@@ -23,12 +23,14 @@ pub(super) struct Report {
     pub(super) compared: u64,
     pub(super) cancelled: u64,
     pub(super) skipped: u64,
+    /// Answers that the recording lacks.
+    pub(super) unrecorded: u64,
     differing: u64,
 }
 
 impl Report {
     pub(super) fn new(plugin: ShownPlugin) -> Report {
-        Report { plugin, compared: 0, cancelled: 0, skipped: 0, differing: 0 }
+        Report { plugin, compared: 0, cancelled: 0, skipped: 0, unrecorded: 0, differing: 0 }
     }
 
     pub(super) fn title(&self, command: &RecordedCommand) -> String {
@@ -70,7 +72,7 @@ impl Report {
 
     /// Prints the sums, and returns the exit code.
     pub(super) fn end(self, extent: &RecordingExtent, took: Duration) -> Result<u8> {
-        let Report { plugin, compared, cancelled, skipped, differing } = self;
+        let Report { plugin, compared, cancelled, skipped, unrecorded, differing } = self;
         let mut text = format!(
             "{}: {} in {took:.1?}, {} compared, {differing} differ\n",
             plugin.name,
@@ -80,6 +82,9 @@ impl Report {
         if cancelled > 0 {
             let cancelled = Quantity(cancelled as usize, "cancelled command");
             _ = writeln!(text, "not compared: answers of {cancelled}");
+        }
+        if unrecorded > 0 {
+            _ = writeln!(text, "not recorded: {}", Quantity(unrecorded as usize, "answer"));
         }
         if skipped > 0 {
             let skipped = Quantity(skipped as usize, "command");

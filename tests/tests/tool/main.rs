@@ -4,6 +4,7 @@ mod call;
 mod check;
 mod common;
 mod inspect;
+mod replay;
 mod run;
 mod stdout;
 mod transcripts;

@@ -16,14 +16,14 @@ use crate::common::{copy_of, tool};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-struct Running {
+pub(crate) struct Running {
     child: Child,
     lines: mpsc::Receiver<String>,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Result<Running> {
+    pub(crate) fn start(command: &mut Command) -> Result<Running> {
         let mut child =
             command.args(["--listen", "127.0.0.1:0", "-l", "30"]).stdout(Stdio::piped()).spawn()?;
         let lines = lines_of(child.stdout.take().context("it has an output")?);
@@ -38,7 +38,7 @@ impl Running {
         self.lines.recv_timeout(DEADLINE).context("it prints nothing more")
     }
 
-    fn end(mut self, signal: Signal) -> Result<(Option<i32>, Vec<String>)> {
+    pub(crate) fn end(mut self, signal: Signal) -> Result<(Option<i32>, Vec<String>)> {
         kill_process(Pid::from_child(&self.child), signal)?;
         let mut rest = Vec::new();
         loop {

@@ -13,6 +13,12 @@ impl Handler<::urom_pdk::Side> for Graph {
 ::core::compile_error! {
     "a plugin built with `panic = \"abort\"` takes the whole worker down when a handler panics: build with `panic = \"unwind\"`, or accept it with `#[urom_plugin(abort = \"allowed\")]`"
 }
+impl ::urom_pdk::__private::Exported for Graph {
+    const PARTS: ::urom_pdk::__private::PluginParts = ::urom_pdk::__private::parts::<
+        Graph,
+        _,
+    >(<Graph as Handler<::urom_pdk::Side>>::__made_by_urom_command);
+}
 const _: () = {
     const _: ::urom_pdk::__private::GetIfaceFn = urom_plugin_get_iface;
     const _: ::urom_pdk::__private::GetVersionFn = urom_plugin_get_version;

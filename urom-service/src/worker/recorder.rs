@@ -34,7 +34,7 @@ const MOST_WAITING: usize = 64 << 20;
 const OVERHEAD: usize = 128;
 
 /// Time after which entries are in the file: a crash loses no more.
-const FLUSH: Duration = Duration::from_millis(500);
+const FLUSH: Duration = Duration::from_millis(20);
 
 /// Time that the end of a worker waits for the disk.
 const END: Duration = Duration::from_secs(1);

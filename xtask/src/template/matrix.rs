@@ -22,6 +22,25 @@ const ANSWER: &str = "the sum of 3 values is 6.5\n";
 /// From `cargo generate` to that line, with compiled dependencies.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
+/// Records two commands, of which one fails, and replays them.
+const RECORDS: &str = r#"
+mkdir recorded
+library=$(cargo urom build)
+cargo urom run "$library" --listen 127.0.0.1:0 --address-file recorded/address --record recorded &
+service=$!
+trap 'kill $service' EXIT
+until test -s recorded/address; do sleep 0.1; done
+cargo urom call "$library" --service @recorded/address accumulate 'values=[1,2.5]' \
+    + accumulate 'values=[nan]' || true
+trap - EXIT
+kill $service
+wait $service
+mv recorded/*.urec recorded/1.urec
+cargo urom show recorded/1.urec --failed
+cargo urom replay recorded/1.urec "$library"
+cargo test --quiet -p "$(basename "$PWD")-plugin" a_recording
+"#;
+
 struct Matrix<'a> {
     workspace: &'a Workspace,
     generator: &'a Path,
@@ -117,6 +136,9 @@ impl<'a> Matrix<'a> {
         }
         tree::same(&files, &tree::read(&project)?)
             .context("the commands have changed the workspace")?;
+        if answers.kind == "answers" {
+            self.replays(&project, answers)?;
+        }
         let mut deny = tools::deny(self.workspace, &project.join("Cargo.toml"))?;
         shell::step("template: cargo deny", deny.env("CARGO_TARGET_DIR", &self.target))
     }
@@ -147,6 +169,25 @@ impl<'a> Matrix<'a> {
         let ends = printed.ends_with(ANSWER);
         ensure!(ends, "the host program printed {printed:?}, which does not end with {ANSWER:?}");
         Ok(())
+    }
+
+    /// Records a failure of the plugin behind a service, replays it, and makes it a test of the
+    /// plugin.
+    fn replays(&self, project: &Path, answers: &Answers) -> Result<()> {
+        let tests = project.join("plugin/src/tests.rs");
+        let test = "\n#[test]\nfn a_recording_is_repeated() {\n    \
+            let file = concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/../recorded/1.urec\");\n    \
+            let recording = urom_pdk::test_util::Recording::open(file).unwrap();\n    \
+            assert_eq!(recording.replay::<Reduction>().compared, 2);\n}\n";
+        fs::write(&tests, fs::read_to_string(&tests)? + test)?;
+        let mut shell = Command::new("sh");
+        shell::forget_package(&mut shell);
+        let mut shell = self.with_environment(shell, project);
+        shell.env("PLUGIN", answers.plugin);
+        shell::step(
+            &format!("template: {}: a recording", answers.project),
+            shell.args(["-ec", RECORDS]),
+        )
     }
 
     /// Compiles a workspace with a new build of the kit.

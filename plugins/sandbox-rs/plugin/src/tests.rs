@@ -4,7 +4,7 @@ use sandbox_protocol::{MapParams, MemMap, Protocol, TagReceived, TagRecv, TagSen
 use ucx::Status;
 use ucx::test_queues::{Queues, ran_alone};
 use urom_pdk::memory::{Access, MemoryPath};
-use urom_pdk::test_util::{Domain, Lookup, Sent, Worker};
+use urom_pdk::test_util::{Domain, Lookup, Recording, Sent, Worker};
 use urom_pdk::{CancelReason, Data, DocaError, Received, Registered};
 
 use super::Sandbox;
@@ -235,4 +235,13 @@ fn bytes_that_describe_no_memory_are_not_given_to_ucx() {
         assert!(matches!(refused, DocaError::INVALID_VALUE | DocaError::UNSUPPORTED_VERSION));
     }
     assert_eq!(map(&[]).unwrap_err(), DocaError::INVALID_VALUE);
+}
+
+/// Made by `cargo urom run --record` and `cargo urom call`: memory of the plugin, and a send in a
+/// worker without a domain.
+#[test]
+fn a_recorded_failure_of_a_host_is_repeated() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/recordings/no-domain.urec");
+    let replay = Recording::open(file).unwrap().replay::<Sandbox>();
+    assert_eq!((replay.commands, replay.compared), (2, 2));
 }

@@ -16,7 +16,7 @@ use rdmo_protocol::{ClientInit, MrReg, Protocol, RqCreate};
 use ucx::{AmFlags, Endpoint, ErrorMode, Features, Memory, WorkerAddress};
 use urom_pdk::DocaError;
 use urom_pdk::memory::{Access, MemoryPath};
-use urom_pdk::test_util::{Sent, SharedMemory, Worker};
+use urom_pdk::test_util::{Recording, Sent, SharedMemory, Worker};
 
 use super::Rdmo;
 
@@ -298,4 +298,12 @@ impl Initiator {
         parts.iter().for_each(|part| part.write(&mut data).unwrap());
         self.request(false, Operation::Scatter { count: parts.len() as u64 }, data);
     }
+}
+
+/// Made by `cargo urom run --record` and `cargo urom call`: queues of a host that is not a client.
+#[test]
+fn a_recorded_failure_of_a_host_is_repeated() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/recordings/no-client.urec");
+    let replay = Recording::open(file).unwrap().replay::<Rdmo>();
+    assert_eq!((replay.commands, replay.compared), (2, 2));
 }
