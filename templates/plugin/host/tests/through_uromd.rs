@@ -13,7 +13,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 #[test]
 fn sums_come_back_and_values_without_a_sum_are_refused() -> urom_host::Result<()> {
     let uromd = Uromd::start(plugin(PLUGIN)?)?;
-    let service = Service::builder().address(uromd.address()).connect_blocking()?;
+    let service = Service::builder()
+        .address(uromd.address())
+        .connect_blocking()?;
     let plugin = service.plugin::<Protocol>()?;
     block_on_for(LIMIT, async {
         let worker = service.worker().plugin(&plugin).start().await?;
