@@ -226,6 +226,7 @@ fn a_command_without_a_service_or_with_wrong_words_says_what_to_do() {
         (&["status", "--control", "/no/socket"][..], 1, &["/no/socket", "--control"][..]),
         (&["drain", "--deadline", "soon"], 2, &["soon", "--help"]),
         (&["reload", "now"], 2, &["now"]),
+        (&["status", "--bogus"], 2, &["--bogus", "See uromd status --help"]),
     ] {
         let output = command().args(words).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
