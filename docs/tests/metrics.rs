@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-const SOURCE: &str = include_str!("../../urom-service/src/daemon/exposition.rs");
+const SOURCE: &str = include_str!("../../urom-service/src/daemon/program/exposition.rs");
 const PAGE: &str = include_str!("../src/metrics.md");
 const DASHBOARD: &str = include_str!("../../deploy/grafana/urom.json");
 
