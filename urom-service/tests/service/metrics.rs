@@ -99,6 +99,7 @@ fn commands_are_counted_by_plugin_command_and_code_also_after_their_worker_has_c
         ("urom_workers{state=\"ready\"}".to_owned(), 1.0),
         ("urom_worker_starts_total".to_owned(), 1.0),
         ("urom_worker_failures_total".to_owned(), 0.0),
+        ("urom_log_lines_lost_total".to_owned(), 0.0),
     ] {
         assert_eq!(metrics.get(&name), Some(&value), "{name}: {metrics:#?}");
     }

@@ -13,6 +13,7 @@ use urom_abi::host_memory::MemoryPath;
 
 use crate::daemon::snapshot::{Snapshot, WorkerState};
 use crate::daemon::turns;
+use crate::log::Log;
 use crate::metrics::{BUCKETS, CommandSums, REFUSALS, bucket_limit};
 
 /// The content type of the text.
@@ -143,6 +144,8 @@ fn service(families: &mut Families, snapshot: &Snapshot) {
     families.counter("urom_evicted_hosts_total", help, sums.evicted);
     let help = "Commands for a plugin that the worker had not loaded.";
     families.counter("urom_unserved_commands_total", help, sums.unserved);
+    let help = "Lines of the daemon's log that could not be written.";
+    families.counter("urom_log_lines_lost_total", help, Log::lost());
     let help = "Bytes of commands that workers received, with headers and padding.";
     families.counter("urom_received_bytes_total", help, sums.received);
     let help = "Bytes of answers that workers sent, with headers and padding.";
