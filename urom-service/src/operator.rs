@@ -120,7 +120,8 @@ pub(crate) fn ask(
     request(socket, command, time).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
             "no service listens at {shown}: start uromd with --control {shown}, or name its \
-             socket with --control or {SOCKET_VARIABLE}"
+             socket with --control or {SOCKET_VARIABLE}; a uromd that runs makes a removed socket \
+             again at SIGHUP"
         ),
         ErrorKind::PermissionDenied => {
             format!("{shown} is for root and the service's user: {error}")
