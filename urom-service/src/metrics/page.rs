@@ -30,7 +30,7 @@ pub(crate) const CODES: usize = 32;
 /// One in so many commands that end within their call is timed.
 pub(crate) const TIMED: u64 = 64;
 
-/// Reasons for which workers refuse hosts. The last one counts all others.
+/// Reasons of workers to refuse hosts. The last counts all others.
 pub(crate) const REFUSALS: [&str; 12] = [
     "full",
     "hung",
@@ -209,8 +209,8 @@ impl MetricsPage {
         // A forked child does not use it.
         let _ = map.advise(Advice::DontFork);
         // SAFETY: `map` maps `BYTES` bytes, page-aligned, and this value and its clones keep it;
-        // the reference does not leave them. All fields are atomics: the other process may write at any
-        // time, and any bytes are valid. `memfd` seals the size of a shared page.
+        // the reference does not leave them. All fields are atomics: the other process may write at
+        // any time, and any bytes are valid. `memfd` seals the size of a shared page.
         let layout = unsafe { &*map.as_ptr().cast::<Layout>() };
         MetricsPage { layout, _map: Arc::new(map) }
     }

@@ -199,7 +199,7 @@ impl Core {
                 self.hosts.counts.ended(host, token.slot, DocaError::NO_MEMORY.into());
                 let (code, why) = (DocaError::NO_MEMORY, "memory for it is exhausted");
                 let failed = FailedCommand::new(&plugin.name, token, payload);
-                self.hosts.refuse(host, &mut self.draft, failed, code, &why);
+                self.hosts.refuse(host, &mut self.draft, failed, code, why);
             }
         }
     }
