@@ -295,6 +295,28 @@ fn the_key_of_the_secret_is_copied_for_the_user_of_uromd() -> Result<()> {
 }
 
 #[test]
+fn hosts_may_finish_before_the_pod_ends_unless_uromd_does_not_answer() -> Result<()> {
+    let Manifests { pod, .. } = manifests()?;
+    let container = &pod.containers[0];
+    let hook = container.lifecycle.as_ref().and_then(|all| all.pre_stop.as_ref()?.exec.as_ref());
+    let command = hook.and_then(|hook| hook.command.as_deref()).context("a command")?;
+    let [program, drain, option, seconds] = command else { bail!("{command:?}") };
+    ensure!(text("container/Containerfile")?.contains(&format!("COPY bin/uromd {program}\n")));
+    assert_eq!([drain, option], ["drain", "--deadline"]);
+    // Enough for uromd's own end.
+    let end = 15;
+    assert_eq!(pod.termination_grace_period_seconds, Some(seconds.parse::<i64>()? + end));
+    let liveness = container.liveness_probe.as_ref().context("a probe")?;
+    assert_eq!(liveness.termination_grace_period_seconds, Some(end));
+    // The socket that `uromd drain` uses by default.
+    ensure!(variable(container, "SERVICE_ARGS")?.ends_with(" --control /run/uromd/control"));
+    let mut mounts = container.volume_mounts.iter().flatten();
+    let mount = mounts.find(|mount| mount.mount_path == "/run/uromd").context("a mount")?;
+    ensure!(mount.read_only != Some(true), "uromd makes the socket there");
+    Ok(())
+}
+
+#[test]
 fn the_pod_of_a_dpu_logs_no_debug_lines_and_owns_its_key() -> Result<()> {
     let [pod]: [Value; 1] =
         objects(&text("container/uromd.yaml")?)?.try_into().ok().context("one object")?;

@@ -1,6 +1,6 @@
 //! `uromd status`, `drain`, `reload` and `record`: an operator's commands to a running service.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -116,6 +116,24 @@ pub(crate) fn control_socket() -> PathBuf {
     PathBuf::from(socket.unwrap_or_else(|| SOCKET.into()))
 }
 
+/// The longest path of a Unix socket, in bytes.
+pub(crate) const LONGEST_SOCKET: usize = 107;
+
+/// Reads the path of a control socket.
+///
+/// # Errors
+/// It is empty, or too long.
+pub(crate) fn socket_path(path: &OsStr) -> Result<PathBuf, String> {
+    match path.len() {
+        0 => Err("expected a path".to_owned()),
+        len if len > LONGEST_SOCKET => Err(format!(
+            "it has {len} bytes, and {LONGEST_SOCKET} is the limit of a socket's path: choose a \
+             shorter path"
+        )),
+        _ => Ok(path.into()),
+    }
+}
+
 /// Sends a command. `time` limits the wait for each part of the reply.
 ///
 /// # Errors
@@ -126,10 +144,14 @@ pub(crate) fn ask(
     time: Option<Duration>,
 ) -> Result<OperatorReply, String> {
     let shown = socket.display();
+    socket_path(socket.as_os_str()).map_err(|why| {
+        format!("invalid path '{shown}' of --control or {SOCKET_VARIABLE}: {why}")
+    })?;
     request(socket, command, time).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
             "no service listens at {shown}: start uromd with --control {shown}, or name its \
-             socket with --control or {SOCKET_VARIABLE}"
+             socket with --control or {SOCKET_VARIABLE}; a uromd that runs makes a removed socket \
+             again at SIGHUP"
         ),
         ErrorKind::PermissionDenied => {
             format!("{shown} is for root and the service's user: {error}")
@@ -271,5 +293,9 @@ mod tests {
         let operation = read(&["status", "--control", "/no/socket"]).unwrap().unwrap();
         let error = operation.run().unwrap_err();
         assert!(error.contains("/no/socket") && error.contains("--control"), "{error}");
+        for (path, part) in [("", "expected a path"), (&*"s".repeat(108), "107")] {
+            let error = read(&["status", "--control", path]).unwrap().unwrap().run().unwrap_err();
+            assert!(error.contains("--control") && error.contains(part), "{error}");
+        }
     }
 }

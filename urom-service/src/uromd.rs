@@ -53,7 +53,9 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
         return print(&format!("{}\n", help.trim_end()));
     }
     if let Some(operation) = Operation::read(&arguments) {
-        return operation.map_or_else(|problem| refuse(&problem), |operation| end(operation.run()));
+        let command = format!("{} ", arguments[0].display());
+        let refused = |problem: String| refuse_with(&problem, &command);
+        return operation.map_or_else(refused, |operation| end(operation.run()));
     }
     if let Some(top) = Top::read(&arguments) {
         return top.map_or_else(|problem| refuse_with(&problem, "top "), |top| end(top.run()));
@@ -173,6 +175,12 @@ impl DaemonArgs {
         if self.max_unread.is_some_and(|most| most < least) {
             bail!(
                 "--max-unread has to be at least {least}: four messages, each 8000 bytes longer than --max-msg-size"
+            );
+        }
+        if self.listen.port() != 0 && self.metrics == Some(self.listen) {
+            bail!(
+                "--listen and --metrics have the same address {}: choose another port",
+                self.listen
             );
         }
         let key = self.key_file().map(|file| Key::read(&file)).transpose()?;

@@ -31,8 +31,17 @@ pub struct Common {
 }
 
 impl Common {
-    /// Logs to standard error; `program` is the program's crate.
+    /// Logs to standard error; `program` is the program's crate. From then on, the program ends
+    /// quietly when it prints to a reader that has left, such as `head`.
     pub fn install_log(&self, program: &str) {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // `println!` panics with this text.
+            let text = panic.payload().downcast_ref::<String>().map_or("", String::as_str);
+            if !text.starts_with("failed printing to stdout: Broken pipe") {
+                hook(panic);
+            }
+        }));
         let sdk = self.sdk_log_level.unwrap_or(LevelFilter::WARN);
         let targets = Targets::new().with_default(sdk).with_target(program, self.log_level);
         tracing_subscriber::registry()

@@ -1,5 +1,7 @@
 //! The program with the embedded service.
 
+use std::process::Stdio;
+
 use anyhow::Result;
 use rustix::process::Signal;
 use urom_tests::PluginDirectory;
@@ -27,6 +29,18 @@ fn one_round_prints_every_worker_and_both_groups() -> Result<()> {
         lines[6..],
         ["workers in group 1: 1 3", "workers in group 0: 0 2", "Sample finished successfully"]
     );
+    Ok(())
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_quietly() -> Result<()> {
+    let plugins = PluginDirectory::with(&["worker_graph"])?;
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let mut command = program(env!("CARGO_BIN_EXE_multi_worker_bootstrap"), &plugins);
+    let output = command.arg("--once").stdout(writer).stderr(Stdio::piped()).output()?;
+    assert_eq!(output.status.code(), Some(101), "{output:?}");
+    assert_eq!(String::from_utf8(output.stderr)?, "");
     Ok(())
 }
 

@@ -66,9 +66,10 @@ fn ended(what: String, end: TaskEnd) -> Error {
 #[cold]
 pub(super) fn foreign(context: &Context, plugin: &Plugin) -> Error {
     let error = Error::new(DocaError::INVALID_VALUE, what(context, plugin.name(), "command"));
+    let names: Vec<_> = context.settings.plugins.iter().map(Plugin::name).collect();
     match plugin.service() == context.serial {
         true => error
-            .why("the worker was started without this plugin")
+            .why(format!("the worker was started with {}, without this plugin", names.join(", ")))
             .hint("name it with WorkerBuilder::plugin"),
         false => error
             .why("the plugin was found on another service, and ids of one mean nothing to another")

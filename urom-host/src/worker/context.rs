@@ -24,7 +24,7 @@ use crate::worker::slots::{self, Slots};
 pub(crate) struct WorkerSettings {
     pub(crate) id: u64,
     pub(super) group: Option<u32>,
-    pub(super) plugins: Vec<Plugin>,
+    pub(crate) plugins: Vec<Plugin>,
     pub(super) env: Vec<(String, String)>,
     pub(super) cpus: Option<CpuSet>,
     pub(crate) max_inflight: u32,

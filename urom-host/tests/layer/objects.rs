@@ -175,7 +175,8 @@ fn plugins_of_another_service_and_plugins_not_loaded_are_refused() {
         &["another service"],
     );
     let unloaded = service.plugins().iter().find(|plugin| plugin.name() == "worker_other").unwrap();
-    fails(worker.task(unloaded, &[]).submit(), DocaError::INVALID_VALUE, &["without this plugin"]);
+    let parts = ["with worker_graph, without this plugin", "WorkerBuilder::plugin"];
+    fails(worker.task(unloaded, &[]).submit(), DocaError::INVALID_VALUE, &parts);
 }
 
 #[test]

@@ -22,8 +22,7 @@ impl Registry {
             HostToDaemon::Ping => Vec::new(),
             HostToDaemon::Start { request, worker } => {
                 let Some(plugins) = plugins else { return Vec::new() };
-                let known = plugins.iter().fold(0, |mask, found| mask | found.entry.id);
-                self.start(key, request, worker, known)
+                self.start(key, request, worker, plugins)
             }
             HostToDaemon::Group { request, gid } => {
                 let ids = self.group(gid);

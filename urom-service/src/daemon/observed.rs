@@ -9,7 +9,7 @@ use urom_abi::describe::Protocol;
 
 use super::discovery::FoundPlugin;
 use super::registry::Serial;
-use crate::metrics::{CommandSums, MetricsPage, ROWS};
+use crate::metrics::{CommandSums, MetricsPage, REFUSALS, ROWS};
 
 /// A worker from its start to the end of its process.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub(crate) struct ServiceSums {
     pub(crate) sent: u64,
     pub(crate) evicted: u64,
     pub(crate) unserved: u64,
+    /// In the order of [`REFUSALS`].
+    pub(crate) refused: [u64; REFUSALS.len()],
 }
 
 #[derive(Debug, Clone, Default)]
@@ -94,6 +96,7 @@ impl ServiceSums {
         self.sent += header.sent.get();
         self.evicted += header.evicted.get();
         self.unserved += header.unserved.get();
+        self.refused.iter_mut().zip(&header.refused).for_each(|(sum, word)| *sum += word.get());
         for found in &*worker.plugins {
             let rows = worker.page.rows_of(found.entry.id);
             let sums = self.plugins.entry(found.entry.name.clone()).or_default();
@@ -136,12 +139,15 @@ mod tests {
             row.begun.add(4);
             row.ended.add(1);
             worker.page.header().received.set(100);
+            worker.page.header().refuse("ucx");
+            worker.page.header().refuse("new");
             workers.started(serial, worker);
         }
         workers.started(3, worker(1, "other"));
         let sums = |workers: &ObservedWorkers| {
             let sums = workers.sums();
             let command = sums.plugins["graph"].commands[2].clone();
+            assert_eq!(sums.refused[REFUSALS.len() - 2..], [2, 2], "the last counts all others");
             (command.received(), command.in_flight(), sums.received)
         };
         assert_eq!(sums(&workers), (14, 6, 200));

@@ -13,6 +13,7 @@ use urom_wire::relay::BACKLOG;
 
 use self::entry::{VisitStage, WaitingHost, WorkerEntry, WorkerPhase};
 use super::args::DaemonLimits;
+use super::discovery::FoundPlugin;
 use super::snapshot::WorkerState;
 
 pub(crate) type HostKey = u64;
@@ -66,9 +67,10 @@ impl Registry {
         host: HostKey,
         request: u64,
         mut worker: StartWorker,
-        known: u64,
+        known: &[FoundPlugin],
     ) -> Vec<DaemonAction> {
-        let refused = self.check(&worker, known).and_then(|()| self.has_capacity(host, worker.id));
+        let refused =
+            self.check(&worker, Some(known)).and_then(|()| self.has_capacity(host, worker.id));
         if let Err(failure) = refused {
             return vec![failed(host, request, &failure)];
         }
@@ -111,12 +113,15 @@ impl Registry {
         self.workers.values().find(|entry| entry.id == id)
     }
 
-    fn check(&self, worker: &StartWorker, known: u64) -> Result<(), Failure> {
+    /// `plugins` is the host's list, if the request was not checked before.
+    fn check(&self, worker: &StartWorker, plugins: Option<&[FoundPlugin]>) -> Result<(), Failure> {
         let refuse = |code, text| Err(Failure::new(code, text));
         if self.stopping {
             return refuse(DocaError::SHUTDOWN, "the daemon is shutting down".to_owned());
         }
         let (wanted, id) = (worker.plugins, worker.id);
+        let all = |plugins: &[FoundPlugin]| plugins.iter().fold(0, |mask, it| mask | it.entry.id);
+        let known = plugins.map_or(u64::MAX, all);
         if wanted == 0 || wanted & !known != 0 {
             return refuse(
                 DocaError::INVALID_VALUE,
@@ -141,13 +146,18 @@ impl Registry {
                 return refuse(DocaError::ALREADY_EXIST, text);
             }
             if wanted & !entry.plugins != 0 {
-                let has = entry.plugins;
-                return refuse(
-                    DocaError::INVALID_VALUE,
-                    format!(
-                        "worker {name} runs already with the plugins {has:#x}, which does not cover {wanted:#x}"
-                    ),
+                let names = |mask: u64| {
+                    let of_mask = |found: &&FoundPlugin| found.entry.id & mask != 0;
+                    let found = plugins.unwrap_or_default().iter().filter(of_mask);
+                    let names: Vec<_> = found.map(|found| &*found.entry.name).collect();
+                    if names.is_empty() { format!("{mask:#x}") } else { names.join(", ") }
+                };
+                let (has, lacks) = (names(entry.plugins), names(wanted & !entry.plugins));
+                let text = format!(
+                    "worker {name} runs already with the plugins {has}, without {lacks}: start a worker with another \
+                     id, or name all plugins when the first host starts this one"
                 );
+                return refuse(DocaError::INVALID_VALUE, text);
             }
         }
         Ok(())
@@ -372,7 +382,7 @@ impl Registry {
             let WaitingHost { host, request } = waiting;
             let begun = match again {
                 Some(worker) if !self.stopping => {
-                    self.check(&worker, u64::MAX).map(|()| self.begin(waiting, worker))
+                    self.check(&worker, None).map(|()| self.begin(waiting, worker))
                 }
                 _ => Err(failure.clone()),
             };

@@ -66,9 +66,9 @@ fn there_are_so_many_workers_and_who_is_sent_to_one_needs_no_other() {
 fn requests_up_to_a_limit_wait_for_a_starting_worker_and_its_queue_has_capacity_for_them() {
     let mut registry = after(DaemonLimits::default(), "start 0 7");
     for host in 1..MOST_WAITING as HostKey {
-        assert!(registry.start(host, 1, wish(7), KNOWN).is_empty());
+        assert!(registry.start(host, 1, wish(7), &known()).is_empty());
     }
-    let actions = registry.start(9000, 1, wish(7), KNOWN);
+    let actions = registry.start(9000, 1, wish(7), &known());
     let [DaemonAction::ToHost(9000, DaemonToHost::Failed { request: 1, failure })] = &actions[..]
     else {
         panic!("a refusal, not {:?}", texts(actions));
@@ -83,7 +83,7 @@ fn requests_up_to_a_limit_wait_for_a_starting_worker_and_its_queue_has_capacity_
     // Hosts that joined a dead worker wait for the next worker, up to the same limit.
     let more = 5;
     for host in 0..MOST_WAITING as HostKey + more {
-        registry.start(host, 2, wish(7), KNOWN);
+        registry.start(host, 2, wish(7), &known());
     }
     let actions = texts(registry.gone(1, &lost()));
     assert!(actions[0].starts_with("spawn 3 as 7"), "{}", actions[0]);

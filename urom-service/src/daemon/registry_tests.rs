@@ -4,9 +4,11 @@
 mod limits;
 
 use super::*;
-use crate::daemon::fuzzing::numbers;
+use crate::daemon::fuzzing::{found, numbers};
 
-const KNOWN: u64 = 0b111;
+fn known() -> [FoundPlugin; 3] {
+    [1, 2, 4].map(found)
+}
 
 fn wish(id: u64) -> StartWorker {
     StartWorker { id, plugins: 0b1, gid: 0, env: None, cpus: None }
@@ -49,7 +51,7 @@ fn play(registry: &mut Registry, script: &str) {
         let actions = match words[0] {
             "start" => {
                 let id = if words[2] == "any" { WORKER_ID_ANY } else { number(2) };
-                registry.start(number(1), number(1) * 10, asked(id, &words[3..]), KNOWN)
+                registry.start(number(1), number(1) * 10, asked(id, &words[3..]), &known())
             }
             "ready" => registry.ready(number(1), ([127, 0, 0, 1], 5000).into()),
             "expected" => registry.expected(number(1), token()),
@@ -271,12 +273,12 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
     let own = ["A=1", "B=old", "B=x=y", "C="];
     for ready in [false, true] {
         let mut registry = after(DaemonLimits::default(), "");
-        registry.start(1, 10, with_variables(&own), KNOWN);
+        registry.start(1, 10, with_variables(&own), &known());
         if ready {
             play(&mut registry, "ready 1");
         }
         let mut start = |env: &[&str]| {
-            let actions = registry.start(2, 20, with_variables(env), KNOWN);
+            let actions = registry.start(2, 20, with_variables(env), &known());
             match &actions[..] {
                 [DaemonAction::ToHost(2, DaemonToHost::Failed { failure, .. })] => {
                     assert_eq!(failure.code, DocaError::ALREADY_EXIST);
@@ -302,7 +304,10 @@ fn a_worker_is_joined_with_its_own_environment_and_with_no_other() {
         }
     }
     let mut registry = after(DaemonLimits::default(), "start 1 7");
-    assert!(registry.start(2, 20, with_variables(&[]), KNOWN).is_empty(), "an empty one fits none");
+    assert!(
+        registry.start(2, 20, with_variables(&[]), &known()).is_empty(),
+        "an empty one fits none"
+    );
 }
 
 #[test]
@@ -339,7 +344,7 @@ fn of_several_who_wait_for_the_end_of_a_silent_worker_one_with_an_environment_ha
         let with_env = with_variables(&["MARK=kept"]);
         for host in 2..12 {
             let worker = if host == with { with_env.clone() } else { wish(7) };
-            registry.start(host, 1, worker, KNOWN);
+            registry.start(host, 1, worker, &known());
         }
         let told = registry.gone(1, &lost());
         let Some(DaemonAction::Spawn { worker, .. }) = told.first() else { panic!("{told:?}") };

@@ -20,6 +20,7 @@ pub(crate) fn draw() -> Result<u128, Failure> {
 mod tests {
     use super::*;
     use crate::daemon::args::DaemonLimits;
+    use crate::daemon::fuzzing::found;
     use crate::daemon::registry::{DaemonAction, Registry};
     use urom_wire::control::{DaemonToHost, DaemonToWorker, StartWorker};
 
@@ -46,7 +47,7 @@ mod tests {
     fn a_host_without_a_token_is_told_and_a_worker_that_nobody_is_sent_to_leaves() {
         let mut registry = Registry::new(DaemonLimits::default(), none);
         for host in [1, 2] {
-            registry.start(host, host * 10, wish(7), 1);
+            registry.start(host, host * 10, wish(7), &[found(1)]);
         }
         let actions = registry.ready(1, ([127, 0, 0, 1], 5000).into());
         let [first, second, leave, abandon] = &*actions else { panic!("{actions:?}") };
@@ -54,7 +55,7 @@ mod tests {
         assert!(matches!(leave, DaemonAction::ToWorker(1, DaemonToWorker::Leave)), "{actions:?}");
         assert!(matches!(abandon, DaemonAction::Abandon(1)), "{actions:?}");
         assert!(matches!(
-            &*registry.start(3, 30, wish(7), 1),
+            &*registry.start(3, 30, wish(7), &[found(1)]),
             [DaemonAction::Spawn { serial: 2, .. }]
         ));
     }
@@ -63,8 +64,8 @@ mod tests {
     fn a_host_that_wants_to_join_without_a_token_is_told_and_nobody_else_suffers() {
         let mut tokens = [Ok(1), none(), none()].into_iter();
         let mut registry = Registry::new(DaemonLimits::default(), move || tokens.next().unwrap());
-        registry.start(1, 10, wish(7), 1);
-        registry.start(2, 20, wish(7), 1);
+        registry.start(1, 10, wish(7), &[found(1)]);
+        registry.start(2, 20, wish(7), &[found(1)]);
         let actions = registry.ready(1, ([127, 0, 0, 1], 5000).into());
         let [
             DaemonAction::ToWorker(1, DaemonToWorker::Expect { token: 1 }),
@@ -75,7 +76,7 @@ mod tests {
             panic!("{actions:?}")
         };
         assert!(is_failure(last, (2, 20)), "{actions:?}");
-        let actions = registry.start(3, 30, wish(7), 1);
+        let actions = registry.start(3, 30, wish(7), &[found(1)]);
         assert!(is_failure(&actions[0], (3, 30)) && actions.len() == 1, "{actions:?}");
         assert_eq!(registry.expected(1, 1).len(), 1, "who has a token is sent there");
     }

@@ -148,6 +148,12 @@ impl Log {
         PROCESS.get()
     }
 
+    /// The number of the process's lines that could not be written.
+    #[cfg(feature = "uromd")]
+    pub(crate) fn lost() -> u64 {
+        writer::lost()
+    }
+
     /// Waits a short time until logged lines are written; call before the process ends.
     pub(crate) fn flush() {
         writer::flush();

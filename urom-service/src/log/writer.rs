@@ -39,7 +39,9 @@ pub(crate) struct Lines {
     queued: Mutex<Option<Receiver<Vec<u8>>>>,
     /// Bytes in the queue or being written by the thread.
     waiting: AtomicUsize,
+    /// Lines that were not written: not yet reported, and in all.
     dropped: AtomicU64,
+    lost: AtomicU64,
     started: AtomicBool,
     reopens: AtomicBool,
     written: (Mutex<()>, Condvar),
@@ -75,6 +77,11 @@ pub(super) fn reopen() {
     PROCESS.reopen();
 }
 
+#[cfg(feature = "uromd")]
+pub(super) fn lost() -> u64 {
+    PROCESS.lost.load(SeqCst)
+}
+
 pub(super) fn flush() {
     PROCESS.flush();
 }
@@ -98,6 +105,7 @@ impl Lines {
             queued: Mutex::new(Some(queued)),
             waiting: AtomicUsize::new(0),
             dropped: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             started: AtomicBool::new(false),
             reopens: AtomicBool::new(false),
             written: Default::default(),
@@ -135,6 +143,7 @@ impl Lines {
         if (before > 0 && before + length > QUEUE_BYTES) || self.queue.send(line).is_err() {
             self.waiting.fetch_sub(length, SeqCst);
             self.dropped.fetch_add(1, SeqCst);
+            self.lost.fetch_add(1, SeqCst);
         }
         self.start();
     }
@@ -158,11 +167,11 @@ impl Lines {
     fn work(&self) {
         let queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(queued) = queued else { return };
-        let mut is_full = false;
+        let mut has_failed = false;
         loop {
             let mut bytes = Vec::new();
-            // On a full disk, wait for the next line before reporting dropped lines.
-            if is_full || self.dropped.load(SeqCst) == 0 {
+            // After an error, wait for the next line before reporting dropped lines.
+            if has_failed || self.dropped.load(SeqCst) == 0 {
                 let Ok(line) = queued.recv() else { return };
                 bytes = line;
             }
@@ -180,14 +189,16 @@ impl Lines {
                 bytes.extend(warning(&problem).into_bytes());
             }
             let Some(out) = turn.file() else { return };
-            // An error of a closed standard error cannot be reported.
             let result = write_all(out, &bytes);
-            is_full =
-                matches!(&result, Err((error, _)) if error.kind() == io::ErrorKind::StorageFull);
-            if is_full && let Err((_, rest)) = result {
+            has_failed = false;
+            if let Err((error, rest)) = result {
                 let lines = rest.iter().filter(|byte| **byte == b'\n').count() as u64;
                 // One of these lines reports dropped lines.
-                self.dropped.fetch_add(lines - u64::from(dropped != 0) + dropped, SeqCst);
+                let lines = lines - u64::from(dropped != 0);
+                self.lost.fetch_add(lines, SeqCst);
+                // A closed pipe takes no report.
+                has_failed = error.kind() != io::ErrorKind::BrokenPipe;
+                self.dropped.fetch_add(if has_failed { lines + dropped } else { 0 }, SeqCst);
             }
             drop(turn);
             self.waiting.fetch_sub(length, SeqCst);
@@ -331,6 +342,7 @@ mod tests {
             dropped > LINES / 2 && whole * line.len() >= QUEUE_BYTES / 2,
             "{whole} came, {dropped} did not"
         );
+        assert_eq!(writer.lost.load(SeqCst), dropped as u64);
         writer.write("at last\n".to_owned());
         assert_eq!(read_line(), "at last\n");
     }
@@ -377,6 +389,7 @@ mod tests {
         }
         writer.flush();
         assert!(writer.is_done());
+        assert_eq!(writer.lost.load(SeqCst), 10);
         Arc::new(Lines::new(Destination::Closed)).write("nobody\n".to_owned());
     }
 
@@ -389,6 +402,6 @@ mod tests {
         }
         writer.flush();
         assert_eq!(writer.waiting.load(SeqCst), 0);
-        assert_eq!(writer.dropped.load(SeqCst), 10);
+        assert_eq!([&writer.dropped, &writer.lost].map(|count| count.load(SeqCst)), [10; 2]);
     }
 }

@@ -12,6 +12,6 @@ mod sums;
 
 pub(crate) use handover::{receive, send};
 pub(crate) use page::{
-    BUCKETS, CODES, CommandRow, MetricsPage, ROWS, RowKey, TIMED, bucket, bucket_limit,
+    BUCKETS, CODES, CommandRow, MetricsPage, REFUSALS, ROWS, RowKey, TIMED, bucket, bucket_limit,
 };
 pub(crate) use sums::CommandSums;

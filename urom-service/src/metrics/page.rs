@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
@@ -28,6 +29,22 @@ pub(crate) const CODES: usize = 32;
 
 /// One in so many commands that end within their call is timed.
 pub(crate) const TIMED: u64 = 64;
+
+/// Reasons of workers to refuse hosts. The last counts all others.
+pub(crate) const REFUSALS: [&str; 12] = [
+    "full",
+    "hung",
+    "incomplete",
+    "key",
+    "limits",
+    "not_urom",
+    "protocol",
+    "role",
+    "silent",
+    "token",
+    "ucx",
+    "other",
+];
 
 /// A counter or a gauge.
 #[derive(Debug, Default)]
@@ -71,6 +88,15 @@ pub(crate) struct PageHeader {
     pub(crate) evicted: Word,
     /// Commands for a plugin that the worker has not loaded.
     pub(crate) unserved: Word,
+    /// Hosts that were refused, by reason. The control thread writes them.
+    pub(crate) refused: [Word; REFUSALS.len()],
+}
+
+impl PageHeader {
+    pub(crate) fn refuse(&self, reason: &str) {
+        let index = REFUSALS.iter().position(|it| *it == reason).unwrap_or(REFUSALS.len() - 1);
+        self.refused[index].add(1);
+    }
 }
 
 /// The words of one command of one plugin.
@@ -150,11 +176,11 @@ impl RowKey {
 
 const BYTES: u64 = size_of::<Layout>() as u64;
 
-/// A mapped page. The system allocates its parts when they are first used.
-#[derive(Debug)]
+/// A mapped page. The system allocates its parts when they are first used. A clone shares the map.
+#[derive(Debug, Clone)]
 pub(crate) struct MetricsPage {
     layout: &'static Layout,
-    _map: MmapRaw,
+    _map: Arc<MmapRaw>,
 }
 
 impl MetricsPage {
@@ -182,11 +208,11 @@ impl MetricsPage {
     fn new(map: MmapRaw) -> MetricsPage {
         // A forked child does not use it.
         let _ = map.advise(Advice::DontFork);
-        // SAFETY: `map` maps `BYTES` bytes, page-aligned, and this value keeps it; the reference
-        // does not leave the value. All fields are atomics: the other process may write at any
-        // time, and any bytes are valid. `memfd` seals the size of a shared page.
+        // SAFETY: `map` maps `BYTES` bytes, page-aligned, and this value and its clones keep it;
+        // the reference does not leave them. All fields are atomics: the other process may write at
+        // any time, and any bytes are valid. `memfd` seals the size of a shared page.
         let layout = unsafe { &*map.as_ptr().cast::<Layout>() };
-        MetricsPage { layout, _map: map }
+        MetricsPage { layout, _map: Arc::new(map) }
     }
 
     pub(crate) fn header(&self) -> &PageHeader {

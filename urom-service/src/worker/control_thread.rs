@@ -29,6 +29,7 @@ use super::memory::handover::Handover;
 use super::messages::{LinkKey, ToControl, ToData};
 use super::watch::{CallObserver, CallWatch, LONG};
 use crate::handshakes::PendingHandshake;
+use crate::metrics::MetricsPage;
 use urom_log::{LeftOut, LineBudget};
 use urom_wire::awake::sleep;
 use urom_wire::control::{
@@ -45,6 +46,17 @@ const ADMISSION: Duration = Duration::from_secs(2);
 
 const UNEXPECTED_HOST: &str =
     "the worker does not expect this host: its token is missing, unknown, used up or too old";
+
+/// The reason of a refusal for metrics.
+fn reason_of(code: DocaError) -> &'static str {
+    match code {
+        DocaError::AUTHENTICATION => "token",
+        DocaError::FULL => "full",
+        DocaError::INVALID_VALUE => "limits",
+        DocaError::TIME_OUT => "hung",
+        _ => "other",
+    }
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct ControlHandle(mpsc::UnboundedSender<ToControl>);
@@ -78,6 +90,8 @@ pub(super) enum ControlEvent {
         turn: Option<OwnedSemaphorePermit>,
     },
     Handover(Handover),
+    /// A host without a valid handshake.
+    Refused(&'static str),
     HostGone {
         link: LinkKey,
         end: Option<StreamError>,
@@ -115,6 +129,7 @@ struct ControlState {
     config: WorkerConfig,
     mailbox: Arc<Mailbox<ToData>>,
     observer: CallObserver,
+    page: MetricsPage,
     /// The plugins are open, so hosts can be admitted.
     ready: bool,
     inbox: TableInbox,
@@ -140,7 +155,7 @@ impl ControlState {
     fn new(
         config: WorkerConfig,
         mailbox: Arc<Mailbox<ToData>>,
-        watch: Arc<CallWatch>,
+        (watch, page): (Arc<CallWatch>, MetricsPage),
         inbox: TableInbox,
         (daemon, port): (mpsc::Sender<WorkerToDaemon>, u16),
         events: mpsc::Sender<ControlEvent>,
@@ -149,6 +164,7 @@ impl ControlState {
             config,
             mailbox,
             observer: CallObserver::new(watch),
+            page,
             ready: false,
             inbox,
             daemon,
@@ -202,6 +218,7 @@ impl ControlState {
             }
             ControlEvent::Host { link, message, turn } => self.on_host_message(link, message, turn),
             ControlEvent::Handover(visitor) => self.at_socket(visitor),
+            ControlEvent::Refused(reason) => self.page.header().refuse(reason),
             ControlEvent::HostGone { link, end } => self.host_gone(link, end),
             ControlEvent::Late { link } => {
                 if self.links.get(&link).is_some_and(|link| !link.is_admitted()) {
@@ -353,6 +370,9 @@ impl ControlState {
     fn disconnect(&mut self, key: LinkKey, failure: Failure) {
         let Some(link) = self.links.get(&key) else { return };
         let (name, is_in) = (link.name.clone(), link.token.is_some());
+        if link.waits.is_some() || !is_in {
+            self.page.header().refuse(reason_of(failure.code));
+        }
         if let Some(more) = self.line_about(is_in) {
             warn!("closed the connection to host {name}: {failure}{more}");
         }

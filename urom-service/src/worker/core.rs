@@ -234,11 +234,18 @@ impl Core {
                 // Clears a possible deadline.
                 host.free(slot);
                 let (code, why) = match self.closed {
-                    true => (DocaError::SHUTDOWN, "the worker stops"),
-                    false => (DocaError::NOT_FOUND, "its plugin is not loaded here"),
+                    true => (DocaError::SHUTDOWN, "the worker stops".to_owned()),
+                    false => {
+                        let names: Vec<_> = self.plugins.iter().map(|it| &*it.name).collect();
+                        let text = format!(
+                            "its plugin is not loaded here, only {}; start a worker with it",
+                            names.join(", ")
+                        );
+                        (DocaError::NOT_FOUND, text)
+                    }
                 };
                 let failed = FailedCommand::new("", token, command.payload);
-                self.hosts.refuse(host, &mut self.draft, failed, code, why);
+                self.hosts.refuse(host, &mut self.draft, failed, code, &why);
             }
         }
     }

@@ -78,6 +78,7 @@ fn start(config: WorkerConfig, daemon: UnixStream, kind: WorkerKind) -> std::io:
         from_data,
         domains: Arc::clone(&domains),
         watch: Arc::clone(&watch),
+        page: page.clone(),
     };
     let control = control_thread::start(setup)?;
     match DataThread::open(&config, mailbox, handle.clone(), &domains, watch, page) {

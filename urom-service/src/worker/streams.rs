@@ -53,7 +53,8 @@ pub(super) async fn host_stream(
         &secrets,
         PeerTimeout::default(),
     );
-    if handshakes.admit(peer, handshake).await.is_err() {
+    if let Err(reason) = handshakes.admit(peer, handshake).await {
+        let _ = events.send(ControlEvent::Refused(reason)).await;
         return;
     }
     let (outbox, outgoing) = mpsc::channel(OUTBOX_CAPACITY);

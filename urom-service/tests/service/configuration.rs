@@ -75,6 +75,7 @@ fn the_check_finds_options_that_do_not_fit_each_other_or_the_environment() {
     for (text, part) in [
         ("max-unread = 1", "--max-unread has to be at least"),
         ("listen = '192.0.2.1'", "no key"),
+        ("metrics = '127.0.0.1:18700'", "--listen and --metrics"),
         ("key-file = '/no/such/key'", "/no/such/key"),
     ] {
         let config = Config::new(text);

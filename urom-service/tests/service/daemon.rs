@@ -298,11 +298,14 @@ fn a_request_that_cannot_be_met_says_why() {
         (StartWorker { cpus: Some("7-8".to_owned()), ..any() }, invalid, "7-8"),
         (StartWorker { cpus: Some("x".to_owned()), ..any() }, invalid, "x"),
         (StartWorker { id: 5, env: env("A=b"), ..any() }, DocaError::ALREADY_EXIST, "`A`"),
-        (StartWorker { id: 5, plugins: 0b11, ..any() }, invalid, "0x3"),
+        (StartWorker { id: 5, plugins: 0b11, ..any() }, invalid, "plugins obedient, without other"),
     ] {
         let failure = client.start(worker).unwrap_err();
         assert_eq!(failure.code, code, "{failure}");
         assert!(failure.text.contains(part), "{failure}");
     }
+    host.send_bytes(host.frame(0, 1, &[0; 8]));
+    assert_eq!(host.note().status, DocaStatus::NOT_FOUND);
+    uromd.logged(&["refused a command", "not loaded here, only obedient; start a worker with it"]);
     assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
 }

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use urom_abi::DocaStatus;
+use urom_wire::control::StartWorker;
 
 use crate::support::TIMEOUT;
-use crate::support::client::{Client, any, op};
+use crate::support::client::{Client, Connection, Started, any, op};
 use crate::support::uromd::{Uromd, command, wait_gone};
 
 const OPTIONS: [&str; 2] = ["--metrics", "127.0.0.1:0"];
@@ -98,6 +99,7 @@ fn commands_are_counted_by_plugin_command_and_code_also_after_their_worker_has_c
         ("urom_workers{state=\"ready\"}".to_owned(), 1.0),
         ("urom_worker_starts_total".to_owned(), 1.0),
         ("urom_worker_failures_total".to_owned(), 0.0),
+        ("urom_log_lines_lost_total".to_owned(), 0.0),
     ] {
         assert_eq!(metrics.get(&name), Some(&value), "{name}: {metrics:#?}");
     }
@@ -132,7 +134,25 @@ fn refused_hosts_are_counted_by_reason() {
     let watched = Watched::start();
     let mut stranger = TcpStream::connect(watched.uromd.address).unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\nHost: this is not a host\r\n\r\n").unwrap();
-    watched.wait_for("urom_refused_hosts_total{reason=\"not_urom\"}", 1.0);
+    let refused = |process: &str, reason: &str| {
+        format!("urom_refused_hosts_total{{process=\"{process}\",reason=\"{reason}\"}}")
+    };
+    watched.wait_for(&refused("daemon", "not_urom"), 1.0);
+    let mut client = Client::connect(watched.uromd.address);
+    let host = client.attach(any(), 1);
+    let worker = host.started;
+    let mut stranger = TcpStream::connect(worker.address).unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\nHost: this is not a host\r\n\r\n").unwrap();
+    let wrong_token = Started { token: worker.token ^ 1, ..worker };
+    assert!(Connection::attach(wrong_token, 1).is_err());
+    let other = client.start(StartWorker { id: worker.id, ..any() }).unwrap();
+    assert!(Connection::attach_with(other, 1, 1).is_err());
+    for reason in ["not_urom", "token", "limits"] {
+        watched.wait_for(&refused("worker", reason), 1.0);
+    }
+    drop((host, client));
+    watched.wait_for("urom_workers{state=\"ready\"}", 0.0);
+    assert_eq!(watched.metrics()[&refused("worker", "token")], 1.0);
 }
 
 #[test]

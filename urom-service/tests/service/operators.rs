@@ -137,6 +137,18 @@ fn sighup_reloads_a_service_and_leaves_its_commands_alone() {
 }
 
 #[test]
+fn sighup_makes_a_control_socket_again_that_was_removed() {
+    let service = Operated::start();
+    fs::remove_file(service.socket()).unwrap();
+    let failed = service.run(&["status"]);
+    let text = String::from_utf8(failed.stderr).unwrap();
+    assert!(!failed.status.success() && text.contains("SIGHUP"), "{text}");
+    service.uromd.signal(Signal::HUP);
+    service.uromd.logged(&["made ", "/control again"]);
+    assert!(service.prints(&["status"]).contains("serves"));
+}
+
+#[test]
 fn sighup_of_a_terminal_that_is_closed_ends_the_service() {
     let terminal = rustix::pty::openpt(rustix::pty::OpenptFlags::NOCTTY).unwrap();
     rustix::pty::grantpt(&terminal).unwrap();
@@ -226,6 +238,7 @@ fn a_command_without_a_service_or_with_wrong_words_says_what_to_do() {
         (&["status", "--control", "/no/socket"][..], 1, &["/no/socket", "--control"][..]),
         (&["drain", "--deadline", "soon"], 2, &["soon", "--help"]),
         (&["reload", "now"], 2, &["now"]),
+        (&["status", "--bogus"], 2, &["--bogus", "See uromd status --help"]),
     ] {
         let output = command().args(words).output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,8 @@ use rustix::net::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tracing::info;
+use tokio::sync::Notify;
+use tracing::{error, info};
 use urom_wire::awake::{sleep, timeout};
 
 use crate::daemon::observatory::Observatory;
@@ -70,6 +72,20 @@ impl ControlSocket {
         let inode = fs::symlink_metadata(path)?.ino();
         Ok(ControlSocket { listener, path: path.to_owned(), inode })
     }
+
+    /// Binds the socket again if its file was removed.
+    fn renew(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok() {
+            return;
+        }
+        match ControlSocket::claim(&self.path) {
+            Ok(new) => {
+                *self = new;
+                info!("made {} again: its file was removed", self.path.display());
+            }
+            Err(why) => error!("{why:#}"),
+        }
+    }
 }
 
 impl Drop for ControlSocket {
@@ -91,10 +107,21 @@ fn bound(path: &Path) -> io::Result<UnixListener> {
     UnixListener::from_std(socket.into())
 }
 
-/// Serves until the task is dropped.
-pub(super) async fn serve(socket: ControlSocket, observatory: Observatory) {
+/// Serves until the task is dropped. A reload renews the socket.
+pub(super) async fn serve(
+    mut socket: ControlSocket,
+    observatory: Observatory,
+    reloads: Arc<Notify>,
+) {
     loop {
-        match socket.listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = socket.listener.accept() => accepted,
+            () = reloads.notified() => {
+                socket.renew();
+                continue;
+            }
+        };
+        match accepted {
             Ok((stream, _)) => {
                 let observatory = observatory.clone();
                 let served = async move {

@@ -13,7 +13,8 @@ use urom_abi::host_memory::MemoryPath;
 
 use crate::daemon::snapshot::{Snapshot, WorkerState};
 use crate::daemon::turns;
-use crate::metrics::{BUCKETS, CommandSums, bucket_limit};
+use crate::log::Log;
+use crate::metrics::{BUCKETS, CommandSums, REFUSALS, bucket_limit};
 
 /// The content type of the text.
 pub(crate) const TEXT: &str = prometheus::TEXT_FORMAT;
@@ -132,13 +133,19 @@ fn service(families: &mut Families, snapshot: &Snapshot) {
     let help = "When the oldest running worker started, in seconds since 1970.";
     let name = "urom_oldest_worker_start_time_seconds";
     families.add(MetricType::GAUGE, name, help, oldest.into_iter().collect());
-    let refused = snapshot.refused.iter().map(|(reason, n)| counter(&[("reason", reason)], *n));
-    let help = "Hosts that the daemon refused, by reason.";
+    let by_daemon = snapshot.refused.iter().map(|(reason, n)| ("daemon", *reason, *n));
+    let by_workers = REFUSALS.iter().zip(sums.refused).map(|(reason, n)| ("worker", *reason, n));
+    let refused = by_daemon
+        .chain(by_workers)
+        .map(|(process, reason, n)| counter(&[("process", process), ("reason", reason)], n));
+    let help = "Hosts that the daemon or a worker refused, by reason.";
     families.add(MetricType::COUNTER, "urom_refused_hosts_total", help, refused.collect());
     let help = "Hosts that workers disconnected: for invalid frames, or too many unread answers.";
     families.counter("urom_evicted_hosts_total", help, sums.evicted);
     let help = "Commands for a plugin that the worker had not loaded.";
     families.counter("urom_unserved_commands_total", help, sums.unserved);
+    let help = "Lines of the daemon's log that could not be written.";
+    families.counter("urom_log_lines_lost_total", help, Log::lost());
     let help = "Bytes of commands that workers received, with headers and padding.";
     families.counter("urom_received_bytes_total", help, sums.received);
     let help = "Bytes of answers that workers sent, with headers and padding.";

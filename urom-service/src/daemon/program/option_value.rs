@@ -1,6 +1,6 @@
 //! The value of an option: words of the command line, or an entry of the configuration file.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -53,7 +53,9 @@ impl OptionValue<'_> {
     }
 
     pub(super) fn path(self) -> Result<PathBuf, String> {
-        self.words(Kind::Text).map(PathBuf::from)
+        let path =
+            |path: &OsStr| if path.is_empty() { Err("expected a path") } else { Ok(path.into()) };
+        self.read_bytes(Kind::Text, path)
     }
 
     /// Reads a program and its arguments: a line that `split` reads, or an array of the file.
@@ -97,13 +99,24 @@ impl OptionValue<'_> {
         kind: Kind,
         read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, String> {
+        self.read_bytes(kind, |value| {
+            read(value.to_str().ok_or("it is not UTF-8")?).map_err(|why| why.to_string())
+        })
+    }
+
+    /// Reads a value that may not be UTF-8.
+    pub(super) fn read_bytes<T, E: Display>(
+        self,
+        kind: Kind,
+        read: impl FnOnce(&OsStr) -> Result<T, E>,
+    ) -> Result<T, String> {
         let option = self.option;
         let entry = match self.source {
             Source::Words { .. } => None,
             Source::Entry(entry) => Some(entry),
         };
         let value = self.words(kind)?;
-        let wrong = |why: &dyn Display| {
+        read(&value).map_err(|why| {
             let value = value.display();
             match entry {
                 None => format!("invalid value '{value}' for '--{option}': {why}"),
@@ -111,9 +124,7 @@ impl OptionValue<'_> {
                     entry.at(&format_args!("invalid value '{value}' for '{option}': {why}"))
                 }
             }
-        };
-        let text = value.to_str().ok_or_else(|| wrong(&"it is not UTF-8"))?;
-        read(text).map_err(|why| wrong(&why))
+        })
     }
 
     fn words(self, kind: Kind) -> Result<OsString, String> {

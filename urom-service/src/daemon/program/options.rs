@@ -15,6 +15,7 @@ use super::option_value::Kind::{Number, NumberOrText, Text};
 use super::option_value::{OptionValue, Source};
 use crate::daemon::args::DaemonArgs;
 use crate::daemon::environment::{allowed, given};
+use crate::operator::{LONGEST_SOCKET, socket_path};
 
 /// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
@@ -22,7 +23,7 @@ pub const OPTIONS: &str = include_str!("options.txt");
 /// The port of metrics, if `--metrics` names none.
 pub(crate) const METRICS_PORT: u16 = DEFAULT_PORT + 1;
 
-/// Longest path of a socket folder: an address has 107 bytes, a worker's name some 40.
+/// Longest path of a socket folder: a worker's name has some 40 bytes.
 const LONGEST_SOCKET_DIR: usize = 64;
 
 impl DaemonArgs {
@@ -31,7 +32,7 @@ impl DaemonArgs {
         match value.option {
             "listen" => self.listen = value.read(Text, listen_address)?,
             "metrics" => self.metrics = Some(value.read(Text, metrics_address)?),
-            "control" => self.control = Some(value.path()?),
+            "control" => self.control = Some(value.read_bytes(Text, socket_path)?),
             "address-file" => self.address_file = Some(value.path()?),
             "key-file" => self.key_file = Some(value.path()?),
             "max-hosts" => self.limits.hosts = value.read(Number, count)?,
@@ -164,7 +165,10 @@ fn socket_dir(text: &str) -> Result<PathBuf, String> {
     let folder = directory(text)?;
     let len = folder.as_os_str().len();
     if len > LONGEST_SOCKET_DIR {
-        return Err(format!("its path has {len} bytes, and {LONGEST_SOCKET_DIR} is the limit"));
+        return Err(format!(
+            "its path has {len} bytes, and {LONGEST_SOCKET_DIR} is the limit: a socket's path has \
+             {LONGEST_SOCKET} at most, with the worker's name; choose a shorter path"
+        ));
     }
     Ok(folder)
 }
@@ -281,6 +285,7 @@ mod tests {
 
     #[test]
     fn a_wrong_word_is_named_with_its_option() {
+        let long = &*("/dev/".to_owned() + &"../dev/".repeat(14) + "../..");
         for (words, parts) in [
             (&["--listn", "x"][..], &["--listn"][..]),
             (&["-x"], &["-x"]),
@@ -295,6 +300,11 @@ mod tests {
             (&["--worker-launcher", ""], &["'--worker-launcher'", "a program"]),
             (&["--socket-dir", "/no such"], &["'--socket-dir'", "make it first"]),
             (&["--socket-dir", "/dev/null"], &["'--socket-dir'", "it is not a folder"]),
+            (&["--socket-dir", long], &["'--socket-dir'", long, "64", "shorter"]),
+            (&["--control", long], &["'--control'", long, "108 bytes", "107", "shorter"]),
+            (&["--control", ""], &["''", "'--control'"]),
+            (&["--address-file="], &["''", "'--address-file'"]),
+            (&["--key-file", ""], &["''", "'--key-file'"]),
             (&["--worker-env", "=a"], &["'--worker-env'"]),
             (&["--plain-doca=yes"], &["--plain-doca"]),
             (&["--address-file", "--plain-doca"], &["missing", "'--address-file'"]),

@@ -57,7 +57,8 @@ impl Worker {
         let watch = Arc::new(CallWatch::default());
         let ((sender, events), (inbox, jobs)) = (mpsc::channel(BACKLOG), TableInbox::new());
         let mailbox = Arc::new(Mailbox::new().expect("a mailbox"));
-        let (config, of_watch) = (WorkerConfig::unlimited(), Arc::clone(&watch));
+        let page = MetricsPage::private().expect("a page");
+        let (config, of_watch) = (WorkerConfig::unlimited(), (Arc::clone(&watch), page));
         let control = ControlState::new(config, mailbox, of_watch, inbox, (daemon, 5000), sender);
         let (hosts, tokens, inside) = (HashMap::new(), HashSet::new(), HashSet::new());
         let domains = Arc::new(WorkerDomains::new());

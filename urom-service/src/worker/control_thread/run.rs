@@ -25,6 +25,7 @@ use crate::aside::on_thread;
 use crate::entrance::Entrance;
 use crate::hangup;
 use crate::log::Log;
+use crate::metrics::MetricsPage;
 use crate::worker::domains::WorkerDomains;
 use crate::worker::intake::{TABLE_LOOK, TableInbox, read_tables};
 use crate::worker::messages::{ToControl, ToData};
@@ -51,6 +52,7 @@ pub(crate) struct ControlSetup {
     pub(crate) from_data: mpsc::UnboundedReceiver<ToControl>,
     pub(crate) domains: Arc<WorkerDomains>,
     pub(crate) watch: Arc<CallWatch>,
+    pub(crate) page: MetricsPage,
 }
 
 /// Starts the thread, and waits until it runs: it must end a worker whose plugin hangs during
@@ -81,8 +83,8 @@ pub(crate) fn start(setup: ControlSetup) -> io::Result<JoinHandle<()>> {
 }
 
 async fn run(setup: ControlSetup, at_work: oneshot::Sender<()>) -> WorkerEnd {
-    let ControlSetup { config, kind, listener, daemon, mailbox, mut from_data, domains, watch } =
-        setup;
+    let ControlSetup { config, kind, listener, daemon, mailbox, domains, watch, page, .. } = setup;
+    let mut from_data = setup.from_data;
     let (id, peer_timeout) = (config.id, config.peer_timeout);
     let mut stop = StopSignals::new(kind);
     let streams = UnixStream::from_std(daemon).and_then(|daemon| {
@@ -104,7 +106,8 @@ async fn run(setup: ControlSetup, at_work: oneshot::Sender<()>) -> WorkerEnd {
         mailbox.post(ToData::Stop);
         return WorkerEnd::Orderly;
     }
-    let mut control = ControlState::new(config, mailbox, watch, inbox, (outbox, port), events);
+    let mut control =
+        ControlState::new(config, mailbox, (watch, page), inbox, (outbox, port), events);
     control.streams.spawn(daemon_stream(daemon, outgoing, control.events.clone(), peer_timeout));
     let (mut last_link, mut entrance) = (0, Entrance::new(listener));
     let mut deadline = std::pin::pin!(sleep(Duration::MAX));
@@ -249,6 +252,7 @@ mod tests {
             from_data,
             domains: Arc::new(WorkerDomains::new()),
             watch: Arc::clone(&watch),
+            page: MetricsPage::private().unwrap(),
         };
         handle.send(ToControl::Ready);
         watch.plugin("slow").begin(Method::Progress);
