@@ -13,6 +13,7 @@ mod output;
 mod plugin_path;
 mod run;
 mod show;
+mod trace;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -50,6 +51,8 @@ enum Verb {
     Run(run::RunArgs),
     /// Lists the commands and answers of a worker's recording.
     Show(show::ShowArgs),
+    /// Runs a host program, and writes a trace of its commands for Perfetto.
+    Trace(trace::TraceArgs),
     /// Shows a running service's commands and workers, live or once.
     Top(TopArgs),
 }
@@ -83,7 +86,8 @@ fn main() -> ExitCode {
         return uromd(arguments.into_iter().skip(2));
     }
     let verb = Cli::parse_from(arguments).verb;
-    if !matches!(verb, Verb::Top(_)) {
+    // These programs write to standard output themselves.
+    if !matches!(verb, Verb::Top(_) | Verb::Trace(_)) {
         output::own_stdout();
     }
     let result = match verb {
@@ -94,6 +98,7 @@ fn main() -> ExitCode {
         Verb::Call(args) => call::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Show(args) => show::run(&args),
+        Verb::Trace(args) => trace::run(&args),
         // It prints its own errors.
         Verb::Top(args) => return uromd(["top".into()].into_iter().chain(args.words)),
     };

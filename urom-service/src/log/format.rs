@@ -50,7 +50,13 @@ impl LogFormat {
             LogFormat::Json => return json(origin, name, text, Fields::new()),
             LogFormat::Journal => format!("<{}>", priority(origin.level)),
         };
-        origin.line_behind(&start, std::process::id(), name, text)
+        let (process, text) = (std::process::id(), text.trim_end_matches(['\n', '\r']));
+        match super::trace() {
+            None => origin.line_behind(&start, process, name, text),
+            Some(id) => {
+                origin.line_behind(&start, process, name, &format!("{text} trace={id:032x}"))
+            }
+        }
     }
 
     pub(super) fn line_of_event(
@@ -83,6 +89,7 @@ fn json(origin: &Origin<'_>, name: &str, text: &str, fields: Fields) -> String {
         line: file.map(|_| origin.line),
         function: origin.function,
         message: text.trim_end_matches(['\n', '\r']),
+        trace_id: super::trace().map(|id| format!("{id:032x}")),
         fields,
     };
     // Its keys are strings, so this cannot fail.
@@ -102,12 +109,15 @@ struct JsonLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
     message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
     #[serde(flatten)]
     fields: Fields,
 }
 
 /// The keys of [`JsonLine`]. An event's field of the same name gets a `_` behind it.
-const KEYS: [&str; 8] = ["time", "level", "pid", "name", "file", "line", "function", "message"];
+const KEYS: [&str; 9] =
+    ["time", "level", "pid", "name", "file", "line", "function", "message", "trace_id"];
 
 #[derive(Default)]
 struct EventParts {

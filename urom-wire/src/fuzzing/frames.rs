@@ -19,9 +19,26 @@ pub fn notification(slot: u16, status: DocaStatus, payload: Option<&[u8]>, why: 
     {
         return frame(header, &[payload]);
     }
+    long(slot, status, payload, why, None)
+}
+
+pub fn traced(slot: u16, status: DocaStatus, payload: Option<&[u8]>, trace: &[u8]) -> Vec<u8> {
+    long(slot, status, payload, &[], Some(trace))
+}
+
+fn long(
+    slot: u16,
+    status: DocaStatus,
+    payload: Option<&[u8]>,
+    why: &[u8],
+    trace: Option<&[u8]>,
+) -> Vec<u8> {
     let (len, why_len) = (payload.map(<[u8]>::len), why.len() as u16);
-    let (header, before) = LongStatus { slot, status, payload: len, why: why_len }.to_bytes();
-    frame(header, &[&before, payload.unwrap_or_default(), why])
+    let trace_len = trace.map(|trace| trace.len() as u16);
+    let (header, before) =
+        LongStatus { slot, status, payload: len, why: why_len, trace: trace_len }.to_bytes();
+    let behind = trace.map(|trace| [trace, &(trace.len() as u16).to_le_bytes()].concat());
+    frame(header, &[&before, payload.unwrap_or_default(), why, &behind.unwrap_or_default()])
 }
 
 pub fn message(envelope: Envelope, frames: &[u8]) -> Vec<u8> {

@@ -81,6 +81,7 @@ impl FrameRig {
             ucx_address: Vec::new(),
             channel: 5,
             max_message: LIMIT,
+            protocol: 15,
             plugins: Vec::new(),
             tag,
         });

@@ -8,6 +8,7 @@
 //! | `endings` | ends of connections |
 //! | `ends` | ends of a host's memory shares |
 //! | `departed` | commands of closed connections |
+//! | `traces` | commands with a trace context |
 //! | `counts` | counters and gauges in the worker's page |
 //! | `failures` | log lines of failed commands |
 //!
@@ -22,6 +23,7 @@ mod ends;
 mod failures;
 mod host;
 mod outbox;
+mod traces;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
@@ -29,6 +31,7 @@ use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
 use ucx::{Endpoint, Request, Status};
+use urom_abi::trace::TraceContext;
 use urom_abi::{DocaError, DocaStatus, Quantity};
 use urom_os::EventFd;
 use urom_wire::control::Failure;
@@ -43,6 +46,7 @@ use self::departed::DepartedHosts;
 pub(crate) use self::failures::FailedCommand;
 pub(crate) use self::host::{FrameDraft, HostEntry, TaskAnswer, TaskToken};
 use self::outbox::{HostOutbox, RingOutbox, UcxOutbox};
+pub(crate) use self::traces::Traces;
 use super::control_thread::ControlHandle;
 use super::memory::HostMemories;
 use super::messages::LinkKey;
@@ -77,6 +81,8 @@ pub(crate) struct Hosts {
     pub(crate) counts: Counts,
     due: RefCell<Vec<Rc<HostEntry>>>,
     recorder: OnceCell<Recorder>,
+    /// Whether answers are recorded, or there was a command with a trace context.
+    observed: Cell<bool>,
     /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
@@ -109,6 +115,7 @@ impl Hosts {
             counts: Counts::new(page),
             due: RefCell::default(),
             recorder: OnceCell::new(),
+            observed: Cell::new(false),
             moved: Cell::new(false),
             control,
         })
@@ -226,21 +233,19 @@ impl Hosts {
     }
 
     pub(crate) fn answer(&self, host: &HostEntry, draft: &mut FrameDraft, answer: &TaskAnswer<'_>) {
-        if let Some(recorder) = self.recorder.get() {
-            record_answer(recorder, host, draft, answer);
-        }
+        let trace = if self.observed.get() { self.observe(host, draft, answer) } else { None };
         if host.is_lost.get() {
             return;
         }
         let short = match answer.payload {
-            Some(len) if answer.why.is_empty() => {
+            Some(len) if answer.why.is_empty() && trace.is_none() => {
                 short_notification(answer.slot, answer.status, len).map(|header| (header, len))
             }
             _ => None,
         };
         let waits = match short {
             Some((header, len)) => host.outbox.borrow_mut().send(header, draft.payload(len)),
-            None => host.send_long(draft, answer),
+            None => host.send_long(draft, answer, trace.as_deref()),
         };
         self.sent(host, waits);
     }
@@ -373,6 +378,27 @@ impl Hosts {
 
     pub(crate) fn record(&self, recorder: Recorder) {
         let _ = self.recorder.set(recorder);
+        self.observed.set(true);
+    }
+
+    /// Begins the trace of a command; see [`Traces::begin`](traces::Traces::begin).
+    pub(crate) fn trace(&self, host: &HostEntry, slot: u16, context: TraceContext) {
+        host.traces.begin(slot, context);
+        self.observed.set(true);
+    }
+
+    /// Records an answer. Returns its trace.
+    #[cold]
+    fn observe(
+        &self,
+        host: &HostEntry,
+        draft: &mut FrameDraft,
+        answer: &TaskAnswer<'_>,
+    ) -> Option<Vec<u8>> {
+        if let Some(recorder) = self.recorder.get() {
+            record_answer(recorder, host, draft, answer);
+        }
+        host.traces.end(answer.slot)
     }
 
     /// Returns the recorder of commands of a plugin, if they are recorded.
@@ -390,7 +416,6 @@ impl Hosts {
     }
 }
 
-#[cold]
 fn record_answer(
     recorder: &Recorder,
     host: &HostEntry,

@@ -1,0 +1,174 @@
+//! Sampled commands: sent with their trace context, and written to the trace's file when they end.
+
+use urom_abi::{DocaError, DocaStatus, WorkerId};
+use urom_os::clock::monotonic;
+use urom_wire::frame::TRACED_LEN;
+use urom_wire::trace::{WorkerSpan, WorkerTrace};
+
+use crate::pe::run::task::{CmdTask, CmdTaskRef};
+use crate::pe::run::{Gate, WorkerRun};
+use crate::trace::{CommandSpan, Events, Ids, Quoted, tracer};
+
+/// The protocol of the first release with trace contexts.
+const FIRST_PROTOCOL: u16 = 15;
+
+impl WorkerRun {
+    /// Lets the program submit commands. Traces that begin later do not change this run.
+    pub(crate) fn open_gate(&self) {
+        let speaks = |protocol| protocol >= FIRST_PROTOCOL;
+        let is_traced = self.attached.get().is_some_and(|attached| speaks(attached.protocol))
+            && tracer().is_some();
+        self.gate.set(if is_traced { Gate::Traced } else { Gate::Open });
+    }
+
+    #[cold]
+    pub(super) fn submit_at_gate(&self, task: CmdTaskRef) -> Result<(), DocaError> {
+        match self.gate.get() {
+            Gate::Open => self.send(task, None),
+            Gate::Traced => self.send(task, tracer().and_then(|tracer| tracer.command())),
+            Gate::Closed(code) => Err(code),
+        }
+    }
+
+    /// Keeps the span of a submitted command until its end.
+    #[cold]
+    pub(super) fn sampled(&self, task: &CmdTask, span: CommandSpan) {
+        if let Some(slot) = task.slot.get() {
+            self.spans.borrow_mut().insert(slot, span);
+        }
+    }
+
+    /// Writes the span of a command that has ended, with the worker's part if there is one.
+    #[cold]
+    pub(super) fn write_span(&self, slot: u16, status: DocaStatus, trace: Option<&[u8]>) {
+        let Some(span) = self.spans.borrow_mut().remove(&slot) else { return };
+        let trace = trace.and_then(WorkerTrace::read);
+        let events = events(&span, monotonic(), status, trace, WorkerId(self.id()));
+        tracer().into_iter().for_each(|tracer| tracer.write(&events));
+    }
+
+    /// Writes the spans of all commands in flight, which end with a code.
+    pub(super) fn write_spans(&self, code: DocaError) {
+        let slots: Vec<u16> = self.spans.borrow().keys().copied().collect();
+        slots.into_iter().for_each(|slot| self.write_span(slot, code.into(), None));
+    }
+}
+
+/// Returns the body of a sampled command: deadline, context and payload.
+pub(super) fn body_of(task: &CmdTask, span: &CommandSpan) -> Vec<u8> {
+    let mut body = Vec::with_capacity(TRACED_LEN + task.payload.len());
+    body.extend_from_slice(&task.left.get().to_le_bytes());
+    body.extend_from_slice(&span.context.to_bytes());
+    // SAFETY: this is the host's call to submit, so it does not write to the payload.
+    unsafe { task.payload.with_data(|payload| body.extend_from_slice(payload)) };
+    body
+}
+
+/// Returns a command as nested slices of one track, from the submission to the completion.
+fn events(
+    span: &CommandSpan,
+    end: u64,
+    status: DocaStatus,
+    trace: Option<WorkerTrace>,
+    worker: WorkerId,
+) -> Events {
+    let mut trace = trace.unwrap_or_default();
+    let name = match trace.spans.first() {
+        Some(run) => format!("{} {}", trace.plugin, run.name),
+        None if trace.plugin.is_empty() => "command".to_owned(),
+        None => trace.plugin.clone(),
+    };
+    let is_shifted = trace.received != 0 && move_between(&mut trace, span.begin, end);
+    let mut track = Track { span, events: Events::default(), ends: vec![] };
+    let parent = span.parent.map_or_else(String::new, |parent| {
+        format!(",\"parent_span_id\":\"{:016x}\"", parent.span_id)
+    });
+    let status = status.to_string();
+    let (ids, status) = (Ids(&span.context), Quoted(&status));
+    let fields = format!("{ids}{parent},\"worker\":\"{worker}\",\"status\":{status}");
+    track.begin(&name, span.begin, end, &fields);
+    if trace.received != 0 {
+        let process = trace.process;
+        let (dropped, plugin) = (trace.dropped, Quoted(&trace.plugin));
+        let fields = format!(
+            "\"process\":{process},\"plugin\":{plugin},\"dropped_spans\":{dropped},\
+             \"other_clock\":{is_shifted}"
+        );
+        track.slice("to the worker", span.begin, trace.received);
+        track.begin(&format!("worker {worker}"), trace.received, trace.answered, &fields);
+        track.runs(&trace.spans, trace.received, trace.answered);
+        track.end_to(1);
+        track.slice("to the host", trace.answered, end);
+    }
+    track.end_to(0);
+    track.events
+}
+
+/// Moves the worker's times into the middle between two times of the host, if its clock is another.
+fn move_between(trace: &mut WorkerTrace, begin: u64, end: u64) -> bool {
+    let is_here = begin <= trace.received && trace.answered <= end;
+    if !is_here {
+        let took = trace.answered.saturating_sub(trace.received).min(end - begin);
+        let shift = (begin + (end - begin - took) / 2).wrapping_sub(trace.received);
+        let times = trace.spans.iter_mut().flat_map(|span| [&mut span.begin, &mut span.end]);
+        let times = times.chain([&mut trace.received, &mut trace.answered]);
+        times.for_each(|time| *time = time.wrapping_add(shift));
+    }
+    !is_here
+}
+
+struct Track<'a> {
+    span: &'a CommandSpan,
+    events: Events,
+    /// The ends of the slices that contain the next one.
+    ends: Vec<u64>,
+}
+
+impl Track<'_> {
+    fn add(&mut self, phase: &str, name: &str, time: u64, fields: &str) {
+        let id = self.span.context.span_id;
+        let rest = format_args!(",\"id\":\"{id:#x}\",\"args\":{{{fields}}}");
+        self.events.add(phase, self.span.thread, time, name, rest);
+    }
+
+    /// Begins a slice within the slice around it: a worker may send any times.
+    fn begin(&mut self, name: &str, begin: u64, end: u64, fields: &str) {
+        let most = self.ends.last().copied().unwrap_or(end);
+        let end = end.min(most);
+        self.add("b", name, begin.min(end), fields);
+        self.ends.push(end);
+    }
+
+    fn end_to(&mut self, depth: usize) {
+        while self.ends.len() > depth
+            && let Some(end) = self.ends.pop()
+        {
+            self.add("e", "", end, "");
+        }
+    }
+
+    fn slice(&mut self, name: &str, begin: u64, end: u64) {
+        self.begin(name, begin, end, "");
+        self.end_to(self.ends.len() - 1);
+    }
+
+    /// Adds the runs of the handler with their parts, and the waits between them.
+    fn runs(&mut self, spans: &[WorkerSpan], received: u64, answered: u64) {
+        let outside = self.ends.len();
+        let mut last = received;
+        for WorkerSpan { name, depth, begin, end } in spans {
+            self.end_to(outside + *depth as usize);
+            if *depth == 0 {
+                if *begin > last {
+                    self.slice("wait", last, *begin);
+                }
+                last = *end;
+            }
+            self.begin(name, *begin, *end, "");
+        }
+        self.end_to(outside);
+        if !spans.is_empty() && answered > last {
+            self.slice("wait", last, answered);
+        }
+    }
+}
