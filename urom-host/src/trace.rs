@@ -7,8 +7,11 @@
 //! ```no_run
 //! use tracing_subscriber::prelude::*;
 //!
-//! tracing_subscriber::registry().with(urom_host::trace::layer()).init();
+//! # fn main() -> std::io::Result<()> {
+//! tracing_subscriber::registry().with(urom_host::trace::layer()?).init();
 //! let _step = tracing::info_span!("step").entered();
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! `cargo urom trace -- PROGRAM`, or the variable `UROM_TRACE`, names the file. Without a file, the
@@ -28,28 +31,31 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use urom_abi::trace::TraceContext;
 
 /// Makes the layer for the file of the variable `UROM_TRACE`, or without a file.
-pub fn layer() -> TraceLayer {
-    TraceLayer(trace::start(None, NonZeroU32::MIN).ok())
+///
+/// # Errors
+/// The file cannot be written, or the variable `UROM_TRACE_SAMPLE` is wrong.
+pub fn layer() -> io::Result<TraceLayer> {
+    trace::start(None, NonZeroU32::MIN).map(TraceLayer)
 }
 
 /// Makes the layer for a file, in which one trace in `every` is sampled. The variable `UROM_TRACE`
 /// replaces both. The file is extended if it exists.
 ///
 /// # Errors
-/// The system's error: the file cannot be written.
+/// As [`layer`].
 pub fn layer_to(file: impl AsRef<Path>, every: NonZeroU32) -> io::Result<TraceLayer> {
-    trace::start(Some(file.as_ref()), every).map(|tracer| TraceLayer(Some(tracer)))
+    trace::start(Some(file.as_ref()), every).map(TraceLayer)
 }
 
 /// A layer of `tracing_subscriber` that [`layer`] makes.
 #[derive(Clone, Copy, Debug)]
-pub struct TraceLayer(Option<&'static Tracer>);
+pub struct TraceLayer(&'static Tracer);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TraceLayer {
     fn on_new_span(&self, _: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
-        if let (Some(tracer), Some(span)) = (self.0, ctx.span(id)) {
+        if let Some(span) = ctx.span(id) {
             let parent = span.parent().and_then(|parent| context_of(&parent));
-            span.extensions_mut().insert(tracer.span(parent));
+            span.extensions_mut().insert(self.0.span(parent));
         }
     }
 
@@ -76,9 +82,10 @@ impl TraceLayer {
     ) {
         let current = ctx.lookup_current();
         trace::set_current(current.and_then(|span| context_of(&span)));
-        let (Some(tracer), Some(span)) = (self.0, ctx.span(id)) else { return };
-        if let Some(context) = context_of(&span).filter(TraceContext::is_sampled) {
-            tracer.write_span(span.name(), begins, &context);
+        if let Some(span) = ctx.span(id)
+            && let Some(context) = context_of(&span).filter(TraceContext::is_sampled)
+        {
+            self.0.write_span(span.name(), begins, &context);
         }
     }
 }

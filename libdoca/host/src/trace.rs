@@ -44,35 +44,34 @@ pub struct Tracer {
 }
 
 /// Returns the process's tracer; `None` if neither the environment nor the program began one.
-pub fn tracer() -> Option<&'static Tracer> {
+pub(crate) fn tracer() -> Option<&'static Tracer> {
+    find().unwrap_or_else(|error| {
+        log!(warn, "commands are not traced: {error}");
+        None
+    })
+}
+
+fn find() -> io::Result<Option<&'static Tracer>> {
     if let Some(tracer) = TRACER.get() {
-        return Some(tracer);
+        return Ok(Some(tracer));
     }
-    let file = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty())?;
-    let every = match env::var(SAMPLE_VARIABLE) {
-        Ok(every) => every.parse(),
-        Err(_) => Ok(NonZeroU32::MIN),
-    };
-    let Ok(every) = every else {
-        log!(warn, "{SAMPLE_VARIABLE} is not a number from 1 on: commands are not traced");
-        return None;
-    };
-    match Tracer::new(Some(file.as_ref()), every) {
-        Ok(tracer) => Some(TRACER.get_or_init(|| tracer)),
-        Err(error) => {
-            let file = file.display();
-            log!(warn, "{FILE_VARIABLE}: cannot write {file}: {error}: commands are not traced");
-            None
-        }
-    }
+    let file = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty());
+    let Some(file) = file else { return Ok(None) };
+    let every = env::var(SAMPLE_VARIABLE).map_or(Ok(NonZeroU32::MIN), |every| every.parse());
+    let every = every.map_err(|_| {
+        let text = format!("{SAMPLE_VARIABLE}: expected a number from 1 on");
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    })?;
+    let tracer = Tracer::new(Some(file.as_ref()), every)?;
+    Ok(Some(TRACER.get_or_init(|| tracer)))
 }
 
 /// Returns the tracer of the environment, or else begins one for a program with its own spans.
 ///
 /// # Errors
-/// The system's error: the file cannot be written.
+/// The file cannot be written, or a variable is wrong.
 pub fn start(file: Option<&Path>, every: NonZeroU32) -> io::Result<&'static Tracer> {
-    match tracer() {
+    match find()? {
         Some(tracer) => Ok(tracer),
         None => Tracer::new(file, every).map(|tracer| TRACER.get_or_init(|| tracer)),
     }
@@ -158,11 +157,15 @@ impl Tracer {
 /// The first process that opens the file begins the array.
 fn open(path: &Path) -> io::Result<File> {
     let append = || OpenOptions::new().append(true).to_owned();
-    match append().create_new(true).open(path) {
+    let opened = match append().create_new(true).open(path) {
         Ok(mut file) => file.write_all(b"[\n").map(|()| file),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => append().open(path),
         Err(error) => Err(error),
-    }
+    };
+    opened.map_err(|error| {
+        let text = format!("cannot write the trace {}: {error}", path.display());
+        io::Error::new(error.kind(), text)
+    })
 }
 
 fn thread() -> u32 {

@@ -6,4 +6,5 @@ mod common;
 mod inspect;
 mod run;
 mod stdout;
+mod trace;
 mod transcripts;

@@ -1,6 +1,7 @@
 //! Frames as bytes, for tests.
 
 use urom_abi::DocaStatus;
+use urom_abi::trace::CONTEXT_LEN;
 
 use crate::envelope::Envelope;
 use crate::frame::{CommandStart, Header, LongStatus, short_notification};
@@ -11,6 +12,18 @@ fn frame(header: Header, body: &[&[u8]]) -> Vec<u8> {
 
 pub fn command(slot: u16, plugin_bit: u8, payload: &[u8]) -> Vec<u8> {
     frame(CommandStart::new(slot, plugin_bit).header(payload.len()), &[payload])
+}
+
+/// A command with the bytes of a trace context.
+pub fn traced_command(
+    slot: u16,
+    plugin_bit: u8,
+    left: u64,
+    context: [u8; CONTEXT_LEN],
+    payload: &[u8],
+) -> Vec<u8> {
+    let header = CommandStart::new(slot, plugin_bit).header_with_trace(payload.len());
+    frame(header, &[&left.to_le_bytes(), &context, payload])
 }
 
 pub fn notification(slot: u16, status: DocaStatus, payload: Option<&[u8]>, why: &[u8]) -> Vec<u8> {

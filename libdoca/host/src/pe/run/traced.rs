@@ -172,3 +172,90 @@ impl Track<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use urom_abi::trace::TraceContext;
+
+    use super::*;
+
+    fn shown(trace: Option<WorkerTrace>) -> Vec<String> {
+        let context = TraceContext { trace_id: 1, span_id: 2, flags: 1 };
+        let span = CommandSpan { context, parent: None, thread: 3, begin: 1_000_000 };
+        let Events(lines) = events(&span, 2_000_000, DocaStatus::SUCCESS, trace, WorkerId(7));
+        let between = |line: &str, from: &str, to: &str| {
+            line.split_once(from)?.1.split_once(to).map(|(found, _)| found.to_owned())
+        };
+        let shown = |line: &str| {
+            let [phase, name] =
+                ["ph", "name"].map(|key| between(line, &format!("\"{key}\":\""), "\"").unwrap());
+            format!("{phase} {} {name}", between(line, "\"ts\":", ",").unwrap())
+        };
+        lines.lines().map(shown).collect()
+    }
+
+    fn span(depth: u32, begin: u64, end: u64) -> WorkerSpan {
+        WorkerSpan { name: "run".to_owned(), depth, begin, end }
+    }
+
+    fn trace(received: u64, answered: u64, spans: Vec<WorkerSpan>) -> Option<WorkerTrace> {
+        let plugin = "\"sum\"\n".to_owned();
+        Some(WorkerTrace { process: 9, plugin, received, answered, spans, dropped: 0 })
+    }
+
+    #[test]
+    fn a_command_without_the_workers_part_is_one_slice() {
+        assert_eq!(shown(None), ["b 1000.000 command", "e 2000.000 "]);
+    }
+
+    #[test]
+    fn runs_and_waits_are_between_receipt_and_answer() {
+        let spans = vec![
+            span(0, 1_300_000, 1_400_000),
+            span(1, 1_310_000, 1_320_000),
+            span(0, 1_600_000, 1_700_001),
+        ];
+        let lines = shown(trace(1_200_000, 1_800_000, spans));
+        let names: Vec<_> = lines.iter().filter(|line| line.starts_with('b')).collect();
+        assert_eq!(
+            names,
+            [
+                "b 1000.000 \\",
+                "b 1000.000 to the worker",
+                "b 1200.000 worker 7",
+                "b 1200.000 wait",
+                "b 1300.000 run",
+                "b 1310.000 run",
+                "b 1400.000 wait",
+                "b 1600.000 run",
+                "b 1700.001 wait",
+                "b 1800.000 to the host",
+            ]
+        );
+        assert_eq!(lines.last().unwrap(), "e 2000.000 ");
+    }
+
+    #[test]
+    fn the_times_of_another_clock_are_moved_to_the_middle() {
+        let lines = shown(trace(77, 200_077, vec![span(0, 77, 100_077)]));
+        assert!(lines.contains(&"b 1400.000 worker 7".to_owned()), "{lines:?}");
+        assert!(lines.contains(&"b 1400.000 run".to_owned()), "{lines:?}");
+        assert!(lines.contains(&"b 1600.000 to the host".to_owned()), "{lines:?}");
+    }
+
+    #[test]
+    fn times_of_any_worker_nest() {
+        let odd = [0, 1, 1_500_000, u64::MAX];
+        for (received, answered) in odd.into_iter().flat_map(|a| odd.map(|b| (a, b))) {
+            for (begin, end) in odd.into_iter().flat_map(|a| odd.map(|b| (a, b))) {
+                let spans = vec![span(u32::MAX, begin, end), span(0, end, begin), span(7, 1, 0)];
+                let lines = shown(trace(received, answered, spans));
+                let times: Vec<f64> = lines
+                    .iter()
+                    .map(|line| line.split(' ').nth(1).unwrap().parse().unwrap())
+                    .collect();
+                assert!(times.is_sorted(), "{received} {answered} {begin} {end}: {lines:?}");
+            }
+        }
+    }
+}
