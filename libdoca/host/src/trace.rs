@@ -183,7 +183,7 @@ pub(crate) struct CommandSpan {
 
 /// Lines of the file.
 #[derive(Debug, Default)]
-pub(crate) struct Events(String);
+pub(crate) struct Events(pub(crate) String);
 
 impl Events {
     /// Adds an event; `rest` are more members, each behind a comma.

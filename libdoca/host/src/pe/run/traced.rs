@@ -32,7 +32,7 @@ impl WorkerRun {
 
     /// Keeps the span of a submitted command until its end.
     #[cold]
-    pub(super) fn sampled(&self, task: &CmdTask, span: CommandSpan) {
+    pub(crate) fn sampled(&self, task: &CmdTask, span: CommandSpan) {
         if let Some(slot) = task.slot.get() {
             self.spans.borrow_mut().insert(slot, span);
         }
@@ -79,7 +79,7 @@ fn events(
         None => trace.plugin.clone(),
     };
     let is_shifted = trace.received != 0 && move_between(&mut trace, span.begin, end);
-    let mut track = Track { span, events: Events::default(), ends: vec![] };
+    let mut track = Track { span, events: Events::default(), ends: vec![], last: 0 };
     let parent = span.parent.map_or_else(String::new, |parent| {
         format!(",\"parent_span_id\":\"{:016x}\"", parent.span_id)
     });
@@ -122,16 +122,19 @@ struct Track<'a> {
     events: Events,
     /// The ends of the slices that contain the next one.
     ends: Vec<u64>,
+    /// The last time: a worker may send any times, and slices must nest.
+    last: u64,
 }
 
 impl Track<'_> {
     fn add(&mut self, phase: &str, name: &str, time: u64, fields: &str) {
+        self.last = self.last.max(time);
         let id = self.span.context.span_id;
         let rest = format_args!(",\"id\":\"{id:#x}\",\"args\":{{{fields}}}");
-        self.events.add(phase, self.span.thread, time, name, rest);
+        self.events.add(phase, self.span.thread, self.last, name, rest);
     }
 
-    /// Begins a slice within the slice around it: a worker may send any times.
+    /// Begins a slice within the slice around it.
     fn begin(&mut self, name: &str, begin: u64, end: u64, fields: &str) {
         let most = self.ends.last().copied().unwrap_or(end);
         let end = end.min(most);
@@ -175,13 +178,81 @@ impl Track<'_> {
 
 #[cfg(test)]
 mod tests {
-    use urom_abi::trace::TraceContext;
+    use std::num::NonZeroU32;
+    use std::os::fd::AsFd;
+    use std::rc::Rc;
+
+    use tokio::sync::mpsc;
+    use urom_abi::trace::{CONTEXT_LEN, TraceContext};
+    use urom_os::EventFd;
+    use urom_wire::envelope::VerificationTag;
+    use urom_wire::frame::{Command, DEADLINE_LEN, Unusual};
+    use urom_wire::ring;
 
     use super::*;
+    use crate::event::AttachedWorker;
+    use crate::pe::Pe;
+    use crate::pe::ctx::Context;
+    use crate::pe::ctx::worker::Worker;
+    use crate::trace::{set_current, start};
+
+    const CONTEXT: TraceContext = TraceContext { trace_id: 1, span_id: 2, flags: 1 };
+
+    /// Returns the body of a command of 3 bytes to a worker of this protocol, and its context.
+    fn sent(protocol: u16, current: Option<TraceContext>) -> (usize, Option<TraceContext>) {
+        let (bell, limit) = (EventFd::new().unwrap(), 4096);
+        let (ring, descriptors) = ring::create(&bell, limit).unwrap();
+        let fds = descriptors.as_fds().map(|fd| fd.as_fd().try_clone_to_owned().unwrap());
+        let ((mut reader, _), _bell) = ring::open(fds, limit).unwrap();
+        let (pe, ctx) = (Pe::new().unwrap(), Context::new(Worker::new()));
+        let (orders, _) = mpsc::unbounded_channel();
+        let engine = Rc::clone(&pe);
+        let open = |channel| WorkerRun::new(1, 1, ctx, engine, channel, None, orders);
+        let run = pe.open_channel(open).unwrap();
+        let attached = AttachedWorker {
+            id: 9,
+            ring: Some(ring),
+            ucx_address: Vec::new(),
+            channel: 5,
+            max_message: limit,
+            protocol,
+            plugins: Vec::new(),
+            tag: VerificationTag::new(77),
+        };
+        run.on_attached(&pe, attached);
+        run.open_gate();
+        let task = run.allocate(run.plugin(1)).unwrap();
+        assert!(task.payload.fill(b"abc"));
+        let before = set_current(current);
+        run.submit(task).unwrap();
+        set_current(before);
+        let (header, body) = reader.receive().unwrap().unwrap();
+        let context = match Command::read(header, body).unusual() {
+            Some(Unusual::Traced(command, 0, context)) if command.payload == b"abc" => context,
+            _ => None,
+        };
+        let len = header.len();
+        run.stop(&pe);
+        while pe.progress() != 0 {}
+        run.release(task);
+        pe.close_channel(run.channel);
+        (len, context)
+    }
+
+    #[test]
+    fn only_a_sampled_command_to_a_worker_with_traces_has_more_bytes() {
+        start(None, NonZeroU32::MIN).unwrap();
+        let (len, context) = sent(15, Some(CONTEXT));
+        let context = context.unwrap();
+        assert_eq!((len, context.trace_id), (3 + DEADLINE_LEN + CONTEXT_LEN, 1));
+        assert!(context.span_id != 2 && context.is_sampled());
+        assert_eq!(sent(14, Some(CONTEXT)), (3, None));
+        assert_eq!(sent(15, None), (3, None));
+        assert_eq!(sent(15, Some(TraceContext { flags: 0, ..CONTEXT })), (3, None));
+    }
 
     fn shown(trace: Option<WorkerTrace>) -> Vec<String> {
-        let context = TraceContext { trace_id: 1, span_id: 2, flags: 1 };
-        let span = CommandSpan { context, parent: None, thread: 3, begin: 1_000_000 };
+        let span = CommandSpan { context: CONTEXT, parent: None, thread: 3, begin: 1_000_000 };
         let Events(lines) = events(&span, 2_000_000, DocaStatus::SUCCESS, trace, WorkerId(7));
         let between = |line: &str, from: &str, to: &str| {
             line.split_once(from)?.1.split_once(to).map(|(found, _)| found.to_owned())
