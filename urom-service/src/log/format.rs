@@ -329,7 +329,10 @@ mod tests {
 
     #[test]
     fn every_key_of_a_line_is_kept_from_events() {
+        crate::log::set_trace(Some(1));
         let object = parsed(&LogFormat::Json.line(&PLUGINS, "", ""));
+        crate::log::set_trace(None);
+        assert_eq!(object["trace_id"], "00000000000000000000000000000001");
         let mut keys = KEYS;
         keys.sort_unstable();
         assert!(object.as_object().unwrap().keys().eq(keys), "{object}");
