@@ -32,6 +32,7 @@ use crate::pe::run::ring_link::RingLink;
 use crate::pe::run::task::queue::TaskQueue;
 use crate::pe::run::task::{CmdTaskRef, TaskStage};
 use crate::pe::run::task_table::TaskTable;
+use crate::pe::run::traced::Gate;
 use crate::running::WorkerSlot;
 use crate::sharing::{LateCallbacks, ShareCallback};
 use crate::trace::CommandSpan;
@@ -71,15 +72,6 @@ pub(crate) struct WorkerRun {
     parked: TaskQueue,
     broken: Cell<Option<LinkBroken>>,
     tended: Cell<bool>,
-}
-
-/// Whether the host may submit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gate {
-    Open,
-    /// Commands may be sampled.
-    Traced,
-    Closed(DocaError),
 }
 
 /// A plugin of a run's worker, by the bit of its id.

@@ -8,7 +8,7 @@
 //! | `endings` | ends of connections |
 //! | `ends` | ends of a host's memory shares |
 //! | `departed` | commands of closed connections |
-//! | `traces` | commands with a trace context |
+//! | `traces`, `observed` | commands with a trace context; recorded commands |
 //! | `counts` | counters and gauges in the worker's page |
 //! | `failures` | log lines of failed commands |
 //!
@@ -22,6 +22,7 @@ mod endings;
 mod ends;
 mod failures;
 mod host;
+mod observed;
 mod outbox;
 mod traces;
 
@@ -31,7 +32,6 @@ use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
 use ucx::{Endpoint, Request, Status};
-use urom_abi::trace::TraceContext;
 use urom_abi::{DocaError, DocaStatus, Quantity};
 use urom_os::EventFd;
 use urom_wire::control::Failure;
@@ -376,36 +376,6 @@ impl Hosts {
         (host.dest_id == dest_id && host.vacate(token, index)).then_some(host)
     }
 
-    pub(crate) fn record(&self, recorder: Recorder) {
-        let _ = self.recorder.set(recorder);
-        self.observed.set(true);
-    }
-
-    /// Begins the trace of a command; see [`Traces::begin`](traces::Traces::begin).
-    pub(crate) fn trace(&self, host: &HostEntry, slot: u16, context: TraceContext) {
-        host.traces.begin(slot, context);
-        self.observed.set(true);
-    }
-
-    /// Records an answer. Returns its trace.
-    #[cold]
-    fn observe(
-        &self,
-        host: &HostEntry,
-        draft: &mut FrameDraft,
-        answer: &TaskAnswer<'_>,
-    ) -> Option<Vec<u8>> {
-        if let Some(recorder) = self.recorder.get() {
-            record_answer(recorder, host, draft, answer);
-        }
-        host.traces.end(answer.slot)
-    }
-
-    /// Returns the recorder of commands of a plugin, if they are recorded.
-    pub(crate) fn recorder_of(&self, plugin: u64) -> Option<&Recorder> {
-        self.recorder.get().filter(|recorder| recorder.has(plugin))
-    }
-
     pub(crate) fn set_moved(&self) {
         self.moved.set(true);
     }
@@ -413,19 +383,6 @@ impl Hosts {
     #[inline]
     pub(crate) fn take_moved(&self) -> bool {
         self.moved.get() && self.moved.replace(false)
-    }
-}
-
-fn record_answer(
-    recorder: &Recorder,
-    host: &HostEntry,
-    draft: &mut FrameDraft,
-    answer: &TaskAnswer<'_>,
-) {
-    let &TaskAnswer { slot, status, payload, why } = answer;
-    if recorder.has(host.beginning(slot).0.plugin()) {
-        let payload = payload.map(|len| &*draft.payload(len));
-        recorder.answer(host.dest_id, host.last_token(slot), status, payload, why);
     }
 }
 

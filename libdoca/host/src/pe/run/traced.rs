@@ -5,12 +5,21 @@ use urom_os::clock::monotonic;
 use urom_wire::frame::TRACED_LEN;
 use urom_wire::trace::{WorkerSpan, WorkerTrace};
 
+use crate::pe::run::WorkerRun;
 use crate::pe::run::task::{CmdTask, CmdTaskRef};
-use crate::pe::run::{Gate, WorkerRun};
 use crate::trace::{CommandSpan, Events, Ids, Quoted, tracer};
 
 /// The protocol of the first release with trace contexts.
 const FIRST_PROTOCOL: u16 = 15;
+
+/// Whether the host may submit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    Open,
+    /// Commands may be sampled.
+    Traced,
+    Closed(DocaError),
+}
 
 impl WorkerRun {
     /// Lets the program submit commands. Traces that begin later do not change this run.
