@@ -49,6 +49,7 @@ pages! {
     sync: "src/sync.md",
     laptop: "src/laptop.md",
     testing: "src/testing.md",
+    traces: "src/traces.md",
     sandbox: "src/sandbox.md",
     ucx: "src/ucx.md",
 }

@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use urom_tests::{PluginDirectory, Uromd, built};
+use urom_tests::{PluginDirectory, Uromd, built, doca_library};
 
 use crate::common::tool;
 
@@ -105,9 +105,12 @@ fn every_command_is_shown_from_submission_to_completion_on_each_path() -> Result
     let uromd = Uromd::start(plugins.variable())?;
     let over_tcp =
         Uromd::start_with(plugins.variable(), |command| command.env("UCX_TLS", "tcp,self"))?;
-    let ways: [&[(&str, &str)]; 3] = [
+    let library = doca_library()?;
+    let library = library.to_str().context("a path in UTF-8")?;
+    let ways: [&[(&str, &str)]; 4] = [
         &[],
         &[("SERVICE", uromd.address())],
+        &[("SERVICE", uromd.address()), ("UROM_DOCA_LIBRARY", library)],
         &[("SERVICE", over_tcp.address()), ("UCX_TLS", "tcp,self")],
     ];
     for way in ways {
@@ -132,6 +135,22 @@ fn every_command_is_shown_from_submission_to_completion_on_each_path() -> Result
         traces.dedup();
         assert_eq!(traces.len(), 4, "each command begins a trace");
     }
+    Ok(())
+}
+
+#[test]
+fn a_plugin_with_docas_interface_only_shows_receipt_and_answer() -> Result<()> {
+    let plugins = PluginDirectory::with(&[PLUGIN])?;
+    let uromd = Uromd::start_with(plugins.variable(), |command| command.arg("--plain-doca"))?;
+    let file = tempfile::NamedTempFile::new()?;
+    let output = traced(file.path(), &[], &["1"], &[("SERVICE", uromd.address())])?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let tracks = tracks(&events(file.path())?);
+    let [slices] = &tracks.values().collect::<Vec<_>>()[..] else { panic!("{tracks:?}") };
+    let names: Vec<_> = slices.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert_eq!([names[0], names[1], names[3]], [PLUGIN, "to the worker", "to the host"]);
+    assert!(names[2].starts_with("worker "), "{names:?}");
     Ok(())
 }
 
