@@ -35,16 +35,19 @@ fn traced(
 fn events(file: &Path) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(file)?;
     let array = format!("{}]", text.trim_end().trim_end_matches(','));
-    Ok(serde_json::from_str(&array).with_context(|| text)?)
+    serde_json::from_str(&array).with_context(|| text)
 }
 
 fn word<'a>(event: &'a Value, key: &str) -> &'a str {
     event[key].as_str().unwrap_or_default()
 }
 
-/// Returns each command's slices, by its span: `(depth, name)` in order. Checks that they nest.
-fn tracks(events: &[Value]) -> BTreeMap<String, Vec<(usize, String)>> {
-    let mut tracks: BTreeMap<String, (Vec<(usize, String)>, usize, f64)> = BTreeMap::new();
+/// Slices of a command: `(depth, name)` in order.
+type Slices = Vec<(usize, String)>;
+
+/// Returns each command's slices, by its span. Checks that they nest.
+fn tracks(events: &[Value]) -> BTreeMap<String, Slices> {
+    let mut tracks: BTreeMap<String, (Slices, usize, f64)> = BTreeMap::new();
     for event in events.iter().filter(|event| ["b", "e"].contains(&word(event, "ph"))) {
         let (slices, depth, last) = tracks.entry(word(event, "id").to_owned()).or_default();
         let time = event["ts"].as_f64().unwrap();

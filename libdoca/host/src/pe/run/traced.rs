@@ -129,8 +129,8 @@ fn move_between(trace: &mut WorkerTrace, begin: u64, end: u64) -> bool {
 struct Track<'a> {
     span: &'a CommandSpan,
     events: Events,
-    /// The ends of the slices that contain the next one.
-    ends: Vec<u64>,
+    /// The ends and names of the slices that contain the next one.
+    ends: Vec<(u64, String)>,
     /// The last time: a worker may send any times, and slices must nest.
     last: u64,
 }
@@ -145,17 +145,16 @@ impl Track<'_> {
 
     /// Begins a slice within the slice around it.
     fn begin(&mut self, name: &str, begin: u64, end: u64, fields: &str) {
-        let most = self.ends.last().copied().unwrap_or(end);
-        let end = end.min(most);
+        let end = end.min(self.ends.last().map_or(end, |(end, _)| *end));
         self.add("b", name, begin.min(end), fields);
-        self.ends.push(end);
+        self.ends.push((end, name.to_owned()));
     }
 
     fn end_to(&mut self, depth: usize) {
         while self.ends.len() > depth
-            && let Some(end) = self.ends.pop()
+            && let Some((end, name)) = self.ends.pop()
         {
-            self.add("e", "", end, "");
+            self.add("e", &name, end, "");
         }
     }
 
@@ -285,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_command_without_the_workers_part_is_one_slice() {
-        assert_eq!(shown(None), ["b 1000.000 command", "e 2000.000 "]);
+        assert_eq!(shown(None), ["b 1000.000 command", "e 2000.000 command"]);
     }
 
     #[test]
@@ -312,7 +311,7 @@ mod tests {
                 "b 1800.000 to the host",
             ]
         );
-        assert_eq!(lines.last().unwrap(), "e 2000.000 ");
+        assert_eq!(lines.last().unwrap(), "e 2000.000 \\");
     }
 
     #[test]
