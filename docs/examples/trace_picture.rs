@@ -1,4 +1,4 @@
-//! Draws the last command of a trace of `cargo urom trace`, for the guide's page on traces:
+//! Draws the shortest command of a trace of `cargo urom trace`, for the guide's page on traces:
 //! `cargo run -p guide --example trace_picture -- FILE > docs/src/trace.svg`.
 
 use std::error::Error;
@@ -42,7 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         }
     }
-    print!("{}", svg(&spans.pop().ok_or("the file has no command")?));
+    let took = |slices: &Vec<Slice>| slices[0].end - slices[0].begin;
+    let shortest = spans.into_iter().min_by(|a, b| took(a).total_cmp(&took(b)));
+    print!("{}", svg(&shortest.ok_or("the file has no command")?));
     Ok(())
 }
 
