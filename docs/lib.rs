@@ -50,6 +50,7 @@ pages! {
     laptop: "src/laptop.md",
     recordings: "src/recordings.md",
     testing: "src/testing.md",
+    traces: "src/traces.md",
     sandbox: "src/sandbox.md",
     ucx: "src/ucx.md",
 }

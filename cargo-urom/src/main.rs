@@ -13,6 +13,7 @@ mod plugin_path;
 mod replay;
 mod run;
 mod show;
+mod trace;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,6 +53,8 @@ enum Verb {
     Show(show::ShowArgs),
     /// Sends recorded commands to a plugin, and compares the answers.
     Replay(replay::ReplayArgs),
+    /// Runs a host program, and writes a trace of its commands for Perfetto.
+    Trace(trace::TraceArgs),
     /// Shows a running service's commands and workers, live or once.
     Top(TopArgs),
 }
@@ -85,7 +88,8 @@ fn main() -> ExitCode {
         return uromd(arguments.into_iter().skip(2));
     }
     let verb = Cli::parse_from(arguments).verb;
-    if !matches!(verb, Verb::Top(_)) {
+    // These programs write to standard output themselves.
+    if !matches!(verb, Verb::Top(_) | Verb::Trace(_)) {
         output::own_stdout();
     }
     let result = match verb {
@@ -97,6 +101,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Show(args) => show::run(&args),
+        Verb::Trace(args) => trace::run(&args),
         // It prints its own errors.
         Verb::Top(args) => return uromd(["top".into()].into_iter().chain(args.words)),
     };

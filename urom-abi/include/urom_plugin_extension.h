@@ -55,6 +55,14 @@ struct urom_command_call {
 	uint32_t reserved;   /* 0 */
 };
 
+/* The call of a command with a trace context: `call.size` is sizeof(struct urom_traced_call). */
+struct urom_traced_call {
+	struct urom_command_call call;
+	uint8_t context[25]; /* trace id (16) and span id (8) in network byte order, and flags,
+			      * as in the W3C's header `traceparent` */
+	uint8_t reserved[7]; /* 0 */
+};
+
 /* The path between a worker and a host's memory. */
 enum urom_memory_path {
 	UROM_MEMORY_MAPPED = 0,  /* it is mapped in the worker's process, too */
@@ -144,6 +152,12 @@ struct urom_worker_services {
 	/* Reports, inside `progress`, that the plugin made progress other than an answer, such as a
 	 * message of its own peer. The worker then polls it without a pause. */
 	void (*moved)(struct urom_worker_ctx *ctx);
+	/* Begins a span of an unanswered command with a trace context: a run of its handler, or a
+	 * part of one. `name` is `len` bytes of UTF-8. Spans nest, and end in reverse order. */
+	void (*enter_span)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context,
+			   const char *name, size_t len);
+	/* Ends the span that began last. */
+	void (*leave_span)(struct urom_worker_ctx *ctx, uint64_t dest_id, uint64_t urom_context);
 };
 
 struct urom_plugin_extension {

@@ -7,13 +7,14 @@ use std::ptr::{NonNull, null_mut};
 use crate::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
 use crate::error::{DocaError, DocaStatus};
 use crate::extension::{
-    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, WorkerServices,
+    self, CallFn, Called, CancelReason, CommandCall, PluginExtension, TracedCall, WorkerServices,
 };
 use crate::list::ListLink;
 use crate::plugin::{
     AddrFn, CloseFn, NotifPackFn, OpenFn, PluginIface, ProgressFn, WorkerCmdDesc, WorkerCmdFn,
     WorkerCtx, WorkerNotifDesc,
 };
+use crate::trace::TraceContext;
 
 /// The C name of the first missing field of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -206,22 +207,28 @@ impl OpenPlugin {
         buffer: &mut [u8],
     ) -> Option<CallEnd> {
         let function = self.extension.call.filter(|_| self.commands.is_empty())?;
-        let mut call = CommandCall {
-            size: size_of::<CommandCall>(),
-            dest_id,
-            plugin_id,
-            urom_context,
-            command: command.as_ptr(),
-            command_len: command.len(),
-            answer: buffer.as_mut_ptr(),
-            answer_capacity: buffer.len(),
-            answer_len: 0,
-            status: DocaStatus::SUCCESS,
-            reserved: 0,
-        };
+        let mut call = command_call((dest_id, plugin_id, urom_context), command, buffer);
         // SAFETY: the plugin is open; the borrows of command and buffer outlive the call.
         let called = unsafe { function(self.ctx.as_ptr(), &mut call) };
         Some(CallEnd { called, status: call.status, len: call.answer_len })
+    }
+
+    /// [`call`](Self::call) for a command with a trace context.
+    pub fn call_traced(
+        &mut self,
+        ids: (u64, u64, u64),
+        command: &[u8],
+        buffer: &mut [u8],
+        context: TraceContext,
+    ) -> Option<CallEnd> {
+        let function = self.extension.call.filter(|_| self.commands.is_empty())?;
+        let call =
+            CommandCall { size: size_of::<TracedCall>(), ..command_call(ids, command, buffer) };
+        let mut traced = TracedCall { call, context: context.to_bytes(), reserved: [0; 7] };
+        // A pointer to the whole structure: the plugin also reads the context.
+        // SAFETY: see `call`.
+        let called = unsafe { function(self.ctx.as_ptr(), (&raw mut traced).cast()) };
+        Some(CallEnd { called, status: traced.call.status, len: traced.call.answer_len })
     }
 
     /// Calls `progress`, which may add notifications; `EMPTY` counts as success.
@@ -283,6 +290,27 @@ impl OpenPlugin {
         let count = unsafe { arm(self.ctx.as_ptr(), fds.as_mut_ptr(), fds.len()) };
         wake.extend(fds.iter().take(if count == extension::READY { 0 } else { count }));
         count != extension::READY
+    }
+}
+
+#[inline(always)]
+fn command_call(
+    (dest_id, plugin_id, urom_context): (u64, u64, u64),
+    command: &[u8],
+    buffer: &mut [u8],
+) -> CommandCall {
+    CommandCall {
+        size: size_of::<CommandCall>(),
+        dest_id,
+        plugin_id,
+        urom_context,
+        command: command.as_ptr(),
+        command_len: command.len(),
+        answer: buffer.as_mut_ptr(),
+        answer_capacity: buffer.len(),
+        answer_len: 0,
+        status: DocaStatus::SUCCESS,
+        reserved: 0,
     }
 }
 

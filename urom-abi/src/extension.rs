@@ -9,6 +9,7 @@ use std::ptr;
 use crate::error::DocaStatus;
 use crate::host_memory::{HostMemory, MemoryOperation};
 use crate::plugin::WorkerCtx;
+use crate::trace::CONTEXT_LEN;
 use crate::worker_log::WorkerLog;
 
 /// The symbol name of a plugin's [`PluginExtension`], a data symbol.
@@ -115,6 +116,15 @@ pub struct CommandCall {
     pub reserved: u32,
 }
 
+/// The call of a command with a trace context. Its `size` is this structure's.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TracedCall {
+    pub call: CommandCall,
+    pub context: [u8; CONTEXT_LEN],
+    pub reserved: [u8; 7],
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Called(pub u32);
@@ -176,7 +186,22 @@ pub struct WorkerServices {
     /// Reports, inside `progress`, that the plugin made progress other than an answer, such as a
     /// message of its own peer. The worker then polls it without a pause.
     pub moved: Option<unsafe extern "C" fn(ctx: *mut WorkerCtx)>,
+    /// Begins a span of an unanswered [traced](TracedCall) command: a run of its handler, or a part
+    /// of one. The name is UTF-8 and is truncated. Spans nest, and end in reverse order.
+    pub enter_span: Option<
+        unsafe extern "C" fn(
+            ctx: *mut WorkerCtx,
+            dest_id: u64,
+            urom_context: u64,
+            name: *const c_char,
+            len: usize,
+        ),
+    >,
+    /// Ends the span that began last.
+    pub leave_span: Option<LeaveSpanFn>,
 }
+
+pub type LeaveSpanFn = unsafe extern "C" fn(ctx: *mut WorkerCtx, dest_id: u64, urom_context: u64);
 
 /// Opens `len` bytes of a host's shared memory at `offset`. `NOT_FOUND` for memory that this host
 /// does not share with this worker, `INVALID_VALUE` for bytes outside it. The plugin must close all
@@ -234,6 +259,8 @@ unsafe impl Words for WorkerServices {
         keep_memory: None,
         close_memory: None,
         moved: None,
+        enter_span: None,
+        leave_span: None,
     };
 }
 
@@ -244,10 +271,12 @@ assert_layout!(CommandCall, 80, align 8, {
     size @ 0, dest_id @ 8, plugin_id @ 16, urom_context @ 24, command @ 32, command_len @ 40,
     answer @ 48, answer_capacity @ 56, answer_len @ 64, status @ 72, reserved @ 76,
 });
-assert_layout!(WorkerServices, 104, align 8, {
+assert_layout!(TracedCall, 112, align 8, { call @ 0, context @ 80, reserved @ 105 });
+assert_layout!(WorkerServices, 120, align 8, {
     size @ 0, worker_id @ 8, group_id @ 16, message_limit @ 24, log @ 32,
     connection_limit @ 40, deadline @ 48, explain @ 56, open_memory @ 64, run_memory @ 72,
     keep_memory @ 80, close_memory @ 88, moved @ 96,
+    enter_span @ 104, leave_span @ 112,
 });
 
 #[cfg(test)]

@@ -74,6 +74,8 @@ pub mod protocol;
 pub mod shared;
 pub mod sync_event;
 pub mod test_util;
+#[doc(hidden)]
+pub mod trace;
 pub mod version;
 pub mod wire;
 mod worker_id;

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use c_interface::{Function as _, agree, assert_functions, equal, layout, structure};
 use urom_abi::cpu::CpuSet;
 use urom_abi::extension::{
-    Called, CancelReason, CommandCall, LONGEST_FAILURE, PluginExtension, WorkerServices,
+    Called, CancelReason, CommandCall, LONGEST_FAILURE, PluginExtension, TracedCall, WorkerServices,
 };
 use urom_abi::host::{
     Buf, CMD_TASK_AREA, Cancelled, CmdTask, CmdTaskCallback, CmdTaskEnd, Ctx, CtxState, Data, Dev,
@@ -90,9 +90,11 @@ fn structures() -> String {
             size, dest_id, plugin_id = "type", urom_context, command, command_len, answer,
             answer_capacity, answer_len, status, reserved,
         }),
+        structure!(TracedCall = "struct urom_traced_call" { call, context, reserved }),
         structure!(WorkerServices = "struct urom_worker_services" {
             size, worker_id, group_id, message_limit, log, connection_limit, deadline, explain,
-            open_memory, run_memory, keep_memory, close_memory, moved,
+            open_memory, run_memory, keep_memory, close_memory, moved, enter_span,
+            leave_span,
         }),
         structure!(HostMemory = "struct urom_host_memory" {
             size, handle, mapping, address, len, access, path,

@@ -83,6 +83,7 @@
 //! | neither | no library: the build needs no UCX; a library is always loaded |
 //! | `tokio` | waiting in tokio |
 //! | `mpi` | the all-gather over MPI |
+//! | `trace` | `trace`: the program's spans beside its commands, in one file; `builtin` |
 //! | `test-util` | helpers for tests of plugins and host programs; `embedded` |
 #![cfg_attr(
     not(feature = "builtin"),
@@ -128,6 +129,8 @@ mod tokio {
     pub(crate) fn end_driving() {}
     pub(crate) fn look_again(_cx: &std::task::Context<'_>) {}
 }
+#[cfg(feature = "trace")]
+pub mod trace;
 mod wait;
 mod worker;
 

@@ -10,7 +10,7 @@ use std::ffi::c_int;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -26,6 +26,8 @@ use crate::failures::{Failure, Failures};
 use crate::guard::{self, catch};
 use crate::panic::{Panic, contain};
 use crate::pool::{CHUNK, Chunk, Pool};
+use crate::slot::CommandSlot;
+use crate::trace::{self, TracedCommand};
 use crate::woken::Woken;
 use crate::worker_side::WorkerSide;
 use crate::{CancelReason, Context, Error, Result, Side, time};
@@ -52,6 +54,8 @@ pub(crate) struct Executor<T, P, F, M> {
     known: HashMap<(u64, u64), usize>,
     /// The future's value if its drop in [`begin`](Self::begin) panicked.
     kept: Option<Result<Answer>>,
+    /// Pending commands with a trace context, and their slots.
+    traced: Vec<(*const CommandSlot<F>, TracedCommand)>,
     /// Memory for the next command of [`call`](Self::call).
     buffer: Option<CommandBuffer>,
     /// The command of the running [`call`](Self::call) with its answer in the worker's buffer.
@@ -88,6 +92,7 @@ where
             failures: Failures::default(),
             known: HashMap::new(),
             kept: None,
+            traced: Vec::new(),
             buffer: None,
             in_place: None,
             state: NonNull::from(Box::leak(Box::new(PluginState { handler, worker }))),
@@ -340,7 +345,15 @@ where
                 continue;
             }
             // SAFETY: no future is running, and a future that ended has left its slot.
-            if let Poll::Ready(outcome) = run(slot, || unsafe { slot.poll() }) {
+            let poll = || run(slot, || unsafe { slot.poll() });
+            let polled = match self.traced.is_empty() {
+                true => poll(),
+                false => self.poll_traced(slot, poll),
+            };
+            if let Poll::Ready(outcome) = polled {
+                if !self.traced.is_empty() {
+                    self.traced.retain(|(of, _)| !ptr::eq(*of, slot));
+                }
                 // SAFETY: no future is being made.
                 let command = unsafe { slot.end() };
                 self.pool.give_back(index);
@@ -349,6 +362,20 @@ where
                 }
             }
         }
+    }
+}
+
+type Polled = Poll<Result<Answer, Failure>>;
+
+impl<T, P, F, M> Executor<T, P, F, M> {
+    /// Polls a slot, as a span if its command has a trace context.
+    #[cold]
+    fn poll_traced(&self, slot: &CommandSlot<F>, poll: impl FnOnce() -> Polled) -> Polled {
+        let traced = self.traced.iter().find(|(of, _)| ptr::eq(*of, slot));
+        let Some((_, command)) = traced else { return poll() };
+        // SAFETY: it lives until the executor's `drop`.
+        let worker = unsafe { &self.state.as_ref().worker };
+        trace::run(worker, *command, poll)
     }
 }
 

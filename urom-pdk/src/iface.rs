@@ -6,11 +6,12 @@ use std::ptr::NonNull;
 
 use urom_abi::describe::Protocol as Description;
 use urom_abi::descriptor::BorrowedList;
-use urom_abi::extension::{self, Called, CommandCall, PluginExtension, WorkerServices};
+use urom_abi::extension::{self, Called, CommandCall, PluginExtension, TracedCall, WorkerServices};
 use urom_abi::list::{self, ListLink};
 use urom_abi::log::Level;
 use urom_abi::plugin::{PluginIface, WorkerCtx, WorkerNotify};
 use urom_abi::protocol::{Answer, Protocol, Serve};
+use urom_abi::trace::TraceContext;
 use urom_abi::version::API_VERSION;
 use urom_abi::{DocaError, DocaStatus};
 
@@ -255,14 +256,21 @@ where
             return Called::DECLINED;
         };
         // SAFETY: a worker passes its own structure, which begins with its size.
-        if unsafe { call.cast::<usize>().read() } < size_of::<CommandCall>() {
-            return Called::DECLINED;
-        }
-        // SAFETY: it is as long as this release's, and only this call accesses it.
+        let size = unsafe { call.cast::<usize>().read() };
+        // Only one comparison for commands without a trace context.
+        let context = match size == size_of::<CommandCall>() {
+            true => None,
+            false if size < size_of::<CommandCall>() => return Called::DECLINED,
+            // SAFETY: it is as long as its size.
+            false => unsafe { context_of(call, size) },
+        };
+        // SAFETY: it is at least as long as this release's, and only this call accesses it.
         let call = unsafe { &mut *call.as_ptr() };
-        calls.guard("call", Called::PENDING, || {
+        calls.guard("call", Called::PENDING, || match context {
             // SAFETY: the worker's bytes and answer buffer are valid during the call.
-            unsafe { executor.call(call) }
+            None => unsafe { executor.call(call) },
+            // SAFETY: as above.
+            Some(context) => unsafe { executor.call_traced(call, context) },
         })
     }
 
@@ -313,6 +321,18 @@ unsafe extern "C" fn attached(ctx: *mut WorkerCtx, services: *const WorkerServic
         // SAFETY: the ABI guarantees the contract of `attach`.
         unsafe { attach(ctx, services) };
     });
+}
+
+/// Reads the trace context of a call.
+/// # Safety
+/// `call` points to `size` bytes that a worker has written.
+#[cold]
+unsafe fn context_of(call: NonNull<CommandCall>, size: usize) -> Option<TraceContext> {
+    if size < size_of::<TracedCall>() {
+        return None;
+    }
+    // SAFETY: the caller guarantees these bytes.
+    TraceContext::from_bytes(unsafe { &(*call.cast::<TracedCall>().as_ptr()).context })
 }
 
 /// Cannot panic.

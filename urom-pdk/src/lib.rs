@@ -151,6 +151,7 @@ mod side;
 mod slot;
 mod sync;
 mod tasks;
+mod trace;
 mod waker;
 mod window;
 mod woken;
@@ -165,6 +166,7 @@ pub use per_host::{HostLimits, PerHost};
 pub use region::Region;
 pub use side::{Context, OpenContext, Side};
 pub use tasks::{Task, Tasks};
+pub use trace::traceparent;
 pub use urom_abi::protocol::Armed;
 pub use urom_abi::{
     ConnectionId, Data, DocaError, DocaStatus, Elements, Payload, Received, Registered,

@@ -15,6 +15,7 @@ use urom_os::clock::monotonic;
 use crate::bell::Bell;
 use crate::memory::MemoryServices;
 use crate::per_host::HostLeft;
+use crate::trace::TracedCommand;
 use crate::{DomainHandle, Tasks, log, time};
 
 thread_local! {
@@ -114,6 +115,19 @@ impl WorkerSide {
         unsafe {
             explain(self.ctx.as_ptr(), command.dest_id(), token, text.as_ptr().cast(), text.len());
         }
+    }
+
+    pub(crate) fn enter_span(&self, command: &TracedCommand, name: &str) {
+        let Some(enter) = self.services.enter_span else { return };
+        let &TracedCommand { dest_id, token, .. } = command;
+        // SAFETY: the worker's function, with its context and a text that outlives the call.
+        unsafe { enter(self.ctx.as_ptr(), dest_id, token, name.as_ptr().cast(), name.len()) };
+    }
+
+    pub(crate) fn leave_span(&self, command: &TracedCommand) {
+        let Some(leave) = self.services.leave_span else { return };
+        // SAFETY: the worker's function, with the context of its `attach`.
+        unsafe { leave(self.ctx.as_ptr(), command.dest_id, command.token) };
     }
 
     pub(crate) fn memory(&self) -> &Rc<MemoryServices> {

@@ -12,7 +12,8 @@ use std::task::{self, Wake, Waker};
 
 use common::protocol::*;
 use common::{Worker, open};
-use urom_abi::extension::{Called, CancelReason, CommandCall};
+use urom_abi::extension::{Called, CancelReason, CommandCall, TracedCall};
+use urom_abi::trace::CONTEXT_LEN;
 use urom_pdk::{DocaError, DocaStatus, Held};
 
 const CAPACITY: usize = 64;
@@ -129,6 +130,35 @@ fn a_plugin_that_works_no_more_and_a_call_of_nothing_are_declined() {
     script().progress_panics.set(true);
     worker.progress();
     assert_eq!(worker.call(9, 1, &command(ECHO, 1), CAPACITY).0, Called::DECLINED);
+}
+
+#[test]
+fn a_trace_context_reaches_its_handler_and_a_malformed_one_does_not_fail_the_command() {
+    let (own, long) = (size_of::<CommandCall>(), size_of::<TracedCall>());
+    let mut worker = open();
+    let seen: Rc<RefCell<Vec<Option<String>>>> = Rc::default();
+    let see = Rc::clone(&seen);
+    script().act.replace(Some(Box::new(move |_, _| {
+        see.borrow_mut().push(urom_pdk::traceparent());
+        Ok(0)
+    })));
+    let (context, none) = ([7; CONTEXT_LEN], [0; CONTEXT_LEN]);
+    let shown = format!("00-{}-{}-07", "07".repeat(16), "07".repeat(8));
+    for (size, context, expected) in [
+        (long, context, Some(shown.clone())),
+        (long + 64, context, Some(shown)),
+        (long, none, None),
+        (long - 1, context, None),
+        (own + 1, context, None),
+        (own, context, None),
+    ] {
+        let bytes = command(ACT, 1);
+        let called = worker.call_traced(9, 1, &bytes, CAPACITY, (size, context)).0;
+        assert_eq!((called, seen.take()), (Called::ANSWERED, vec![expected]), "{size}");
+    }
+    let (panic, traced) = (command(PANIC_AT_ONCE, 0), (long, context));
+    assert_eq!(worker.call_traced(9, 1, &panic, CAPACITY, traced).0, Called::PENDING);
+    assert_eq!((progress(&mut worker).len(), urom_pdk::traceparent()), (1, None));
 }
 
 #[test]

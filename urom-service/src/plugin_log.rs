@@ -12,7 +12,7 @@ use urom_log::{Origin, Output, guard_or, sdk};
 use urom_wire::control::cut;
 
 use crate::host_names;
-use crate::log::{Log, LogLevel};
+use crate::log::{self, Log, LogLevel};
 
 static WORKER_LOG: WorkerLog = WorkerLog { size: size_of::<WorkerLog>(), limit, write, host };
 
@@ -65,11 +65,12 @@ unsafe extern "C" fn write(line: *const Line) {
 
 fn to_subscriber(origin: &Origin<'_>, text: &str) {
     let (source, at) = (origin.function.unwrap_or_default(), origin.location());
+    let trace = log::trace().map_or_else(String::new, |id| format!(" trace={id:032x}"));
     macro_rules! line {
         ($level:expr) => {
             match &at {
-                Some(at) => event!(target: "urom_plugin", $level, %source, at = %at, "{text}"),
-                None => event!(target: "urom_plugin", $level, %source, "{text}"),
+                Some(at) => event!(target: "urom_plugin", $level, %source, at = %at, "{text}{trace}"),
+                None => event!(target: "urom_plugin", $level, %source, "{text}{trace}"),
             }
         };
     }

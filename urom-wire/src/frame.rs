@@ -4,6 +4,7 @@
 //! the two ends.
 
 use urom_abi::DocaStatus;
+use urom_abi::trace::{CONTEXT_LEN, TraceContext};
 
 pub const HEADER_LEN: usize = size_of::<Header>();
 /// DOCA's header before a command, counted in the message limit but not sent.
@@ -77,13 +78,19 @@ pub struct Command<'a> {
 const WITH_DEADLINE: u8 = 1 << 6;
 /// Marks a frame that cancels the command in its slot. The lowest bits are the reason.
 const CANCELS: u8 = 1 << 7;
+/// Marks a command with a trace context, of protocol 15: [`TRACED_LEN`] bytes precede its payload.
+const TRACED: u8 = WITH_DEADLINE | CANCELS;
 pub const DEADLINE_LEN: usize = 8;
+/// The remaining nanoseconds, 0 without a deadline, and the context.
+pub const TRACED_LEN: usize = DEADLINE_LEN + CONTEXT_LEN;
 
 /// A host's frame with more than a plugin's bit in its byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unusual<'a> {
     /// A command with a deadline, in nanoseconds from now.
     Limited(Command<'a>, u64),
+    /// A command with a trace context, unless its bytes are none, and a deadline or 0.
+    Traced(Command<'a>, u64, Option<TraceContext>),
     /// The host cancelled the command in this slot, for a `CancelReason` of `urom_abi`.
     Cancel(u32),
 }
@@ -98,6 +105,13 @@ impl<'a> Command<'a> {
     /// Reads an unusual frame; `None` for a command without a valid plugin.
     #[cold]
     pub fn unusual(&self) -> Option<Unusual<'a>> {
+        if self.plugin_bit & TRACED == TRACED {
+            let (left, rest) = self.payload.split_first_chunk()?;
+            let (context, payload) = rest.split_first_chunk()?;
+            let command = Command { plugin_bit: self.plugin_bit & !TRACED, payload, ..*self };
+            let context = TraceContext::from_bytes(context);
+            return Some(Unusual::Traced(command, u64::from_le_bytes(*left), context));
+        }
         if self.plugin_bit & CANCELS != 0 {
             return Some(Unusual::Cancel(u32::from(self.plugin_bit & !CANCELS)));
         }
@@ -133,15 +147,23 @@ impl CommandStart {
         Header(self.0.0 | Header::new(0, WITH_DEADLINE, DEADLINE_LEN + len).0)
     }
 
+    /// `len` bytes of payload follow the [`TRACED_LEN`] bytes.
+    #[must_use]
+    pub const fn header_with_trace(self, len: usize) -> Header {
+        Header(self.0.0 | Header::new(0, TRACED, TRACED_LEN + len).0)
+    }
+
     #[must_use]
     pub fn cancel(self, reason: u32) -> Header {
-        let reason = u8::try_from(reason).map_or(0, |reason| reason & !CANCELS);
+        let reason = u8::try_from(reason).map_or(0, |reason| reason & !TRACED);
         Header::new(self.0.slot(), CANCELS | reason, 0)
     }
 }
 
 /// A [`LongStatus`] precedes the payload.
 const LONG_STATUS: u8 = u8::MAX;
+/// In the length of a reason: a trace and its length in two bytes follow the reason.
+const WITH_TRACE: u16 = 1 << 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification<'a> {
@@ -151,6 +173,9 @@ pub struct Notification<'a> {
     pub payload: Option<&'a [u8]>,
     /// The reason of a failure, in UTF-8; may be empty.
     pub why: &'a [u8],
+    /// The worker's part of the command's trace, an encoded
+    /// [`WorkerTrace`](crate::trace::WorkerTrace); `None` for a command without a context.
+    pub trace: Option<&'a [u8]>,
 }
 
 impl<'a> Notification<'a> {
@@ -159,7 +184,9 @@ impl<'a> Notification<'a> {
     pub fn read(header: Header, body: &'a [u8]) -> Option<Notification<'a>> {
         let slot = header.slot();
         match short_status(header) {
-            Some(status) => Some(Notification { slot, status, payload: Some(body), why: &[] }),
+            Some(status) => {
+                Some(Notification { slot, status, payload: Some(body), why: &[], trace: None })
+            }
             None => Notification::read_long(slot, body),
         }
     }
@@ -167,12 +194,19 @@ impl<'a> Notification<'a> {
     #[cold]
     fn read_long(slot: u16, body: &'a [u8]) -> Option<Notification<'a>> {
         let (status, rest) = body.split_first_chunk()?;
-        let (why, rest) = rest.split_first_chunk()?;
-        let status = u32::from_le_bytes(*status);
-        let payload = rest.len().checked_sub(u16::from_le_bytes(*why).into())?;
+        let (why, mut rest) = rest.split_first_chunk()?;
+        let (status, why) = (u32::from_le_bytes(*status), u16::from_le_bytes(*why));
+        let mut trace = None;
+        if why & WITH_TRACE != 0 {
+            let (before, len) = rest.split_last_chunk()?;
+            let end = before.len().checked_sub(u16::from_le_bytes(*len).into())?;
+            (rest, trace) = (&before[..end], Some(&before[end..]));
+        }
+        let payload = rest.len().checked_sub((why & !WITH_TRACE).into())?;
         let (payload, why) = rest.split_at(payload);
         let payload = (status & NO_PAYLOAD == 0).then_some(payload);
-        Some(Notification { slot, status: DocaStatus(status & !NO_PAYLOAD), payload, why })
+        let status = DocaStatus(status & !NO_PAYLOAD);
+        Some(Notification { slot, status, payload, why, trace })
     }
 }
 
@@ -194,13 +228,16 @@ pub fn short_notification(slot: u16, status: DocaStatus, len: usize) -> Option<H
 pub const LONG_STATUS_LEN: usize = 6;
 
 /// A notification of any status, with an optional payload and the reason of a failure. The body
-/// holds the status in four bytes, the reason's length in two, the payload and the reason.
+/// holds the status in four bytes, the reason's length in two, the payload, the reason and, for a
+/// command with a trace context, a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct LongStatus {
     pub slot: u16,
     pub status: DocaStatus,
     pub payload: Option<usize>,
     pub why: u16,
+    /// The length of an encoded trace, which is followed by two bytes with this length.
+    pub trace: Option<u16>,
 }
 
 impl LongStatus {
@@ -212,9 +249,11 @@ impl LongStatus {
         // Distinguishes no payload from an empty payload.
         let absent = if self.payload.is_none() { NO_PAYLOAD } else { 0 };
         bytes[..4].copy_from_slice(&(status.0 | absent).to_le_bytes());
-        bytes[4..].copy_from_slice(&self.why.to_le_bytes());
+        let flag = if self.trace.is_some() { WITH_TRACE } else { 0 };
+        bytes[4..].copy_from_slice(&(self.why | flag).to_le_bytes());
         let len = LONG_STATUS_LEN + self.payload.unwrap_or(0) + usize::from(self.why);
-        (Header::new(self.slot, LONG_STATUS, len), bytes)
+        let trace = self.trace.map_or(0, |trace| usize::from(trace) + 2);
+        (Header::new(self.slot, LONG_STATUS, len + trace), bytes)
     }
 }
 

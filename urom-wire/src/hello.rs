@@ -8,8 +8,8 @@ use ucx::Version;
 
 use crate::plain::{Plain, U16, U32};
 
-/// The newest version of everything after the hello that this release speaks. Its bytes are those of
-/// 14: releases with a range of protocols speak it.
+/// The newest version of everything after the hello that this release speaks. It adds trace contexts
+/// of commands to 14.
 pub const PROTOCOL: u16 = 15;
 
 /// The oldest version that this release speaks, and the version of the plugins' receive queues in

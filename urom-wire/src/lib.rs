@@ -17,6 +17,7 @@
 //! | [`key`], [`proof`] | the secret that opens a stream |
 //! | [`peer_timeout`], [`awake`] | the timeout for a silent peer; deadlines that ignore pauses |
 //! | [`memory`], [`remote`] | memory that a host shares with a worker, and its use over UCX |
+//! | [`trace`] | the worker's part of a command's trace |
 //! | [`mailbox`] | messages from control threads to a thread that polls |
 //! | [`ucx_context`] | UCX settings of a process |
 
@@ -46,4 +47,5 @@ pub mod remote;
 pub mod ring;
 pub mod stream;
 mod sync;
+pub mod trace;
 pub mod ucx_context;

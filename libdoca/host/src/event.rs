@@ -30,6 +30,8 @@ pub(super) struct AttachedWorker {
     pub(super) ucx_address: Vec<u8>,
     pub(super) channel: u16,
     pub(super) max_message: usize,
+    /// The protocol of the worker's stream.
+    pub(super) protocol: u16,
     pub(super) plugins: Vec<PluginAddress>,
     /// Authenticates messages in both directions.
     pub(super) tag: VerificationTag,

@@ -35,6 +35,8 @@ mod sharing;
 mod socket;
 mod stream;
 mod table;
+#[doc(hidden)]
+pub mod trace;
 mod worker_link;
 
 pub use table::{API, MEMORY, api, task_release};

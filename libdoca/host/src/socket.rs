@@ -15,6 +15,7 @@ use urom_wire::control::HandoverAddress;
 use urom_wire::frame::LONG_STATUS_LEN;
 use urom_wire::memory::{RING, Slip, hand_over, machine};
 use urom_wire::ring::{self, Ring};
+use urom_wire::trace::LONGEST_TRACE;
 use urom_wire::ucx_context::may_share_memory;
 
 /// Timeout of one visit.
@@ -66,7 +67,7 @@ impl WorkerSocket {
         if !self.is_here || !may_share_memory() {
             return None;
         }
-        let limit = max_message + LONG_STATUS_LEN + LONGEST_FAILURE;
+        let limit = max_message + LONG_STATUS_LEN + LONGEST_FAILURE + LONGEST_TRACE + 2;
         let made = ring::create(bell, limit).map_err(|error| error.to_string());
         let handed = match made {
             Ok((ring, descriptors)) => {

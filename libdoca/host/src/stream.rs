@@ -29,6 +29,8 @@ pub(super) struct Stream<In, Out> {
     outgoing: mpsc::Sender<Out>,
     carrier: JoinHandle<Option<StreamError>>,
     pub(super) peer: SocketAddr,
+    /// Agreed on in the handshake; 0 without one.
+    pub(super) protocol: u16,
 }
 
 pub(super) type DaemonStream = Stream<DaemonToHost, HostToDaemon>;
@@ -71,7 +73,7 @@ where
         let hello = Hello::new(Role::Host);
         let protocol = handshake(&mut tcp, hello, expected, secret, peer_timeout).await?;
         log!(debug, "the {expected} at {peer} speaks protocol {protocol}");
-        Ok(Stream::carry(tcp, peer, peer_timeout))
+        Ok(Stream { protocol, ..Stream::carry(tcp, peer, peer_timeout) })
     }
 
     pub(super) fn carry<S>(
@@ -88,7 +90,7 @@ where
             relay::run(stream, to_send, &received, peer_timeout, |message: In| message).await
         };
         let carrier = tokio::spawn(carry);
-        Stream { incoming, outgoing, carrier, peer }
+        Stream { incoming, outgoing, carrier, peer, protocol: 0 }
     }
 
     pub(super) async fn send(&self, message: Out) {

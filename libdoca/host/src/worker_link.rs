@@ -202,11 +202,17 @@ pub(super) async fn admission(
             plugins,
         }) => {
             let max_message = theirs.min(max_message) as usize;
-            let ring = None;
-            Ok((
-                AttachedWorker { id, ring, ucx_address, channel, max_message, plugins, tag },
-                socket,
-            ))
+            let attached = AttachedWorker {
+                id,
+                ring: None,
+                ucx_address,
+                channel,
+                max_message,
+                protocol: stream.protocol,
+                plugins,
+                tag,
+            };
+            Ok((attached, socket))
         }
         Ok(WorkerToHost::Refused(failure)) => Err(with_own_variables(failure)),
         Ok(_) => Err(no_answer(id, address, DocaError::IO_FAILED, "it answered out of turn")),

@@ -4,7 +4,9 @@ use std::ffi::c_void;
 
 use urom_abi::DocaStatus;
 use urom_abi::cpu::CpuSet;
-use urom_abi::extension::{Called, CancelReason, CommandCall, PluginExtension, WorkerServices};
+use urom_abi::extension::{
+    Called, CancelReason, CommandCall, PluginExtension, TracedCall, WorkerServices,
+};
 use urom_abi::host::{
     Buf, BufInventory, BufPool, Cancelled, CmdTask, CmdTaskEnd, Ctx, CtxState, Data, Dev, DevInfo,
     Domain, Dpa, GidTask, Gpu, Graph, GraphInstance, GraphNode, Mmap, MmapAdvise,
@@ -69,6 +71,7 @@ c_types! {
     WorkerCmd = "struct urom_worker_cmd", WorkerCmdDesc = "struct urom_worker_cmd_desc",
     WorkerNotify = "struct urom_worker_notify", WorkerNotifDesc = "struct urom_worker_notif_desc",
     PluginExtension = "struct urom_plugin_extension", CommandCall = "struct urom_command_call",
+    TracedCall = "struct urom_traced_call",
     WorkerServices = "struct urom_worker_services", WorkerLog = "void",
     HostMemory = "struct urom_host_memory", MemoryOperation = "struct urom_memory_operation",
     OfferedMemory = "struct urom_offered_memory", MemoryPath = "uint32_t", MemoryAction = "uint32_t",

@@ -7,4 +7,5 @@ mod inspect;
 mod replay;
 mod run;
 mod stdout;
+mod trace;
 mod transcripts;

@@ -1,15 +1,17 @@
 //! Commands of the extension's `call`: copied once, and answered in the worker's send buffer.
 
 use std::future::Future;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use urom_abi::DocaStatus;
 use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::extension::{Called, CommandCall};
 use urom_abi::protocol::{Answer, Protocol, Serve};
+use urom_abi::trace::TraceContext;
 
 use super::Executor;
 use crate::panic::contain;
+use crate::trace::{self, TracedCommand};
 use crate::worker_side::WorkerSide;
 use crate::{Context, Result, Side};
 
@@ -22,6 +24,34 @@ where
     F: Future<Output = Result<Answer>>,
     M: Fn(&'static T, &'static Context, &'static [u8]) -> F,
 {
+    /// [`call`](Self::call) for a command with a trace context. Its later runs are spans, too.
+    /// # Safety
+    /// See [`call`](Self::call).
+    #[cold]
+    pub(crate) unsafe fn call_traced(
+        &mut self,
+        call: &mut CommandCall,
+        context: TraceContext,
+    ) -> Called {
+        let bytes = match call.command_len {
+            0 => &[][..],
+            // SAFETY: the caller guarantees the command's bytes until this returns.
+            len => unsafe { std::slice::from_raw_parts(call.command, len) },
+        };
+        let name = P::DESCRIPTION.commands.find(bytes).map(|variant| variant.name);
+        let name = name.unwrap_or("unknown command");
+        let (dest_id, token) = (call.dest_id, call.urom_context);
+        let command = TracedCommand { name, dest_id, token, context };
+        let (worker, slot) = (&self.state().worker, ptr::from_ref(self.pool.next()));
+        // SAFETY: the caller's promise.
+        let called = trace::run(worker, command, || unsafe { self.call(call) });
+        // A pending command has taken the slot.
+        if !ptr::eq(self.pool.next(), slot) {
+            self.traced.push((slot, command));
+        }
+        called
+    }
+
     /// Answers in the caller's buffer if the command ends at once. Earlier answers leave first.
     /// # Safety
     /// Until this returns, the call's bytes are readable and its answer buffer is writable.

@@ -7,6 +7,10 @@ use log::{LevelFilter, Metadata, Record};
 use urom_abi::log::Level;
 
 use crate::panic::CodeLocation;
+use crate::trace;
+
+/// The target of tracing's lines `-> NAME;` and `<- NAME;` for a span that is entered or left.
+const SPANS: &str = "tracing::span::active";
 
 pub(super) fn install() {
     if log::set_logger(&WorkerLogger).is_ok() {
@@ -23,12 +27,18 @@ fn level_of(metadata: &Metadata<'_>) -> Level {
 
 impl log::Log for WorkerLogger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        super::wants(level_of(metadata))
+        match metadata.target() {
+            SPANS => trace::is_running(),
+            _ => super::wants(level_of(metadata)),
+        }
     }
 
     fn log(&self, record: &Record<'_>) {
-        // tracing's own lines for empty spans and for span ends.
+        // tracing's own lines for spans.
         if record.target().starts_with("tracing::span") {
+            if record.target() == SPANS {
+                trace::on_line(*record.args());
+            }
             return;
         }
         let at = record.file().zip(record.line()).map(|(file, line)| CodeLocation { file, line });

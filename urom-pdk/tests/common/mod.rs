@@ -7,9 +7,12 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use urom_abi::descriptor::{CommandDesc, DescriptorList, NotificationDesc};
-use urom_abi::extension::{Called, CancelReason, CommandCall, DESCRIPTORS, PluginExtension, READY};
+use urom_abi::extension::{
+    Called, CancelReason, CommandCall, DESCRIPTORS, PluginExtension, READY, TracedCall,
+};
 use urom_abi::plugin::{DomainLookups, PluginIface, WorkerCtx};
 use urom_abi::protocol::{Protocol, Serve};
+use urom_abi::trace::CONTEXT_LEN;
 use urom_abi::{DocaError, DocaStatus};
 use urom_pdk::Side;
 pub(crate) use urom_pdk::test_util::iface;
@@ -93,10 +96,23 @@ impl Worker {
         bytes: &[u8],
         capacity: usize,
     ) -> (Called, DocaStatus, Vec<u8>) {
+        let context = (size_of::<CommandCall>(), [0; CONTEXT_LEN]);
+        self.call_traced(dest_id, token, bytes, capacity, context)
+    }
+
+    /// A call with a trace context, in a structure that states this size.
+    pub(crate) fn call_traced(
+        &mut self,
+        dest_id: u64,
+        token: u64,
+        bytes: &[u8],
+        capacity: usize,
+        (size, context): (usize, [u8; CONTEXT_LEN]),
+    ) -> (Called, DocaStatus, Vec<u8>) {
         const FILL: u8 = 0xee;
         let (function, mut out) = (self.extension.call.expect("call"), vec![FILL; capacity + 16]);
-        let mut call = CommandCall {
-            size: size_of::<CommandCall>(),
+        let call = CommandCall {
+            size,
             dest_id,
             plugin_id: PLUGIN_ID,
             urom_context: token,
@@ -108,8 +124,10 @@ impl Worker {
             status: DocaStatus::SUCCESS,
             reserved: 0,
         };
+        let mut traced = TracedCall { call, context, reserved: [0; 7] };
         // SAFETY: an open context, and buffers that outlive the call.
-        let called = unsafe { function(self.ctx(), &mut call) };
+        let called = unsafe { function(self.ctx(), (&raw mut traced).cast()) };
+        let call = traced.call;
         assert!(call.answer_len <= capacity);
         let (before, rest) = out.split_at(8 + call.answer_len);
         assert!(before[..8].iter().chain(&rest[capacity - call.answer_len..]).all(|b| *b == FILL));

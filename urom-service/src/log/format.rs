@@ -51,7 +51,13 @@ impl LogFormat {
             LogFormat::Json => return super::json::line(origin, name, text),
             LogFormat::Journal => format!("<{}>", priority(origin.level)),
         };
-        origin.line_behind(&start, std::process::id(), name, text)
+        let (process, text) = (std::process::id(), text.trim_end_matches(['\n', '\r']));
+        match super::trace() {
+            None => origin.line_behind(&start, process, name, text),
+            Some(id) => {
+                origin.line_behind(&start, process, name, &format!("{text} trace={id:032x}"))
+            }
+        }
     }
 
     pub(super) fn line_of_event(

@@ -35,6 +35,7 @@ fn object(origin: &Origin<'_>, name: &str, text: &str, fields: Fields) -> String
         line: file.map(|_| origin.line),
         function: origin.function,
         message: text.trim_end_matches(['\n', '\r']),
+        trace_id: super::trace().map(|id| format!("{id:032x}")),
         fields,
     };
     // Its keys are strings, so this cannot fail.
@@ -54,12 +55,15 @@ struct JsonLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
     message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
     #[serde(flatten)]
     fields: Fields,
 }
 
 /// The keys of [`JsonLine`]. An event's field of the same name gets a `_` behind it.
-const KEYS: [&str; 8] = ["time", "level", "pid", "name", "file", "line", "function", "message"];
+const KEYS: [&str; 9] =
+    ["time", "level", "pid", "name", "file", "line", "function", "message", "trace_id"];
 
 #[derive(Default)]
 struct EventParts {
@@ -220,7 +224,10 @@ mod tests {
 
     #[test]
     fn every_key_of_a_line_is_kept_from_events() {
+        crate::log::set_trace(Some(1));
         let object = parsed(&LogFormat::Json.line(&PLUGINS, "", ""));
+        crate::log::set_trace(None);
+        assert_eq!(object["trace_id"], "00000000000000000000000000000001");
         let mut keys = KEYS;
         keys.sort_unstable();
         assert!(object.as_object().unwrap().keys().eq(keys), "{object}");

@@ -26,6 +26,7 @@ mod json;
 mod limit;
 mod writer;
 
+use std::cell::Cell;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -60,6 +61,19 @@ pub(crate) struct Log {
 const OURS: [&str; 2] = [env!("CARGO_CRATE_NAME"), "urom_wire"];
 
 static PROCESS: OnceLock<Log> = OnceLock::new();
+
+thread_local! {
+    static TRACE: Cell<Option<u128>> = const { Cell::new(None) };
+}
+
+/// Sets the trace of this thread's next lines.
+pub(crate) fn set_trace(trace: Option<u128>) {
+    TRACE.set(trace);
+}
+
+pub(crate) fn trace() -> Option<u128> {
+    TRACE.get()
+}
 
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use tracing::debug;
 use urom_abi::command_buffer::CommandBuffer;
 use urom_abi::extension::CancelReason;
+use urom_abi::trace::TraceContext;
 use urom_abi::{DocaError, DocaStatus};
 use urom_os::clock;
 use urom_wire::envelope::{Envelope, frames};
@@ -181,6 +182,44 @@ impl Core {
         self.list(host, token, payload, index);
     }
 
+    /// Passes a command with a trace context to its plugin. Its answer carries the trace.
+    fn traced(&mut self, host: &HostEntry, command: &Command<'_>, context: Option<TraceContext>) {
+        let &Command { slot, plugin_bit, payload } = command;
+        let Some(context) = context else { return self.command(host, command) };
+        self.hosts.trace(host, slot, context);
+        let index = self.by_bit[usize::from(plugin_bit)];
+        let fits = COMMAND_HEADER + payload.len() <= host.limit;
+        let Some(plugin) = self.plugins.get_mut(usize::from(index)).filter(|_| fits) else {
+            // It refuses the command.
+            return self.command(host, command);
+        };
+        self.hosts.count_command(host);
+        let Some(token) = host.occupy(slot, index) else { return };
+        host.traces.occupied(token, &plugin.name);
+        let key = RowKey::of(plugin_bit, payload);
+        self.hosts.counts.received(key);
+        self.hosts.counts.begun(host, token, key);
+        let ids = (host.dest_id, token.pack());
+        match plugin.call_traced(ids, payload, self.draft.payload(host.longest()), context) {
+            CallOutcome::Answered(status, len) => {
+                self.rounds.answered(usize::from(index));
+                self.hosts.counts.ended(host, slot, status);
+                let why = match status {
+                    DocaStatus::SUCCESS => String::new(),
+                    _ => {
+                        let failed = FailedCommand::new(&plugin.name, token, payload);
+                        failure_of(&self.hosts, host, failed, status)
+                    }
+                };
+                host.free(slot);
+                let answer = TaskAnswer { slot, status, payload: Some(len), why: &why };
+                self.hosts.answer(host, &mut self.draft, &answer);
+            }
+            CallOutcome::Pending => self.rounds.owes(usize::from(index)),
+            CallOutcome::Declined => self.list(host, token, payload, index),
+        }
+    }
+
     #[inline]
     fn list(&mut self, host: &HostEntry, token: TaskToken, payload: &[u8], index: u8) {
         let Some(plugin) = self.plugins.get_mut(usize::from(index)) else { return };
@@ -225,6 +264,12 @@ impl Core {
             Some(Unusual::Limited(command, left)) => {
                 host.set_deadline(slot, clock::monotonic().saturating_add(left).max(1));
                 self.command(host, &command);
+            }
+            Some(Unusual::Traced(command, left, context)) => {
+                if left != 0 {
+                    host.set_deadline(slot, clock::monotonic().saturating_add(left).max(1));
+                }
+                self.traced(host, &command, context);
             }
             None => {
                 self.hosts.count_command(host);

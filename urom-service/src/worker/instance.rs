@@ -9,9 +9,10 @@ use std::sync::Arc;
 use tracing::{debug, info, warn};
 use urom_abi::describe::section::{self, Description};
 use urom_abi::descriptor::{CommandDesc, NotificationDesc};
-use urom_abi::driver::{self, OpenPlugin, Packed};
+use urom_abi::driver::{self, CallEnd, OpenPlugin, Packed};
 use urom_abi::extension::{Called, CancelReason, PluginExtension, Words};
 use urom_abi::plugin::WorkerCtx;
+use urom_abi::trace::TraceContext;
 use urom_abi::{DocaError, DocaStatus};
 use urom_wire::control::{Failure, Method, PluginAddress, PluginBuild};
 use urom_wire::frame::NOTIFICATION_HEADER;
@@ -214,6 +215,25 @@ impl PluginInstance {
         self.calls.begin(Method::Call);
         let end = self.plugin.call((dest_id, self.id, token), command, buffer);
         self.calls.over();
+        self.outcome(end, buffer)
+    }
+
+    /// [`call`](Self::call) for a command with a trace context.
+    pub(crate) fn call_traced(
+        &mut self,
+        (dest_id, token): (u64, u64),
+        command: &[u8],
+        buffer: &mut [u8],
+        context: TraceContext,
+    ) -> CallOutcome {
+        self.calls.begin(Method::Call);
+        let end = self.plugin.call_traced((dest_id, self.id, token), command, buffer, context);
+        self.calls.over();
+        self.outcome(end, buffer)
+    }
+
+    #[inline(always)]
+    fn outcome(&mut self, end: Option<CallEnd>, buffer: &[u8]) -> CallOutcome {
         let Some(end) = end else { return CallOutcome::Declined };
         match end.called {
             Called::ANSWERED if end.len <= buffer.len() => {

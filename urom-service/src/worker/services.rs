@@ -8,9 +8,10 @@ use urom_abi::plugin::WorkerCtx;
 use urom_abi::{DocaError, DocaStatus};
 use urom_log::{guard, guard_or};
 use urom_memory::engine::{Shares, Site, functions};
+use urom_wire::trace::LONGEST_SPAN_NAME;
 
 use super::config::WorkerConfig;
-use super::hosts::Hosts;
+use super::hosts::{Hosts, TaskToken, Traces};
 use super::lookups::PluginCtx;
 use crate::plugin_log::worker_log;
 
@@ -24,6 +25,8 @@ pub(crate) fn services(config: &WorkerConfig) -> WorkerServices {
         deadline: Some(deadline),
         explain: Some(explain),
         moved: Some(moved),
+        enter_span: Some(enter_span),
+        leave_span: Some(leave_span),
         ..WorkerServices::NONE
     })
 }
@@ -78,6 +81,50 @@ unsafe extern "C" fn deadline(ctx: *mut WorkerCtx, dest_id: u64, urom_context: u
 unsafe extern "C" fn moved(ctx: *mut WorkerCtx) {
     // SAFETY: the plugin's promise.
     guard_or((), || unsafe { with_hosts(ctx, Hosts::set_moved) });
+}
+
+unsafe extern "C" fn enter_span(
+    ctx: *mut WorkerCtx,
+    dest_id: u64,
+    urom_context: u64,
+    name: *const c_char,
+    len: usize,
+) {
+    guard_or((), || {
+        if name.is_null() {
+            return;
+        }
+        // SAFETY: the plugin vouches for so many bytes.
+        let name =
+            unsafe { std::slice::from_raw_parts(name.cast::<u8>(), len.min(LONGEST_SPAN_NAME)) };
+        let name = String::from_utf8_lossy(name);
+        let enter = |traces: &Traces, token| traces.enter(token, &name);
+        // SAFETY: the plugin's promise.
+        unsafe { with_traces(ctx, (dest_id, urom_context), enter) };
+    });
+}
+
+unsafe extern "C" fn leave_span(ctx: *mut WorkerCtx, dest_id: u64, urom_context: u64) {
+    // SAFETY: the plugin's promise.
+    guard_or((), || unsafe { with_traces(ctx, (dest_id, urom_context), Traces::leave) });
+}
+
+/// Changes the traces of a command's host.
+///
+/// # Safety
+/// See [`with_hosts`].
+unsafe fn with_traces(
+    ctx: *mut WorkerCtx,
+    (dest_id, urom_context): (u64, u64),
+    change: impl FnOnce(&Traces, TaskToken),
+) {
+    let change = |hosts: &Hosts| {
+        if let Some(host) = hosts.of_command(dest_id, urom_context) {
+            change(&host.traces, TaskToken::unpack(urom_context));
+        }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with_hosts(ctx, change) };
 }
 
 unsafe extern "C" fn explain(

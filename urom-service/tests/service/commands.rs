@@ -11,11 +11,11 @@ use crate::support::plugins::Plugins;
 use crate::support::uromd::Uromd;
 
 fn ok(slot: u16, payload: &[u8]) -> Note {
-    Note { slot, status: DocaStatus::SUCCESS, payload: Some(payload.to_vec()) }
+    Note { slot, status: DocaStatus::SUCCESS, payload: Some(payload.to_vec()), trace: None }
 }
 
 fn bare(slot: u16, status: DocaStatus) -> Note {
-    Note { slot, status, payload: None }
+    Note { slot, status, payload: None, trace: None }
 }
 
 fn words(op: u64, word: u64) -> Vec<u8> {
@@ -148,8 +148,10 @@ fn commands_that_a_plugin_leaves_behind_fail_with_its_code() {
 #[test]
 fn a_plugin_that_is_not_loaded_is_not_found() {
     let (_uromd, _client, host) = attached(2);
-    // 65 and 127 announce a deadline before the bytes, which may be too short for it.
-    for (bit, bytes) in [(1, "whatever"), (61, ""), (63, "x"), (65, "whatever"), (127, "short")] {
+    // 65 and 127 announce a deadline before the bytes, 192 and 255 a trace context, which may be too
+    // short for it.
+    let bits = [(1, "whatever"), (61, ""), (63, "x"), (65, "whatever"), (127, "short")];
+    for (bit, bytes) in bits.into_iter().chain([(192, "whatever"), (255, "")]) {
         host.send_bytes(host.frame(1, bit, bytes.as_bytes()));
         assert_eq!(host.note(), bare(1, DocaStatus::NOT_FOUND), "{bit}");
     }
@@ -159,7 +161,7 @@ fn a_plugin_that_is_not_loaded_is_not_found() {
 #[test]
 fn a_cancel_of_what_is_not_in_flight_is_ignored() {
     let (_uromd, _client, host) = attached(2);
-    for bit in [128, 129, 255] {
+    for bit in [128, 129, 191] {
         for slot in [0, 1, 2, u16::MAX] {
             host.send_bytes(host.frame(slot, bit, b"whatever"));
         }

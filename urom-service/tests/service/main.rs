@@ -23,5 +23,6 @@ mod reports;
 mod rings;
 mod support;
 mod top;
+mod traces;
 mod unread;
 mod workers;

@@ -8,8 +8,10 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use urom_abi::DocaStatus;
+use urom_abi::trace::CONTEXT_LEN;
 use urom_recording::{Entry, RecordingHeader, RecordingReader};
 use urom_wire::control::StartWorker;
+use urom_wire::fuzzing::frames as bytes_of;
 
 use crate::support::TIMEOUT;
 use crate::support::client::{Client, any, op};
@@ -86,6 +88,21 @@ fn commands_answers_and_hosts_are_recorded_in_their_order_with_times() {
     let mode = fs::metadata(&recorded.files()[0]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     drop(stays);
+}
+
+#[test]
+fn a_command_with_a_trace_context_is_recorded_without_it() {
+    let recorded = Recorded::start(&[]);
+    let host = Client::connect(recorded.uromd.address).attach(any(), 1);
+    let echo = [op::ECHO.to_le_bytes(), 7_u64.to_le_bytes()].concat();
+    host.send_bytes(bytes_of::traced_command(0, 0, 0, [1; CONTEXT_LEN], &echo));
+    assert!(host.note().trace.is_some());
+    let (_, entries) = recorded.entries(2);
+    let [Entry::Command { bytes, .. }, Entry::Answer { payload: Some(payload), .. }] = &entries[..]
+    else {
+        panic!("{entries:#?}")
+    };
+    assert_eq!((&bytes[..], &payload[..]), (&echo[..], &echo[..]));
 }
 
 #[test]

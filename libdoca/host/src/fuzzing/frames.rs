@@ -7,6 +7,7 @@ use std::rc::Rc;
 use tokio::sync::mpsc;
 use urom_abi::DocaStatus;
 use urom_abi::host::{self, CtxState, Data};
+use urom_abi::trace::TraceContext;
 use urom_wire::envelope::{Envelope, VerificationTag, frames};
 use urom_wire::frame::{NOTIFICATION_HEADER, Notification};
 use urom_wire::fuzzing::frames as bytes_of;
@@ -20,6 +21,7 @@ use crate::pe::ctx::Context;
 use crate::pe::ctx::worker::Worker;
 use crate::pe::run::WorkerRun;
 use crate::pe::run::task::TaskStage;
+use crate::trace::CommandSpan;
 
 const SLOTS: usize = 8;
 const LIMIT: usize = 256;
@@ -81,6 +83,7 @@ impl FrameRig {
             ucx_address: Vec::new(),
             channel: 5,
             max_message: LIMIT,
+            protocol: 15,
             plugins: Vec::new(),
             tag,
         });
@@ -128,6 +131,8 @@ impl FrameRig {
         task.begin();
         task.head.stage.set(TaskStage::InFlight);
         self.run.tasks.submitted(&task);
+        let context = TraceContext { trace_id: 1, span_id: 2, flags: 1 };
+        self.run.sampled(&task, CommandSpan { context, parent: None, thread: 3, begin: 4 });
         let slot = task.slot.get().expect("it is not cancelled");
         let before = self.open.insert(slot, self.last);
         assert!(before.is_none(), "slot {slot} is taken");
@@ -193,7 +198,7 @@ unsafe extern "C" fn done(task: *mut host::CmdTask, task_data: Data, _: Data) {
     DONE.with_borrow_mut(|all| all.push((number, (status, response, why))));
 }
 
-/// Builds a notification from status, length and fill byte, or one with a failure text.
+/// Builds a notification from status, length and fill byte, or one with a failure text or a trace.
 fn note(slot: u16, program: &mut Program<'_>) -> Vec<u8> {
     let (status, len) = (program.small(), program.small());
     let status = if status & 0x80 == 0 { u32::from(status) } else { 0x100 << (status & 15) };
@@ -201,6 +206,9 @@ fn note(slot: u16, program: &mut Program<'_>) -> Vec<u8> {
     if let 0xf8..=0xfc = len {
         let payload = len.checked_sub(0xf9).map(|len| vec![7; len.into()]);
         return bytes_of::notification(slot, status, payload.as_deref(), program.bytes());
+    }
+    if len == 0xf7 {
+        return bytes_of::traced(slot, status, Some(&[7; 8]), program.bytes());
     }
     let len = match len {
         0xff => None,

@@ -4,6 +4,7 @@ use urom_abi::DocaError;
 use urom_wire::control::*;
 use urom_wire::fuzzing::corpus::{Seeds, encoded};
 use urom_wire::fuzzing::frames;
+use urom_wire::trace::WorkerTrace;
 
 fn hung() -> HungCall {
     HungCall { plugin: "one".to_owned(), method: Method::WorkerCmd, seconds: 5 }
@@ -90,6 +91,11 @@ pub(super) fn of_host_frames() -> Seeds {
         &[0x0a, 26, 5, 0xfb, 1, b'x', 7, 0, 2, 6, 4, 0xaa, 0],
     ]
     .concat();
+    let mut trace = WorkerTrace { received: 5, ..WorkerTrace::default() };
+    trace.begin("run", 0, 6);
+    let trace = trace.finish(7);
+    let traced = [&[0, 0, 2, 0, 0xf7, trace.len() as u8][..], &trace, &[10, 6, 0xf7, 1, 9, 7]];
+    let traced = traced.concat();
     let bytes = [&[0, 5, 8][..], &frames::command(0, 0, &[]), &[7]].concat();
     vec![
         ("answers".to_owned(), [four.clone(), answers([0, 20, 0x80, 0x85]), four.clone()].concat()),
@@ -101,6 +107,7 @@ pub(super) fn of_host_frames() -> Seeds {
         ("bytes".to_owned(), bytes),
         ("explained".to_owned(), explained),
         ("full".to_owned(), vec![0; 12]),
+        ("traced".to_owned(), traced),
         // With wrong passes, then with the worker's.
         (
             "forged".to_owned(),

@@ -6,9 +6,11 @@ mod link;
 mod ring_link;
 pub(crate) mod task;
 pub(crate) mod task_table;
+mod traced;
 mod ucx_link;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,8 +32,10 @@ use crate::pe::run::ring_link::RingLink;
 use crate::pe::run::task::queue::TaskQueue;
 use crate::pe::run::task::{CmdTaskRef, TaskStage};
 use crate::pe::run::task_table::TaskTable;
+use crate::pe::run::traced::Gate;
 use crate::running::WorkerSlot;
 use crate::sharing::{LateCallbacks, ShareCallback};
+use crate::trace::CommandSpan;
 use crate::worker_link::{HealthReport, WorkerOrder};
 
 pub(crate) struct WorkerRun {
@@ -54,8 +58,9 @@ pub(crate) struct WorkerRun {
     /// The worker's acceptance, once connected.
     attached: OnceCell<AttachedWorker>,
     handshake_done: Cell<bool>,
-    /// Returned by submit if it is an error.
-    pub(crate) refusal: Cell<Result<(), DocaError>>,
+    pub(crate) gate: Cell<Gate>,
+    /// Sampled commands in flight, by slot.
+    spans: RefCell<HashMap<u16, CommandSpan>>,
     /// Ending: only host-visible events and unreleased tasks remain.
     leaving: Cell<bool>,
     stream_over: Cell<bool>,
@@ -96,7 +101,8 @@ impl WorkerRun {
             longest: Cell::new(0),
             attached: OnceCell::new(),
             handshake_done: Cell::new(false),
-            refusal: Cell::new(Err(DocaError::BAD_STATE)),
+            gate: Cell::new(Gate::Closed(DocaError::BAD_STATE)),
+            spans: RefCell::default(),
             leaving: Cell::new(false),
             stream_over: Cell::new(false),
             tasks: TaskTable::new(max_inflight),
@@ -178,7 +184,8 @@ impl WorkerRun {
     /// Completes all tasks in flight with `flushed`, and leaves the worker.
     fn leave(&self, pe: &Pe, refusal: DocaError, flushed: DocaError, gracefully: bool) {
         self.leaving.set(true);
-        self.refusal.set(Err(refusal));
+        self.gate.set(Gate::Closed(refusal));
+        self.write_spans(flushed);
         if let Some(link) = self.link.get() {
             link.close(gracefully);
         }
@@ -323,21 +330,38 @@ impl WorkerRun {
     /// Sends a command. After an error the caller still owns the task.
     #[inline]
     pub(crate) fn submit(&self, task: CmdTaskRef) -> Result<(), DocaError> {
-        self.refusal.get()?;
+        if self.gate.get() != Gate::Open {
+            return self.submit_at_gate(task);
+        }
+        self.send(task, None)
+    }
+
+    /// Sends a command, with the trace context of its span if it has one.
+    #[inline(always)]
+    fn send(&self, task: CmdTaskRef, span: Option<CommandSpan>) -> Result<(), DocaError> {
         task.payload.check()?;
-        let header = task.header(task.start.get().ok_or(DocaError::INVALID_VALUE)?);
+        let start = task.start.get().ok_or(DocaError::INVALID_VALUE)?;
         let link = self.link.get().ok_or(DocaError::BAD_STATE)?;
         task.begin();
         let before = task.head.stage.replace(TaskStage::InFlight);
-        match link {
-            FrameLink::Ring(ring) => ring.submit(task, header),
-            FrameLink::Ucx(ucx) => {
-                if let Err(status) = ucx.submit(task, header, self.tasks.is_alone()) {
-                    task.head.stage.set(before);
-                    self.on_broken(LinkBroken::Ucx(status));
-                    return Err(DocaError::CONNECTION_RESET);
-                }
+        let sent = match (span, link) {
+            (Some(span), link) => {
+                self.sampled(&task, span);
+                let header = start.header_with_trace(task.payload.len());
+                link.send(header, traced::body_of(&task, &span))
             }
+            (None, FrameLink::Ring(ring)) => {
+                ring.submit(task, task.header(start));
+                Ok(())
+            }
+            (None, FrameLink::Ucx(ucx)) => {
+                ucx.submit(task, task.header(start), self.tasks.is_alone())
+            }
+        };
+        if let Err(status) = sent {
+            task.head.stage.set(before);
+            self.on_broken(LinkBroken::Ucx(status));
+            return Err(DocaError::CONNECTION_RESET);
         }
         self.tasks.submitted(&task);
         if task.left.get() != 0 {
@@ -404,6 +428,9 @@ impl WorkerRun {
             CancelReason::TIMED_OUT => DocaError::TIME_OUT,
             _ => DocaError::SKIPPED,
         };
+        if let Some(slot) = task.slot.get() {
+            self.write_span(slot, code.into(), None);
+        }
         self.tasks.cancel(task, code, is_dropped);
         self.tend_if_busy();
         Ok(())

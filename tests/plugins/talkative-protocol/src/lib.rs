@@ -14,6 +14,9 @@ pub enum Command {
     SayElsewhere { number: u64 },
     #[urom(reply = Said)]
     Fail,
+    /// Logs its trace context within a span, and a line after a pause.
+    #[urom(reply = Said)]
+    SayInSpans,
 }
 
 #[urom_notification]

@@ -1,6 +1,8 @@
 //! A plugin that logs through `log` and `tracing` on request.
 
-use talkative_protocol::{Fail, Handler, Said, SayAll, SayElsewhere};
+use std::time::Duration;
+
+use talkative_protocol::{Fail, Handler, Said, SayAll, SayElsewhere, SayInSpans};
 use urom_pdk::prelude::*;
 
 struct Talkative;
@@ -40,5 +42,14 @@ impl Handler for Talkative {
 
     async fn fail(&self, _cx: &Context, _cmd: Fail) -> Result<Said> {
         Err(DocaError::NOT_FOUND)?
+    }
+
+    async fn say_in_spans(&self, _cx: &Context, _cmd: SayInSpans) -> Result<Said> {
+        tracing::info_span!("part").in_scope(|| {
+            log::info!("parent {:?}", urom_pdk::traceparent());
+        });
+        urom_pdk::time::sleep(Duration::from_millis(1)).await;
+        tracing::info!("after the pause");
+        Ok(Said)
     }
 }

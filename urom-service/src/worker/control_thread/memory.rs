@@ -7,6 +7,7 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::error::TrySendError;
 use urom_abi::DocaError;
 use urom_wire::control::{Failure, HandoverAddress, MemoryAnswer, MemoryWord, WorkerToHost};
+use urom_wire::frame::TRACED_LEN;
 use urom_wire::memory::{Handed, RING, Slip, USE_GUARD, confirm_taken, machine};
 use urom_wire::ring::{self, DESCRIPTORS};
 
@@ -91,7 +92,7 @@ impl ControlState {
     /// Gives a host's ring to the data thread. If the ring is refused, the host uses UCX.
     fn ring_handed_over(&mut self, link: LinkKey, handed: Handed, stream: &UnixStream) {
         let taken = match <[OwnedFd; DESCRIPTORS]>::try_from(handed.fds) {
-            Ok(fds) => ring::open(fds, self.config.max_message),
+            Ok(fds) => ring::open(fds, self.config.max_message + TRACED_LEN),
             Err(_) => Err(io::ErrorKind::InvalidInput.into()),
         };
         match taken {

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use ucx::{Endpoint, Message};
 use urom_wire::control::Reach;
 use urom_wire::envelope::{AM_NOTIFICATIONS, Envelope, frames};
-use urom_wire::frame::{Command, CommandStart, DEADLINE_LEN, Notification, Unusual};
+use urom_wire::frame::{Command, CommandStart, DEADLINE_LEN, Notification, TRACED_LEN, Unusual};
 use urom_wire::fuzzing::memory::within;
 use urom_wire::fuzzing::program::Program;
 use urom_wire::fuzzing::{frames as bytes_of, recent, sent};
@@ -222,7 +222,7 @@ impl FuzzedWorker {
         }
     }
 
-    /// Up to four frames of a host: commands, some with a deadline, and cancels.
+    /// Up to four frames of a host: commands, some with a deadline or a trace context, and cancels.
     fn frames(program: &mut Program<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         for _ in 0..=program.small() % 4 {
@@ -240,6 +240,10 @@ impl FuzzedWorker {
                 0x20 => {
                     bytes.extend(start.header_with_deadline(len).word().to_le_bytes());
                     bytes.extend_from_slice(&[program.small(); DEADLINE_LEN]);
+                }
+                0x30 => {
+                    bytes.extend(start.header_with_trace(len).word().to_le_bytes());
+                    bytes.extend_from_slice(&[program.small(); TRACED_LEN]);
                 }
                 _ => bytes.extend(start.header(len).word().to_le_bytes()),
             }

@@ -10,9 +10,11 @@ use urom_wire::control::cut;
 use urom_wire::envelope::VerificationTag;
 use urom_wire::frame::{LONG_STATUS_LEN, LongStatus, MAX_BODY, NOTIFICATION_HEADER};
 use urom_wire::ring::RingReader;
+use urom_wire::trace::LONGEST_TRACE;
 
 use super::ends::ShareEnds;
 use super::outbox::HostOutbox;
+use super::traces::Traces;
 use crate::host_names::HostName;
 use crate::metrics::RowKey;
 use crate::worker::messages::LinkKey;
@@ -40,6 +42,7 @@ pub(crate) struct HostEntry {
     pub(super) is_lost: Cell<bool>,
     pub(super) is_waiting: Cell<bool>,
     pub(super) ends: ShareEnds,
+    pub(crate) traces: Traces,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,9 @@ struct TaskSlot {
 }
 
 const FREE: u32 = u32::MAX;
+
+/// A trace and its length.
+const LONGEST_TRACE_END: usize = LONGEST_TRACE + 2;
 
 /// Identifies a command: `urom_context` of its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +125,7 @@ impl HostEntry {
             is_lost: Cell::new(false),
             is_waiting: Cell::new(false),
             ends: ShareEnds::default(),
+            traces: Traces::default(),
         }
     }
 
@@ -230,20 +237,30 @@ impl HostEntry {
         reason.map_or_else(String::new, |(_, why)| why)
     }
 
-    /// Sends an answer whose payload is in `draft`; see [`HostOutbox::send`].
+    /// Sends an answer whose payload is in `draft`, and a trace; see [`HostOutbox::send`].
     #[cold]
     pub(super) fn send_long(
         &self,
         draft: &mut FrameDraft,
         answer: &TaskAnswer<'_>,
+        trace: Option<&[u8]>,
     ) -> Result<bool, Status> {
         let TaskAnswer { slot, status, payload, why } = *answer;
         let len = payload.unwrap_or(0);
         // A frame's length has 24 bits.
-        let why = cut(why, LONGEST_FAILURE.min(MAX_BODY.saturating_sub(len + LONG_STATUS_LEN)));
-        let (header, before) =
-            LongStatus { slot, status, payload, why: why.len() as u16 }.to_bytes();
-        self.outbox.borrow_mut().send(header, draft.with(before, len, why))
+        let most = MAX_BODY.saturating_sub(len + LONG_STATUS_LEN + LONGEST_TRACE_END);
+        let why = cut(why, LONGEST_FAILURE.min(most));
+        let long = LongStatus {
+            slot,
+            status,
+            payload,
+            why: why.len() as u16,
+            trace: trace.map(|trace| trace.len() as u16),
+        };
+        let (header, before) = long.to_bytes();
+        let len_of = |trace: &[u8]| (trace.len() as u16).to_le_bytes();
+        let trace = trace.map_or_else(Vec::new, |trace| [trace, &len_of(trace)].concat());
+        self.outbox.borrow_mut().send(header, draft.with(before, len, why, &trace))
     }
 }
 
@@ -262,7 +279,8 @@ pub(crate) struct FrameDraft(Box<[u8]>);
 impl FrameDraft {
     pub(crate) fn new(limit: usize) -> FrameDraft {
         // Zeroed memory from the system is not touched before use.
-        FrameDraft(vec![0; NOTIFICATION_HEADER + limit + LONGEST_FAILURE].into())
+        let behind = LONGEST_FAILURE + LONGEST_TRACE_END;
+        FrameDraft(vec![0; NOTIFICATION_HEADER + limit + behind].into())
     }
 
     /// Returns the buffer for DOCA's header and the payload, which `notif_pack` writes.
@@ -276,11 +294,19 @@ impl FrameDraft {
         &mut self.0[NOTIFICATION_HEADER..][..len]
     }
 
-    /// Returns a payload of `len` bytes between a header and a text.
-    fn with(&mut self, before: [u8; LONG_STATUS_LEN], len: usize, behind: &str) -> &[u8] {
+    /// Returns a payload of `len` bytes between a header, and a text and a trace.
+    fn with(
+        &mut self,
+        before: [u8; LONG_STATUS_LEN],
+        len: usize,
+        text: &str,
+        trace: &[u8],
+    ) -> &[u8] {
         let end = NOTIFICATION_HEADER + len;
         self.0[NOTIFICATION_HEADER - LONG_STATUS_LEN..][..LONG_STATUS_LEN].copy_from_slice(&before);
-        self.0[end..][..behind.len()].copy_from_slice(behind.as_bytes());
-        &self.0[NOTIFICATION_HEADER - LONG_STATUS_LEN..end + behind.len()]
+        let (to_text, behind) = self.0[end..].split_at_mut(text.len());
+        to_text.copy_from_slice(text.as_bytes());
+        behind[..trace.len()].copy_from_slice(trace);
+        &self.0[NOTIFICATION_HEADER - LONG_STATUS_LEN..end + text.len() + trace.len()]
     }
 }

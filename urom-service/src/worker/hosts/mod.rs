@@ -8,6 +8,7 @@
 //! | `endings` | ends of connections |
 //! | `ends` | ends of a host's memory shares |
 //! | `departed` | commands of closed connections |
+//! | `traces`, `observed` | commands with a trace context; recorded commands |
 //! | `counts` | counters and gauges in the worker's page |
 //! | `failures` | log lines of failed commands |
 //!
@@ -21,9 +22,11 @@ mod endings;
 mod ends;
 mod failures;
 mod host;
+mod observed;
 mod outbox;
+mod traces;
 
-use std::cell::{Cell, Ref, RefCell};
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
@@ -43,6 +46,7 @@ use self::departed::DepartedHosts;
 pub(crate) use self::failures::FailedCommand;
 pub(crate) use self::host::{FrameDraft, HostEntry, TaskAnswer, TaskToken};
 use self::outbox::{HostOutbox, RingOutbox, UcxOutbox};
+pub(crate) use self::traces::Traces;
 use super::control_thread::ControlHandle;
 use super::memory::HostMemories;
 use super::messages::LinkKey;
@@ -77,7 +81,8 @@ pub(crate) struct Hosts {
     pub(crate) counts: Counts,
     due: RefCell<Vec<Rc<HostEntry>>>,
     recorder: RefCell<Option<Recorder>>,
-    is_recording: Cell<bool>,
+    /// Whether there was a recording, or a command with a trace context.
+    observed: Cell<bool>,
     /// Whether the running plugin moved anything other than an answer.
     moved: Cell<bool>,
     control: ControlHandle,
@@ -110,7 +115,7 @@ impl Hosts {
             counts: Counts::new(page),
             due: RefCell::default(),
             recorder: RefCell::default(),
-            is_recording: Cell::new(false),
+            observed: Cell::new(false),
             moved: Cell::new(false),
             control,
         })
@@ -228,21 +233,19 @@ impl Hosts {
     }
 
     pub(crate) fn answer(&self, host: &HostEntry, draft: &mut FrameDraft, answer: &TaskAnswer<'_>) {
-        if let Some(recorder) = self.recorder() {
-            record_answer(&recorder, host, draft, answer);
-        }
+        let trace = if self.observed.get() { self.observe(host, draft, answer) } else { None };
         if host.is_lost.get() {
             return;
         }
         let short = match answer.payload {
-            Some(len) if answer.why.is_empty() => {
+            Some(len) if answer.why.is_empty() && trace.is_none() => {
                 short_notification(answer.slot, answer.status, len).map(|header| (header, len))
             }
             _ => None,
         };
         let waits = match short {
             Some((header, len)) => host.outbox.borrow_mut().send(header, draft.payload(len)),
-            None => host.send_long(draft, answer),
+            None => host.send_long(draft, answer, trace.as_deref()),
         };
         self.sent(host, waits);
     }
@@ -373,30 +376,6 @@ impl Hosts {
         (host.dest_id == dest_id && host.vacate(token, index)).then_some(host)
     }
 
-    pub(crate) fn record(&self, recorder: Recorder) {
-        *self.recorder.borrow_mut() = Some(recorder);
-        self.is_recording.set(true);
-    }
-
-    /// Ends the recording, and returns whether there was one.
-    pub(crate) fn end_recording(&self) -> bool {
-        self.is_recording.set(false);
-        self.recorder.take().is_some()
-    }
-
-    #[inline]
-    fn recorder(&self) -> Option<Ref<'_, Recorder>> {
-        if !self.is_recording.get() {
-            return None;
-        }
-        Ref::filter_map(self.recorder.borrow(), Option::as_ref).ok()
-    }
-
-    /// Returns the recorder of commands of a plugin, if they are recorded.
-    pub(crate) fn recorder_of(&self, plugin: u64) -> Option<Ref<'_, Recorder>> {
-        self.recorder().filter(|recorder| recorder.has(plugin))
-    }
-
     pub(crate) fn set_moved(&self) {
         self.moved.set(true);
     }
@@ -404,20 +383,6 @@ impl Hosts {
     #[inline]
     pub(crate) fn take_moved(&self) -> bool {
         self.moved.get() && self.moved.replace(false)
-    }
-}
-
-#[cold]
-fn record_answer(
-    recorder: &Recorder,
-    host: &HostEntry,
-    draft: &mut FrameDraft,
-    answer: &TaskAnswer<'_>,
-) {
-    let &TaskAnswer { slot, status, payload, why } = answer;
-    if recorder.has(host.beginning(slot).0.plugin()) {
-        let payload = payload.map(|len| &*draft.payload(len));
-        recorder.answer(host.dest_id, host.last_token(slot), status, payload, why);
     }
 }
 

@@ -182,6 +182,7 @@ pub(crate) struct Note {
     pub(crate) slot: u16,
     pub(crate) status: DocaStatus,
     pub(crate) payload: Option<Vec<u8>>,
+    pub(crate) trace: Option<Vec<u8>>,
 }
 
 pub(crate) struct Connection {
@@ -398,6 +399,8 @@ impl Connection {
 }
 
 fn note(header: Header, body: &[u8]) -> Note {
-    let Notification { slot, status, payload, .. } = Notification::read(header, body).unwrap();
-    Note { slot, status, payload: payload.map(<[u8]>::to_vec) }
+    let Notification { slot, status, payload, trace, .. } =
+        Notification::read(header, body).unwrap();
+    let [payload, trace] = [payload, trace].map(|bytes| bytes.map(<[u8]>::to_vec));
+    Note { slot, status, payload, trace }
 }

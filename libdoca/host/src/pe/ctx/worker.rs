@@ -192,7 +192,7 @@ impl ContextPart for Worker {
     fn begins(&self) -> bool {
         match &*self.run.borrow() {
             Some(run) if !run.is_leaving() => {
-                run.refusal.set(Ok(()));
+                run.open_gate();
                 true
             }
             _ => false,

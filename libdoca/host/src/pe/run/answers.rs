@@ -51,6 +51,9 @@ impl WorkerRun {
         if !notification.why.is_empty() {
             task.explain(notification.why);
         }
+        if notification.trace.is_some() {
+            self.write_span(slot, status, notification.trace);
+        }
         let too_long = notification.payload.filter(|payload| payload.len() > limit);
         Ok((task, too_long.map(|payload| Lost::TooLong(payload.len(), limit))))
     }

@@ -34,7 +34,18 @@ impl FrameLink {
                 ring.cancel(task, cancel);
                 Ok(())
             }
-            FrameLink::Ucx(ucx) => ucx.cancel(cancel),
+            FrameLink::Ucx(ucx) => ucx.send(cancel, &[]),
+        }
+    }
+
+    /// Sends a frame after all earlier ones.
+    pub(crate) fn send(&self, header: Header, body: Vec<u8>) -> Result<(), Status> {
+        match self {
+            FrameLink::Ring(ring) => {
+                ring.send(header, body);
+                Ok(())
+            }
+            FrameLink::Ucx(ucx) => ucx.send(header, &body),
         }
     }
 

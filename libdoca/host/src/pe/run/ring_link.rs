@@ -97,12 +97,14 @@ impl RingLink {
                 frame.body = FrameBody::Owned(body_of(&task));
             }
         }
-        if self.is_busy() || self.write(cancel, &[], 0) == 0 {
-            self.wait(QueuedFrame {
-                header: cancel,
-                written: 0,
-                body: FrameBody::Owned(Vec::new()),
-            });
+        self.send(cancel, Vec::new());
+    }
+
+    /// Writes a frame after all queued frames, or queues it.
+    pub(crate) fn send(&self, header: Header, body: Vec<u8>) {
+        let written = if self.is_busy() { 0 } else { self.write(header, &body, 0) };
+        if written < cells_of(header.len()) {
+            self.wait(QueuedFrame { header, written, body: FrameBody::Owned(body) });
         }
     }
 

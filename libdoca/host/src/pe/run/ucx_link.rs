@@ -84,10 +84,11 @@ impl UcxLink {
         unsafe { task.payload.with_data(append) }
     }
 
-    pub(crate) fn cancel(&self, header: Header) -> Result<(), Status> {
-        if !self.outbox.append(header, [], &[]) {
+    /// Sends a frame at once, after all earlier ones.
+    pub(crate) fn send(&self, header: Header, body: &[u8]) -> Result<(), Status> {
+        if !self.outbox.append(header, [], body) {
             self.flush()?;
-            let appended = self.outbox.append(header, [], &[]);
+            let appended = self.outbox.append(header, [], body);
             debug_assert!(appended, "an empty message takes any frame");
         }
         self.flush()
