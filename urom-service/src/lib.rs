@@ -21,16 +21,12 @@
 //! messages between host, daemon and worker; `log` is the log of daemon and workers, [`urom_log`]
 //! the log for C programs and plugins.
 
-#![cfg_attr(
-    not(feature = "uromd"),
-    allow(dead_code, reason = "an embedded service has no processes and no operators")
-)]
+#![cfg_attr(not(feature = "operators"), allow(dead_code, reason = "operators use it"))]
 
 #[macro_use]
 mod log;
 
 mod aside;
-#[cfg(feature = "uromd")]
 mod commands;
 mod daemon;
 pub mod embedded;
@@ -46,23 +42,20 @@ mod host_names;
 mod identity;
 mod inherited;
 mod metrics;
-#[cfg(feature = "uromd")]
+#[cfg(feature = "operators")]
 mod operator;
 mod own_output;
 mod plugin_elf;
 mod plugin_file;
 mod plugin_log;
-#[cfg(feature = "uromd")]
 mod process_one;
 mod threads;
-#[cfg(feature = "uromd")]
+#[cfg(feature = "operators")]
 mod top;
-#[cfg(feature = "uromd")]
 pub mod uromd;
 mod worker;
 
 pub use daemon::DaemonArgs;
-#[cfg(feature = "uromd")]
 pub use daemon::program::{CommandLine, OPTIONS};
 #[doc(hidden)]
 pub use hangup::remember_hangup_now;

@@ -1,6 +1,6 @@
 //! `uromd status`, `drain`, `reload` and `record`: an operator's commands to a running service.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,7 @@ use lexopt::{Arg, Parser, ValueExt};
 use crate::commands::has_option;
 use urom_wire::control::RecordingTarget;
 
+use crate::daemon::program::socket_path;
 use crate::daemon::{OperatorCommand, OperatorReply, ServiceStatus};
 
 /// The control socket of these commands, if neither `--control` nor the variable names one.
@@ -114,24 +115,6 @@ impl Operation {
 pub(crate) fn control_socket() -> PathBuf {
     let socket = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
     PathBuf::from(socket.unwrap_or_else(|| SOCKET.into()))
-}
-
-/// The longest path of a Unix socket, in bytes.
-pub(crate) const LONGEST_SOCKET: usize = 107;
-
-/// Reads the path of a control socket.
-///
-/// # Errors
-/// It is empty, or too long.
-pub(crate) fn socket_path(path: &OsStr) -> Result<PathBuf, String> {
-    match path.len() {
-        0 => Err("expected a path".to_owned()),
-        len if len > LONGEST_SOCKET => Err(format!(
-            "it has {len} bytes, and {LONGEST_SOCKET} is the limit of a socket's path: choose a \
-             shorter path"
-        )),
-        _ => Ok(path.into()),
-    }
 }
 
 /// Sends a command. `time` limits the wait for each part of the reply.

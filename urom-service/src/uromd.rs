@@ -20,8 +20,10 @@ use crate::daemon::emulation;
 use crate::daemon::program::{self, CommandLine, OPTIONS};
 use crate::examine::{self, EXAMINE};
 use crate::log::{self, Lines, Log, Streams};
+#[cfg(feature = "operators")]
 use crate::operator::Operation;
 use crate::process_one;
+#[cfg(feature = "operators")]
 use crate::top::Top;
 use crate::worker::{self, WORKER, WorkerConfig, WorkerKind};
 
@@ -52,11 +54,13 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, words: Vec<OsStrin
     {
         return print(&format!("{}\n", help.trim_end()));
     }
+    #[cfg(feature = "operators")]
     if let Some(operation) = Operation::read(&arguments) {
         let command = format!("{} ", arguments[0].display());
         let refused = |problem: String| refuse_with(&problem, &command);
         return operation.map_or_else(refused, |operation| end(operation.run()));
     }
+    #[cfg(feature = "operators")]
     if let Some(top) = Top::read(&arguments) {
         return top.map_or_else(|problem| refuse_with(&problem, "top "), |top| end(top.run()));
     }

@@ -21,7 +21,6 @@ mod observed;
 mod operations;
 mod path_entry;
 mod process;
-#[cfg(feature = "uromd")]
 pub(crate) mod program;
 mod registry;
 mod request;
@@ -38,10 +37,10 @@ pub use args::DaemonArgs;
 pub use discovery::entries as plugin_path_entries;
 pub(crate) use launcher::Launcher;
 pub(crate) use manager::Manager;
-#[cfg(feature = "uromd")]
+#[cfg(feature = "operators")]
 pub(crate) use operations::{OperatorCommand, OperatorReply};
 pub(crate) use server::serve;
-#[cfg(feature = "uromd")]
+#[cfg(feature = "operators")]
 pub(crate) use status::ServiceStatus;
 #[cfg(test)]
 pub(crate) use status::{CommandStatus, WorkerStatus};

@@ -22,7 +22,6 @@ use urom_wire::awake;
 
 use crate::plugin_file::PluginFileError;
 
-#[cfg(feature = "uromd")]
 pub(crate) use child::run as run_child;
 
 /// The argument that makes the program examine a file.

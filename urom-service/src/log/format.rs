@@ -17,7 +17,7 @@ pub(crate) enum LogFormat {
     #[default]
     Text,
     /// One object per line.
-    #[cfg(feature = "uromd")]
+    #[cfg(feature = "operators")]
     Json,
     /// For systemd's journal, which adds the time: `<N>` is the line's priority.
     Journal,
@@ -25,7 +25,7 @@ pub(crate) enum LogFormat {
 
 const FORMATS: &[(&str, LogFormat)] = &[
     ("text", LogFormat::Text),
-    #[cfg(feature = "uromd")]
+    #[cfg(feature = "operators")]
     ("json", LogFormat::Json),
     ("journal", LogFormat::Journal),
 ];
@@ -47,7 +47,7 @@ impl LogFormat {
     pub(super) fn line(self, origin: &Origin<'_>, name: &str, text: &str) -> String {
         let start = match self {
             LogFormat::Text => format!("[{}]", now()),
-            #[cfg(feature = "uromd")]
+            #[cfg(feature = "operators")]
             LogFormat::Json => return super::json::line(origin, name, text),
             LogFormat::Journal => format!("<{}>", priority(origin.level)),
         };
@@ -67,7 +67,7 @@ impl LogFormat {
         event: &Event<'_>,
     ) -> String {
         match self {
-            #[cfg(feature = "uromd")]
+            #[cfg(feature = "operators")]
             LogFormat::Json => super::json::line_of_event(origin, name, event),
             _ => self.line(origin, name, &text_of(event)),
         }

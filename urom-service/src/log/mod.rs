@@ -21,7 +21,7 @@ macro_rules! limited {
 
 mod file;
 mod format;
-#[cfg(feature = "uromd")]
+#[cfg(feature = "operators")]
 mod json;
 mod limit;
 mod writer;
@@ -163,7 +163,7 @@ impl Log {
     }
 
     /// The number of the process's lines that could not be written.
-    #[cfg(feature = "uromd")]
+    #[cfg(feature = "operators")]
     pub(crate) fn lost() -> u64 {
         writer::lost()
     }

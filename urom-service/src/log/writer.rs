@@ -77,7 +77,7 @@ pub(super) fn reopen() {
     PROCESS.reopen();
 }
 
-#[cfg(feature = "uromd")]
+#[cfg(feature = "operators")]
 pub(super) fn lost() -> u64 {
     PROCESS.lost.load(SeqCst)
 }

@@ -1,10 +1,12 @@
-//! The daemon of the program `uromd`: its options, and its access for operators. An embedded service
-//! has neither.
+//! The daemon of the program `uromd`: its options, and its access for operators.
 
 mod address_file;
 mod config_file;
+#[cfg(feature = "operators")]
 mod control;
+#[cfg(feature = "operators")]
 mod exposition;
+#[cfg(feature = "operators")]
 mod http;
 mod operators;
 mod option_value;
@@ -21,10 +23,10 @@ use tracing::info;
 use urom_os::signals;
 
 use address_file::AddressFile;
-use control::ControlSocket;
 use operators::Operators;
-pub(crate) use options::METRICS_PORT;
 pub use options::{CommandLine, OPTIONS};
+#[cfg(feature = "operators")]
+pub(crate) use options::{METRICS_PORT, socket_path};
 
 use super::config::DaemonConfig;
 use super::process::Reaper;
@@ -33,6 +35,9 @@ use crate::entrance::let_wait;
 use crate::examine::this_program;
 use crate::hangup;
 use crate::inherited::close_at_exec;
+
+#[cfg(not(feature = "operators"))]
+pub(crate) const WITHOUT_OPERATORS: &str = "this uromd is built without the feature `operators`";
 
 /// Runs a daemon on this thread, with workers as processes of this program, until SIGTERM, SIGINT
 /// or SIGHUP (unless ignored at the start). Calls `ready` with the address once hosts can connect.
@@ -57,14 +62,8 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let mut hangup = hangup::is_received().then(|| signal(SignalKind::hangup())).transpose()?;
-        let mut operators = Operators {
-            control: config.args.control.as_deref().map(ControlSocket::claim).transpose()?,
-            hangup: hangup.take_if(|_| !hangup::ends_the_daemon()),
-            ..Operators::default()
-        };
-        if let Some(address) = config.args.metrics {
-            operators.metrics = Some(http::listen(address).await?);
-        }
+        let operators = Operators::listen(&config.args).await?;
+        let reloads = hangup.take_if(|_| !hangup::ends_the_daemon());
         let address = listener.local_addr()?;
         if let Some(file) = &address_file {
             file.write(address)?;
@@ -84,7 +83,7 @@ pub(crate) fn run(config: DaemonConfig, ready: impl FnOnce(SocketAddr)) -> Resul
         let config = Arc::new(config);
         let launcher = Launcher::Process { config: Arc::clone(&config), reaper };
         let manager = Manager::of_environment();
-        let operators = |observatory: &_| operators.serve(observatory);
+        let operators = |observatory: &_| operators.serve(observatory, reloads);
         Ok(serve(listener, config, launcher, manager, operators, stop).await?)
     });
     // A plugin that hangs during listing keeps its thread, but not the daemon.

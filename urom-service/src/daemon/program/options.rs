@@ -1,7 +1,7 @@
 //! Reads the options of `uromd`, from words or a file. An option needs a field of [`DaemonArgs`],
 //! [`DaemonArgs::set`] and `options.txt`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,13 +15,15 @@ use super::option_value::Kind::{Number, NumberOrText, Text};
 use super::option_value::{OptionValue, Source};
 use crate::daemon::args::DaemonArgs;
 use crate::daemon::environment::{allowed, given};
-use crate::operator::{LONGEST_SOCKET, socket_path};
 
 /// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
 
 /// The port of metrics, if `--metrics` names none.
 pub(crate) const METRICS_PORT: u16 = DEFAULT_PORT + 1;
+
+/// The longest path of a Unix socket, in bytes.
+pub(crate) const LONGEST_SOCKET: usize = 107;
 
 /// Longest path of a socket folder: a worker's name has some 40 bytes.
 const LONGEST_SOCKET_DIR: usize = 64;
@@ -159,6 +161,21 @@ fn address(text: &str, port: u16) -> Option<SocketAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let with_port = |_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, port));
     text.parse().or_else(with_port).ok()
+}
+
+/// Reads the path of a control socket.
+///
+/// # Errors
+/// It is empty, or too long.
+pub(crate) fn socket_path(path: &OsStr) -> Result<PathBuf, String> {
+    match path.len() {
+        0 => Err("expected a path".to_owned()),
+        len if len > LONGEST_SOCKET => Err(format!(
+            "it has {len} bytes, and {LONGEST_SOCKET} is the limit of a socket's path: choose a \
+             shorter path"
+        )),
+        _ => Ok(path.into()),
+    }
 }
 
 fn socket_dir(text: &str) -> Result<PathBuf, String> {
