@@ -20,6 +20,7 @@ pub use datum::Datum;
 pub use decode::{Decoded, decode, not_echoed};
 pub use encode::{Assignment, Encoded, encode};
 pub use memory::{Memories, size};
+pub use names::unknown;
 pub use signature::{command, signatures};
 pub use text::{acts, is_plain, plain, quoted};
 pub use value::bytes;

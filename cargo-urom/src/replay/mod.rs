@@ -4,7 +4,7 @@ mod hosts;
 mod report;
 mod service;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,11 @@ use anyhow::{Context, Result, bail, ensure};
 use urom_abi::DocaStatus;
 use urom_abi::describe::Protocol;
 use urom_host::{RawCompletion, RawReply, block_on_for};
-use urom_message::{AnswerRef, answer_difference, plain};
+use urom_message::{AnswerRef, answer_difference, plain, quoted};
 use urom_recording::{RecordedPlugin, RecordingReader, Step, Steps};
 
 use crate::description::InspectedFile;
+use crate::exit::usage;
 use crate::show::ShownPlugin;
 use hosts::RecordedHosts;
 use report::{RecordedCommand, Report};
@@ -57,10 +58,14 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8> {
     let header = open()?.header().clone();
     let Some(recorded) = header.plugins.iter().find(|plugin| plugin.name == name) else {
         let names: Vec<_> = header.plugins.iter().map(|plugin| plain(&plugin.name)).collect();
-        bail!("{shown} has no commands of plugin `{name}`: its plugins are {}", names.join(", "));
+        bail!(
+            "{shown} has no commands of plugin `{name}`, whose name its file has; recorded: {}",
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        );
     };
     let shown_plugin = ShownPlugin::new(recorded);
     compatible(&shown_plugin, recorded, &plugin).with_context(of_file)?;
+    known(&args.ignore, shown_plugin.protocol)?;
     let extent = Steps::new(open()?, recorded.id).extent().with_context(of_file)?;
     ensure!(extent.commands > 0, "{shown} has no commands of plugin `{name}`");
     let (daemon, service) = service::start(Path::new(&args.plugin), extent.longest)?;
@@ -86,19 +91,37 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8> {
     report.end(&extent, began.elapsed())
 }
 
+/// Refuses fields that no answer of a described plugin has.
+fn known(ignored: &[String], protocol: Option<&Protocol>) -> Result<()> {
+    let Some(Protocol { notifications, .. }) = protocol else { return Ok(()) };
+    let fields = notifications.variants.iter().flat_map(|variant| {
+        let payloads = variant.payloads.iter().map(|payload| payload.name);
+        variant.fields.iter().map(|field| field.name).chain(payloads)
+    });
+    let names: BTreeSet<_> =
+        fields.chain(notifications.header.iter().map(|field| field.name)).collect();
+    match ignored.iter().find(|name| !names.contains(&***name)) {
+        Some(name) => {
+            Err(usage(format!("--ignore: no answer has `{name}`, only {}", quoted(names))))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses a plugin whose messages differ from the recorded ones.
 fn compatible(recorded: &ShownPlugin, plugin: &RecordedPlugin, file: &InspectedFile) -> Result<()> {
     let Some(description) = file.description else { return Ok(()) };
     let Protocol { version, name, .. } = *description.protocol;
+    let path = file.path.display();
+    ensure!(plugin.name == name, "{path} is {name} by its description, not {}", plugin.name);
     ensure!(
         plugin.version == version,
-        "it has version {} of {name}, and {} is version {version}: build the recorded version",
-        plugin.version,
-        file.path.display()
+        "it has version {} of {name}, and {path} is version {version}: build the recorded version",
+        plugin.version
     );
     let difference = recorded.protocol.and_then(|it| it.difference(description.protocol));
     match difference {
-        Some(difference) => bail!("{} has other messages: {difference}", file.path.display()),
+        Some(difference) => bail!("{path} has other messages: {difference}"),
         None => Ok(()),
     }
 }

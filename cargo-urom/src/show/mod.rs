@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
-use urom_message::plain;
+use urom_message::{plain, unknown};
 
 use anyhow::{Context, Result, ensure};
 use urom_abi::{DocaError, DocaStatus, WorkerId};
 use urom_recording::{Entry, RecordedId, RecordingReader};
 
-use crate::exit;
+use crate::exit::{self, usage};
 use crate::output;
 
 pub(crate) use plugin::ShownPlugin;
@@ -55,6 +55,9 @@ pub(crate) fn run(args: &ShowArgs) -> Result<u8> {
         let is_there = header.plugins.iter().any(|plugin| plugin.name == *name);
         ensure!(is_there, "{shown} has no plugin `{name}`: it has those listed above");
     }
+    if let Some(name) = &args.command {
+        known(name, &plugins)?;
+    }
     let mut list = List { args, plugins, pending: HashMap::new() };
     while let Some(entry) = reader.entry().with_context(|| format!("showing {shown}"))? {
         if let Some(line) = list.line(&entry) {
@@ -65,6 +68,17 @@ pub(crate) fn run(args: &ShowArgs) -> Result<u8> {
         output::note("the last entry is incomplete: the worker crashed, or still runs");
     }
     Ok(exit::DONE)
+}
+
+/// Refuses a command that no described plugin has. Of a plugin in C, any number may be one.
+fn known(name: &str, plugins: &[ShownPlugin]) -> Result<()> {
+    let described: Option<Vec<_>> = plugins.iter().map(|plugin| plugin.protocol).collect();
+    let Some(described) = described.filter(|all| !all.is_empty()) else { return Ok(()) };
+    let variants = described.iter().flat_map(|protocol| protocol.commands.variants);
+    let names: Vec<_> = variants.map(|variant| variant.name).collect();
+    let is_known = names.contains(&name);
+    ensure!(is_known, usage(unknown("--command: no plugin has", name, names.into_iter())));
+    Ok(())
 }
 
 struct List<'a> {

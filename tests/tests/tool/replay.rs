@@ -230,9 +230,14 @@ fn what_cannot_be_replayed_is_refused_with_the_reason() -> Result<()> {
     let (file, graph) = (&*recorded.file, &*recorded.plugin);
     refused(1, Path::new("/no/such.urec"), graph, &[], "cannot read the recording")?;
     refused(1, Path::new(graph), graph, &[], "not a recording")?;
-    refused(1, file, &rust("worker_sandbox")?, &[], "its plugins are worker_graph")?;
+    refused(1, file, &rust("worker_sandbox")?, &[], "recorded: worker_graph")?;
     refused(1, file, "/no/such.so", &[], "/no/such.so")?;
     refused(2, file, graph, &["--speed", "0"], "a number above 0")?;
+    refused(2, file, graph, &["--ignore", "date"], "no answer has `date`, only `data`")?;
+    let words = ["show".as_ref(), file.as_os_str(), "--command".as_ref(), "Loopbak".as_ref()];
+    let unknown = tool(words)?.output()?;
+    let text = String::from_utf8(unknown.stderr)?;
+    ensure!(unknown.status.code() == Some(2) && text.contains("did you mean"), "{text}");
     let other = recorded.directory.path().join("format.urec");
     let mut bytes = fs::read(file)?;
     bytes[7] += 1;

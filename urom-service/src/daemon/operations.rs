@@ -1,6 +1,6 @@
 //! An operator's commands: status, drain and reload.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -66,14 +66,27 @@ pub(super) async fn execute(command: OperatorCommand, observatory: &Observatory)
     }
 }
 
+/// The smallest limit of a recording in bytes. Its header has the descriptions of plugins.
+pub(super) const LEAST_RECORDED: u64 = 1 << 16;
+
+/// Checks that this process can make files in a directory.
+pub(super) fn takes_files(directory: &Path) -> Result<(), String> {
+    let shown = directory.display();
+    rustix::fs::access(directory.join("."), Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("the service cannot make files in {shown}: {error}"))
+}
+
 async fn record(
     target: Option<RecordingTarget>,
     observatory: &Observatory,
 ) -> Result<String, String> {
-    if let Some(RecordingTarget { directory, plugins, .. }) = &target {
-        let shown = directory.display();
-        rustix::fs::access(directory.join("."), Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|error| format!("the service cannot make files in {shown}: {error}"))?;
+    if let Some(RecordingTarget { directory, plugins, limit, .. }) = &target {
+        takes_files(directory)?;
+        if *limit < LEAST_RECORDED {
+            return Err(format!(
+                "a limit of {limit} bytes is too small: {LEAST_RECORDED} is the least"
+            ));
+        }
         let found = observatory.search.latest().unwrap_or_default();
         if let Some(name) =
             plugins.iter().find(|name| found.iter().all(|it| it.entry.name != **name))
@@ -202,12 +215,18 @@ pub(super) async fn reload(observatory: &Observatory) -> OperatorReply {
         problems.extend(open_log(file).await.err());
     }
     Log::reopen();
-    let before = observatory.search.latest().map_or(0, |plugins| plugins.len());
-    let found = observatory.search.look().await.map_or(0, |plugins| plugins.len());
-    if found == 0 && before > 0 {
-        problems.push(format!("{before} were there before: the log has the reasons"));
+    let before = observatory.search.latest().unwrap_or_default();
+    let found = observatory.search.look().await.unwrap_or_default();
+    let is_found = |name: &str| found.iter().any(|plugin| plugin.entry.name == name);
+    // A file that was removed is not a problem.
+    let refused = before.iter().filter(|it| !is_found(&it.entry.name) && it.file.exists());
+    problems.extend(refused.map(|plugin| {
+        format!("{} is not served any more: the log has the reason", plugin.entry.name)
+    }));
+    if found.is_empty() && !before.is_empty() && problems.is_empty() {
+        problems.push("no plugin is left".to_owned());
     }
-    let mut text = format!("reloaded: {} found", Quantity(found, "plugin"));
+    let mut text = format!("reloaded: {} found", Quantity(found.len(), "plugin"));
     key.iter().for_each(|key| text.extend([", ", key]));
     if problems.is_empty() {
         info!("{text}");

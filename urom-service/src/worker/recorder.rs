@@ -72,7 +72,7 @@ impl Recorder {
         let (worker, process) = (header.worker, std::process::id());
         let plugins = header.plugins.iter().fold(0, |ids, plugin| ids | plugin.id);
         let path =
-            target.directory.join(format!("urom-{worker:x}-{process}-{}.urec", now.as_millis()));
+            target.directory.join(format!("urom-{worker:x}-{process}-{}.urec", now.as_nanos()));
         let described = header.plugins.iter().filter(|_| target.memory).filter_map(|plugin| {
             let found = section::read(plugin.description.as_deref()?).ok()?;
             Some((plugin.id, found.protocol))

@@ -122,14 +122,14 @@ fn the_recording_of_a_worker_that_is_killed_has_all_but_the_last_second() {
 
 #[test]
 fn a_recording_ends_at_its_limit_and_its_worker_goes_on() {
-    let recorded = Recorded::start(&["--record-limit", "1000"]);
+    let recorded = Recorded::start(&["--record-limit", "65536"]);
     let host = Client::connect(recorded.uromd.address).attach(any(), 1);
-    for _ in 0..50 {
+    for _ in 0..2000 {
         assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
     }
     recorded.uromd.logged(&["has its full size"]);
     assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
-    assert!(fs::metadata(&recorded.files()[0]).unwrap().len() <= 1000);
+    assert!(fs::metadata(&recorded.files()[0]).unwrap().len() <= 65_536);
     assert!(!read(&recorded.files()[0]).1.is_empty());
 }
 
@@ -138,10 +138,7 @@ fn plugins_that_are_not_named_are_not_recorded() {
     let recorded = Recorded::start(&["--record-plugin", "another"]);
     let host = Client::connect(recorded.uromd.address).attach(any(), 1);
     assert_eq!(host.call(op::ECHO, 1).status, DocaStatus::SUCCESS);
-    drop(host);
-    let (header, entries) = recorded.entries(1);
-    assert!(header.plugins.is_empty(), "{header:?}");
-    assert!(matches!(entries[..], [Entry::HostLeft { .. }]), "{entries:?}");
+    assert!(recorded.files().is_empty());
 }
 
 #[test]
@@ -228,6 +225,7 @@ fn a_recording_that_cannot_begin_is_refused_with_the_reason() {
         (&[".", "--stop"], "--stop"),
         (&[".", "."], "."),
         (&[".", "--limit", "x"], "\"x\""),
+        (&[".", "--limit", "1"], "65536 is the least"),
     ] {
         let (is_done, text) = service.record(words);
         assert!(!is_done && text.contains(part), "{words:?}: {text}");

@@ -15,6 +15,7 @@ use super::option_value::Kind::{Number, NumberOrText, Text};
 use super::option_value::{OptionValue, Source};
 use crate::daemon::args::DaemonArgs;
 use crate::daemon::environment::{allowed, given};
+use crate::daemon::operations::{LEAST_RECORDED, takes_files};
 
 /// The help text of all options.
 pub const OPTIONS: &str = include_str!("options.txt");
@@ -49,8 +50,8 @@ impl DaemonArgs {
             "sdk-log-level" => self.sdk_log_level = Some(value.read(Number, str::parse)?),
             "log-format" => self.log_format = Some(value.read(Text, str::parse)?),
             "log-file" => self.log_file = Some(value.read(Text, |path| std::path::absolute(path))?),
-            "record" => self.record = Some(value.read(Text, directory)?),
-            "record-limit" => self.record_limit = value.read(Number, number)?,
+            "record" => self.record = Some(value.read(Text, recordings)?),
+            "record-limit" => self.record_limit = value.read(Number, record_limit)?,
             "record-plugin" => value.add_to(&mut self.record_plugin, plugin_name)?,
             "record-memory" => self.record_memory = value.flag()?,
             "max-msg-size" => self.max_message = value.read(Number, max_message)?,
@@ -200,6 +201,16 @@ fn directory(text: &str) -> Result<PathBuf, String> {
         }
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn recordings(text: &str) -> Result<PathBuf, String> {
+    let folder = directory(text)?;
+    takes_files(&folder).map(|()| folder)
+}
+
+fn record_limit(text: &str) -> Result<u64, String> {
+    let limit = number(text).ok().filter(|limit| *limit >= LEAST_RECORDED);
+    limit.ok_or_else(|| format!("expected a number of bytes from {LEAST_RECORDED} on"))
 }
 
 fn plugin_name(text: &str) -> Result<String, &'static str> {

@@ -22,7 +22,7 @@ impl DataThread {
             plugin.set_recorded(is_recorded);
             plugins.extend(is_recorded.then(|| plugin.recorded(file)));
         }
-        let Some(target) = target else { return };
+        let Some(target) = target.filter(|_| !plugins.is_empty()) else { return };
         let (service, worker) = (env!("CARGO_PKG_VERSION").to_owned(), self.id.0);
         let header = RecordingHeader { started: 0, service, worker, group: self.gid, plugins };
         match Recorder::begin(target, header) {
