@@ -55,7 +55,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for TraceLayer {
     fn on_new_span(&self, _: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
         if let Some(span) = ctx.span(id) {
             let parent = span.parent().and_then(|parent| context_of(&parent));
-            span.extensions_mut().insert(self.0.span(parent));
+            span.extensions_mut().replace(self.0.span(parent));
         }
     }
 

@@ -69,8 +69,11 @@ pub fn difference(
         return Some(format!("the answer is {is}; recorded: {was}"));
     }
     let mut pairs = recorded_as.fields.iter().zip(&replayed_as.fields);
-    let differs = pairs
-        .find(|((name, was), (_, is))| was != is && !ignored.iter().any(|ignored| ignored == name));
+    // As text, a NaN is equal to itself.
+    let is_other = |was: &Datum, is: &Datum| was != is && format!("{was:?}") != format!("{is:?}");
+    let differs = pairs.find(|((name, was), (_, is))| {
+        is_other(was, is) && !ignored.iter().any(|ignored| ignored == name)
+    });
     if let Some(((name, was), (_, is))) = differs {
         return Some(format!("{name} = {is}; recorded: {was}"));
     }
@@ -124,7 +127,7 @@ fn add_ranges(location: Location, command: &[u8], found: &mut Vec<NamedRange>) {
                 add_ranges(Location { ty: field.ty, offset }, command, found);
             }
         }
-        Type::Array { of: ty @ (Type::Struct(_) | Type::Array { .. }), len } => {
+        Type::Array { of: ty @ (Type::Struct(_) | Type::Array { .. }), len } if ty.size() > 0 => {
             for index in 0..len {
                 let offset = location.offset.saturating_add(ty.size().saturating_mul(index));
                 if offset >= command.len() {

@@ -5,6 +5,9 @@ use std::io::Read;
 
 use crate::{Entry, ReadError, RecordedId, RecordingReader};
 
+/// Limit in bytes of all memory of a replay: the file determines its lengths.
+const MOST_MEMORY: u64 = 1 << 32;
+
 /// A step of a replay. `at` is the time in nanoseconds since the recording began, and `number` the
 /// number of a command, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +80,7 @@ pub struct RecordingExtent {
     pub commands: u64,
     /// The most commands that were in flight together.
     pub most_in_flight: usize,
-    /// Recorded memory, with the end of its last recorded byte.
+    /// Recorded memory, with the end of its last recorded byte, up to 4 GiB in all.
     pub memory: BTreeMap<RecordedMemory, u64>,
     /// The longest command or answer, in bytes.
     pub longest: usize,
@@ -89,7 +92,8 @@ pub struct RecordingExtent {
     pub is_cut: bool,
 }
 
-/// Reads the steps for one plugin. Entries of commands that the recording lacks are left out.
+/// Reads the steps for one plugin, and all recorded memory. Entries of commands that the recording
+/// lacks are left out.
 #[derive(Debug)]
 pub struct Steps<R> {
     reader: RecordingReader<R>,
@@ -137,7 +141,7 @@ impl<R: Read> Steps<R> {
                     Some(Step::Memory { memory, offset, bytes })
                 }
                 Entry::Lost { count, .. } => {
-                    self.lost += count;
+                    self.lost = self.lost.saturating_add(count);
                     None
                 }
                 Entry::Command { .. } => None,
@@ -177,6 +181,11 @@ impl<R: Read> Steps<R> {
                 _ => {}
             }
         }
+        let mut total = 0_u64;
+        extent.memory.retain(|_, len| {
+            total = total.saturating_add(*len);
+            total <= MOST_MEMORY
+        });
         Ok(RecordingExtent {
             commands: self.last,
             lost: self.lost,

@@ -82,6 +82,9 @@ impl Operation {
                 (Arg::Long("deadline"), OperatorCommand::Drain { deadline }) => {
                     *deadline = Some(parser.value()?.parse()?);
                 }
+                (Arg::Long("plugin" | "limit" | "memory"), OperatorCommand::Record { .. }) => {
+                    return Err("name the directory before its options".into());
+                }
                 (other, _) => return Err(other.unexpected()),
             }
         }

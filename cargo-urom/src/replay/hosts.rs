@@ -12,8 +12,8 @@ use urom_recording::{RecordedMemory, RecordingExtent};
 
 use super::report::RecordedCommand;
 
-/// Limit in bytes of a host's memory: a file determines its length.
-const MOST_MEMORY: u64 = 1 << 32;
+/// Limit of a host's tasks in flight.
+const MOST_TASKS: usize = 1 << 16;
 
 pub(super) struct RecordedHosts<'a> {
     service: &'a Service,
@@ -41,20 +41,19 @@ impl<'a> RecordedHosts<'a> {
 
     fn host(&mut self, host: u64) -> Result<&Worker> {
         if !self.hosts.contains_key(&host) {
-            let tasks = self.extent.most_in_flight.max(1).next_power_of_two();
+            let tasks = self.extent.most_in_flight.clamp(1, MOST_TASKS).next_power_of_two();
             let worker = self.service.worker().plugin(self.plugin).id(self.worker);
             let worker = worker.max_inflight(u32::try_from(tasks).unwrap_or(u32::MAX));
-            let started = worker.start().wait().context("the worker accepts no further host")?;
+            let started =
+                worker.start().wait().context("a host of the recording cannot connect")?;
             self.hosts.insert(host, started);
         }
         Ok(&self.hosts[&host])
     }
 
     pub(super) fn fill(&mut self, memory: RecordedMemory, offset: u64, bytes: &[u8]) -> Result<()> {
-        let len = self.extent.memory.get(&memory).copied().unwrap_or_default();
-        if len > MOST_MEMORY {
-            return Ok(());
-        }
+        // Of memory above the limit, or of a file that grows, the extent has no length.
+        let Some(&len) = self.extent.memory.get(&memory) else { return Ok(()) };
         if !self.memory.contains_key(&memory) {
             let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
             let map = Mmap::allocate(len as usize, access)?;
@@ -100,6 +99,11 @@ impl<'a> RecordedHosts<'a> {
     /// Returns why the worker was lost, if it was.
     pub(super) fn failure(&self, host: u64) -> Option<String> {
         self.hosts.get(&host)?.failure()
+    }
+
+    /// Returns why the worker ended, if it did.
+    pub(super) fn lost(&self) -> Option<String> {
+        self.first.failure()
     }
 
     pub(super) fn leave(&mut self, host: u64) {

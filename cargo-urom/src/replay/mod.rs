@@ -4,7 +4,7 @@ mod hosts;
 mod report;
 mod service;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,9 @@ use crate::exit::usage;
 use crate::show::ShownPlugin;
 use hosts::RecordedHosts;
 use report::{RecordedCommand, Report};
+
+/// How often a replay looks for the end of its worker while it waits.
+const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("help.txt"))]
@@ -75,7 +78,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8> {
         protocol: shown_plugin.protocol,
         late: &extent.late,
         hosts,
-        sent: HashMap::new(),
+        sent: BTreeMap::new(),
         began: Instant::now(),
         report: Report::new(shown_plugin),
     };
@@ -131,7 +134,7 @@ struct Replay<'a> {
     protocol: Option<&'static Protocol>,
     late: &'a BTreeMap<u64, u64>,
     hosts: RecordedHosts<'a>,
-    sent: HashMap<u64, SentCommand>,
+    sent: BTreeMap<u64, SentCommand>,
     began: Instant,
     report: Report,
 }
@@ -179,9 +182,11 @@ impl Replay<'_> {
     fn pace(&self, at: u64) {
         let Some(speed) = self.args.speed else { return };
         let due = Duration::from_nanos((at as f64 / speed) as u64);
-        let left = due.saturating_sub(self.began.elapsed());
-        // Makes progress meanwhile.
-        let _ = block_on_for(left, std::future::pending::<()>());
+        let left = || due.saturating_sub(self.began.elapsed());
+        // Makes progress meanwhile. A signal ends the worker.
+        while !left().is_zero() && self.hosts.lost().is_none() {
+            let _ = block_on_for(left().min(LOOK), std::future::pending::<()>());
+        }
     }
 
     fn send(&mut self, command: RecordedCommand) -> Result<()> {
@@ -200,15 +205,21 @@ impl Replay<'_> {
 
     /// Waits for the commands whose answers the recording lacks: one may have crashed the worker.
     fn rest(&mut self) -> Result<()> {
-        for (_, SentCommand { command, completion, .. }) in self.sent.drain() {
+        let end = Instant::now() + Duration::from_secs(self.args.timeout);
+        for SentCommand { command, completion, .. } in std::mem::take(&mut self.sent).into_values()
+        {
             // The recorded worker may not have answered either.
-            let answered = block_on_for(Duration::from_secs(self.args.timeout), completion);
+            let left = end.saturating_duration_since(Instant::now());
+            let answered = block_on_for(left, completion);
             if let Some(failure) = self.hosts.failure(command.host) {
                 bail!("{}, whose answer is not recorded: {failure}", self.report.title(&command));
             }
             self.report.unrecorded += u64::from(answered.is_ok());
         }
-        Ok(())
+        match self.hosts.lost() {
+            Some(failure) => bail!("the worker ended after the last command: {failure}"),
+            None => Ok(()),
+        }
     }
 
     fn compare(&mut self, number: u64, recorded: AnswerRef<'_>) -> Result<()> {
@@ -222,12 +233,12 @@ impl Replay<'_> {
             let title = self.report.title(&command);
             format!("{title}: no answer, but one is recorded; --timeout waits longer")
         })?;
+        if let Some(failure) = self.hosts.failure(command.host) {
+            bail!("{}: {failure}", self.report.title(&command));
+        }
         if is_cancelled {
             self.report.cancelled += 1;
             return Ok(());
-        }
-        if let Some(failure) = self.hosts.failure(command.host) {
-            bail!("{}: {failure}", self.report.title(&command));
         }
         self.report.compared += 1;
         let RawReply { status, bytes, why } = &reply;

@@ -90,7 +90,7 @@ impl Report {
             let skipped = Quantity(skipped as usize, "command");
             _ = writeln!(
                 text,
-                "not sent: {skipped} with memory that was not recorded (uromd --record-memory)"
+                "not sent: {skipped} with memory that the recording lacks (uromd --record-memory)"
             );
         }
         if extent.lost > 0 {

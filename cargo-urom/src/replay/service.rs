@@ -8,13 +8,14 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Signal, getpid, kill_process};
+use urom_abi::DEFAULT_MAX_MESSAGE;
 use urom_host::{Library, Service};
 use urom_service::{CommandLine, MAX_MAX_MESSAGE};
 
 use crate::{UROMD, plugin_path};
 
-/// The default limit of messages, and the size of a header.
-const MESSAGE: (usize, usize) = (urom_abi::DEFAULT_MAX_MESSAGE, 32);
+/// Size of the longest header in bytes.
+const HEADER: usize = 32;
 
 /// A daemon on a thread of this process.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) struct ReplayDaemon(JoinHandle<()>);
 pub(super) fn start(plugin: &Path, longest: usize) -> Result<(ReplayDaemon, Service)> {
     plugin_path::fresh(plugin)?;
     let path = plugin_path::only(plugin)?;
-    let limit = MESSAGE.0.max(longest + MESSAGE.1).min(MAX_MAX_MESSAGE);
+    let limit = DEFAULT_MAX_MESSAGE.max(longest + HEADER).min(MAX_MAX_MESSAGE);
     let size = format!("--max-msg-size={limit}");
     let words = ["--listen=127.0.0.1:0", &size, "--log-level=40"].map(OsString::from);
     let CommandLine::Run(daemon, _) = CommandLine::read(words).map_err(|why| anyhow!(why))? else {

@@ -4,6 +4,8 @@ use urom_abi::describe::{Protocol, section};
 use urom_message::{Datum, decode, plain};
 use urom_recording::RecordedPlugin;
 
+use crate::description::sane::sane;
+
 pub(crate) struct ShownPlugin {
     pub(crate) id: u64,
     pub(crate) name: String,
@@ -12,7 +14,10 @@ pub(crate) struct ShownPlugin {
 
 impl ShownPlugin {
     pub(crate) fn new(plugin: &RecordedPlugin) -> ShownPlugin {
-        let described = plugin.description.as_deref().and_then(|bytes| section::read(bytes).ok());
+        let read = |bytes| section::read(bytes).ok();
+        let described = plugin.description.as_deref().and_then(read);
+        // The file is not trusted.
+        let described = described.filter(|found| sane(found.protocol).is_ok());
         let (id, name) = (plugin.id, plain(&plugin.name));
         ShownPlugin { id, name, protocol: described.map(|description| description.protocol) }
     }

@@ -138,7 +138,7 @@ fn memory_is_repeated_if_it_was_recorded() -> Result<()> {
     let memory = format!("--memory=a=@{}", file.path().display());
     let read = ["read", "memory=a[8..16]", "offset=0", "len=8", &memory];
     let without = Recorded::calls("worker_memory", &[], &read)?;
-    let sums = "not sent: 1 command with memory that was not recorded";
+    let sums = "not sent: 1 command with memory that the recording lacks";
     assert_same(&without, &[], sums)?;
     let with = Recorded::calls("worker_memory", &["--record-memory"], &read)?;
     assert_same(&with, &[], "1 answer compared, 0 differ")?;

@@ -61,6 +61,19 @@ fn the_address_word_of_a_payload_is_not_a_value() {
 }
 
 #[test]
+fn arrays_of_nothing_name_no_memory() {
+    use urom_abi::describe::{Field, Messages, Struct, Type, Variant};
+    const NOTHING: Type = Type::Array { of: &Type::Struct(&EMPTY), len: usize::MAX };
+    const EMPTY: Struct = Struct { name: "Odd", docs: "", size: 0, align: 1, fields: &[] };
+    let variant = MEMORY.commands.variants[0];
+    let field = Field { ty: NOTHING, ..variant.fields[0] };
+    let fields = &*Box::leak(Box::new([field]));
+    let variants = &*Box::leak(Box::new([Variant { fields, ..variant }]));
+    let messages = Messages { variants, ..MEMORY.commands };
+    assert_eq!(ranges(&messages, &[0; 64]), []);
+}
+
+#[test]
 fn memory_is_found_by_the_types_of_the_fields() {
     let range = |memory, len| MemoryRange { memory, offset: 1, len };
     let memories = Memories::from([("a".to_owned(), range(7, 64)), ("b".to_owned(), range(8, 64))]);

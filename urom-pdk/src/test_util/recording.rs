@@ -39,7 +39,7 @@ use crate::__private::{Exported, PluginParts};
 /// Commands keep their order: before a command is sent, all commands that had been answered before
 /// it in the recording are answered. So as many are in flight together as in the recording. The
 /// [clock](super) stands at the time of each entry. Hosts cancel and leave as recorded; a deadline
-/// cancels its command.
+/// cancels its command. The plugin's answers to cancelled commands are compared, too.
 ///
 /// Commands that name [memory](urom_abi::memory::MemoryRange) are sent if the recording has its
 /// contents (`uromd --record-memory`), else left out and [counted](Replay::skipped). Look-ups find

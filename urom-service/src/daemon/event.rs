@@ -61,12 +61,12 @@ pub(crate) enum DaemonEvent {
         key: Option<Key>,
         reply: oneshot::Sender<Option<&'static str>>,
     },
-    /// Returns the daemon's state.
     /// Record commands at all workers, or no longer.
     Record {
         target: Option<RecordingTarget>,
         reply: oneshot::Sender<usize>,
     },
+    /// Returns the daemon's state.
     Observe {
         /// The number of plugins that were found.
         plugins: Option<usize>,

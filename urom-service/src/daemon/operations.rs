@@ -1,4 +1,4 @@
-//! An operator's commands: status, drain and reload.
+//! An operator's commands: status, drain, reload and record.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -199,6 +199,9 @@ impl Core {
         let key = RowKey::of(plugin_bit, payload);
         self.hosts.counts.received(key);
         self.hosts.counts.begun(host, token, key);
+        if payload.len() > LONGEST_BUFFER {
+            return self.list(host, token, payload, index);
+        }
         let ids = (host.dest_id, token.pack());
         match plugin.call_traced(ids, payload, self.draft.payload(host.longest()), context) {
             CallOutcome::Answered(status, len) => {

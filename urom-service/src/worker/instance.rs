@@ -161,7 +161,12 @@ impl PluginInstance {
 
     /// Returns the plugin for a recording; `file` is the plugin's.
     pub(crate) fn recorded(&self, file: &Path) -> RecordedPlugin {
+        // A later build may have replaced the file.
+        let is_loaded = |found: &Description| {
+            self.build.fingerprint.is_none_or(|loaded| loaded == found.protocol.fingerprint())
+        };
         let described = plugin_elf::look(file).ok().and_then(|elf| elf.described());
+        let described = described.filter(is_loaded);
         let bytes = |found: Description| section::bytes(found.protocol, &found.build, false);
         let (id, name, version) = (self.id, self.name.clone(), self.build.version);
         RecordedPlugin { id, name, version, description: described.map(bytes) }

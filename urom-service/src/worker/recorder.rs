@@ -30,6 +30,9 @@ use crate::aside::on_thread;
 /// Limit in bytes of entries that wait for the disk. Further entries are dropped and counted.
 const MOST_WAITING: usize = 64 << 20;
 
+/// Limit in bytes of a range of a host's memory.
+const MOST_MEMORY: u64 = 32 << 20;
+
 /// Memory of an entry besides its bytes.
 const OVERHEAD: usize = 128;
 
@@ -45,8 +48,8 @@ pub(crate) struct Recorder {
     waiting: Arc<AtomicUsize>,
     began: u64,
     lost: Cell<u64>,
-    /// A mask of the recorded plugins' ids.
-    plugins: u64,
+    /// A mask of the recorded plugins' ids; 0 once the file takes no more.
+    plugins: Cell<u64>,
     /// By plugin, if memory is recorded.
     protocols: Vec<(u64, &'static Protocol)>,
 }
@@ -59,7 +62,7 @@ enum Recorded {
 }
 
 impl Recorder {
-    /// Begins a recording in a new file of `directory`, of at most `limit` bytes.
+    /// Begins a recording in a new file.
     ///
     /// # Errors
     /// The file cannot be made, or the thread not started.
@@ -70,7 +73,7 @@ impl Recorder {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         header.started = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let (worker, process) = (header.worker, std::process::id());
-        let plugins = header.plugins.iter().fold(0, |ids, plugin| ids | plugin.id);
+        let plugins = Cell::new(header.plugins.iter().fold(0, |ids, plugin| ids | plugin.id));
         let path =
             target.directory.join(format!("urom-{worker:x}-{process}-{}.urec", now.as_nanos()));
         let described = header.plugins.iter().filter(|_| target.memory).filter_map(|plugin| {
@@ -92,7 +95,7 @@ impl Recorder {
     }
 
     pub(crate) fn has(&self, plugin: u64) -> bool {
-        self.plugins & plugin != 0
+        self.plugins.get() & plugin != 0
     }
 
     fn at(&self) -> u64 {
@@ -121,7 +124,9 @@ impl Recorder {
     /// Memory that is out of reach, or too long for an entry, is left out.
     fn memory(&self, host: u64, range: MemoryRange, memories: &HostMemories) {
         let MemoryRange { memory, offset, len } = range;
-        if len <= MOST_WAITING as u64 / 2
+        let waiting = self.waiting.load(Relaxed) as u64;
+        if len <= MOST_MEMORY
+            && waiting.saturating_add(len) < MOST_WAITING as u64
             && let Ok(bytes) = memories.shares.peek(host, range)
         {
             let (at, len) = (self.at(), bytes.len());
@@ -160,6 +165,7 @@ impl Recorder {
 
     /// Waits a short time until all entries are in the file; call before the process ends.
     pub(crate) fn flush(&self) {
+        self.add_lost();
         let (reply, replied) = channel();
         if self.entries.send(Recorded::Flush(reply)).is_ok() {
             let _ = replied.recv_timeout(END);
@@ -171,17 +177,22 @@ impl Recorder {
         if self.waiting.load(Relaxed) + size > MOST_WAITING {
             return self.lost.set(self.lost.get() + 1);
         }
+        self.add_lost();
+        self.send(size, entry());
+    }
+
+    fn add_lost(&self) {
         let lost = self.lost.take();
         if lost > 0 {
             self.send(OVERHEAD, Entry::Lost { at: self.at(), count: lost });
         }
-        self.send(size, entry());
     }
 
     fn send(&self, size: usize, entry: Entry<'static>) {
-        // Without a receiver the recording has ended, and its end was logged.
-        if self.entries.send(Recorded::Entry(entry)).is_ok() {
-            self.waiting.fetch_add(size, Relaxed);
+        match self.entries.send(Recorded::Entry(entry)) {
+            Ok(()) => _ = self.waiting.fetch_add(size, Relaxed),
+            // The recording has ended, and its end was logged.
+            Err(_) => self.plugins.set(0),
         }
     }
 }
@@ -313,7 +324,7 @@ mod tests {
             waiting: Arc::clone(&waiting),
             began: 0,
             lost,
-            plugins: 0,
+            plugins: Cell::new(0),
             protocols: vec![],
         };
         recorder.host_left(1);
@@ -330,7 +341,8 @@ mod tests {
         let (entries, received) = channel();
         let waiting = Arc::new(AtomicUsize::new(MOST_WAITING));
         let lost = Cell::new(0);
-        let recorder = Recorder { entries, waiting, began: 0, lost, plugins: 0, protocols: vec![] };
+        let recorder =
+            Recorder { entries, waiting, began: 0, lost, plugins: Cell::new(0), protocols: vec![] };
         (0..3).for_each(|host| recorder.host_left(host));
         recorder.waiting.store(0, Relaxed);
         recorder.host_left(3);

@@ -60,6 +60,8 @@ impl Hosts {
         self.table.borrow_mut()[index] = None;
         self.waiting.borrow_mut().retain(|waiting| waiting.channel != host.channel);
         self.counts.left(host);
+        // A plugin may have left a span open.
+        crate::log::set_trace(None);
         if let Some(recorder) = self.recorder() {
             recorder.host_left(host.dest_id);
         }

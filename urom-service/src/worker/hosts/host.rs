@@ -249,6 +249,7 @@ impl HostEntry {
         let len = payload.unwrap_or(0);
         // A frame's length has 24 bits.
         let most = MAX_BODY.saturating_sub(len + LONG_STATUS_LEN + LONGEST_TRACE_END);
+        let trace = trace.filter(|_| most > 0);
         let why = cut(why, LONGEST_FAILURE.min(most));
         let long = LongStatus {
             slot,

@@ -15,6 +15,7 @@ impl Hosts {
 
     /// Ends the recording, and returns whether there was one.
     pub(crate) fn end_recording(&self) -> bool {
+        self.observed.set(false);
         self.recorder.take().is_some()
     }
 

@@ -190,7 +190,8 @@ impl ContextPart for Worker {
 
     /// Lets the run accept tasks when the host sees RUNNING.
     fn begins(&self) -> bool {
-        match &*self.run.borrow() {
+        let run = self.run.borrow().clone();
+        match run {
             Some(run) if !run.is_leaving() => {
                 run.open_gate();
                 true

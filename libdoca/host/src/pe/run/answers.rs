@@ -52,7 +52,7 @@ impl WorkerRun {
             task.explain(notification.why);
         }
         if notification.trace.is_some() {
-            self.write_span(slot, status, notification.trace);
+            self.write_span(slot, answer.0, notification.trace);
         }
         let too_long = notification.payload.filter(|payload| payload.len() > limit);
         Ok((task, too_long.map(|payload| Lost::TooLong(payload.len(), limit))))

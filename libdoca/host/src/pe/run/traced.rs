@@ -2,12 +2,12 @@
 
 use urom_abi::{DocaError, DocaStatus, WorkerId};
 use urom_os::clock::monotonic;
-use urom_wire::frame::TRACED_LEN;
+use urom_wire::frame::{MAX_BODY, TRACED_LEN};
 use urom_wire::trace::{WorkerSpan, WorkerTrace};
 
 use crate::pe::run::WorkerRun;
 use crate::pe::run::task::{CmdTask, CmdTaskRef};
-use crate::trace::{CommandSpan, Events, Ids, Quoted, tracer};
+use crate::trace::{CommandSpan, Events, Ids, Quoted, Tracer, tracer};
 
 /// The protocol of the first release with trace contexts.
 const FIRST_PROTOCOL: u16 = 15;
@@ -34,7 +34,11 @@ impl WorkerRun {
     pub(super) fn submit_at_gate(&self, task: CmdTaskRef) -> Result<(), DocaError> {
         match self.gate.get() {
             Gate::Open => self.send(task, None),
-            Gate::Traced => self.send(task, tracer().and_then(|tracer| tracer.command())),
+            Gate::Traced => {
+                // The context of the longest command does not fit into a frame.
+                let fits = TRACED_LEN + task.payload.len() <= MAX_BODY;
+                self.send(task, tracer().filter(|_| fits).and_then(Tracer::command))
+            }
             Gate::Closed(code) => Err(code),
         }
     }
