@@ -221,7 +221,7 @@ fn a_recording_that_cannot_begin_is_refused_with_the_reason() {
         (&["/dev/null"], "the service cannot make files in /dev/null"),
         (&[".", "--plugin", "nothing"], "the service has no plugin `nothing`"),
         (&[], "name a directory first, or --stop"),
-        (&["--plugin", "obedient"], "--plugin"),
+        (&["--plugin", "obedient"], "name the directory before its options"),
         (&[".", "--stop"], "--stop"),
         (&[".", "."], "."),
         (&[".", "--limit", "x"], "\"x\""),

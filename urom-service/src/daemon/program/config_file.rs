@@ -84,7 +84,7 @@ mod tests {
         // By the kind of value in the help: an entry, and words of the same meaning.
         let values = [
             ("ADDR[:PORT]", "'[::1]:0'", &["[::1]:0"][..]),
-            ("BYTES", "0x1_001", &["4097"]),
+            ("BYTES", "0x10_001", &["65537"]),
             ("COMMAND", "['a b', \"c'd\"]", &["'a b' \"c'd\""]),
             ("DIR", "'/tmp'", &["/tmp"]),
             ("FILE", "'/key'", &["/key"]),

@@ -241,7 +241,7 @@ mod tests {
     fn each_option_that_the_help_describes_is_read() {
         let values = [
             ("ADDR[:PORT]", "[::1]:0"),
-            ("BYTES", "4096"),
+            ("BYTES", "65536"),
             ("COMMAND", "valgrind -q"),
             ("DIR", "/tmp"),
             ("FILE", "/key"),
