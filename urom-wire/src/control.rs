@@ -272,10 +272,6 @@ pub enum DaemonToWorker {
     Open {
         secrets: Vec<Secret>,
     },
-    /// Record commands and answers from now on, in a new file; `None` ends the recording.
-    Record {
-        target: Option<RecordingTarget>,
-    },
     /// A host will connect with this token, once the worker has confirmed it.
     Expect {
         token: u128,
@@ -288,6 +284,10 @@ pub enum DaemonToWorker {
     Leave,
     /// Exit now: close the plugins, and fail the tasks in flight.
     Stop,
+    /// Record commands and answers from now on, in a new file; `None` ends the recording.
+    Record {
+        target: Option<RecordingTarget>,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -139,7 +139,7 @@ mod tests {
             let page = page(&format!("uromd-{command}"));
             options(paragraph).iter().for_each(|option| is_in(&page, option));
         }
-        assert_eq!(count, 2 * 28 + 11);
+        assert_eq!(count, 2 * 29 + 16);
     }
 
     #[test]
