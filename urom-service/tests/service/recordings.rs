@@ -194,7 +194,7 @@ fn a_recording_begins_and_ends_while_hosts_work() {
     let later = Client::connect(uromd.address).attach(any(), 1);
     assert_eq!(later.call(op::ECHO, 3).status, DocaStatus::SUCCESS);
     assert_eq!(service.record(&["--stop"]), (true, "recordings ended: 2 workers\n".to_owned()));
-    uromd.logged(&["the recording has ended"]);
+    uromd.logged(&["[worker auto-1]", "the recording has ended"]);
     assert_eq!(host.call(op::ECHO, 4).status, DocaStatus::SUCCESS);
     let files = service.recorded.files();
     assert_eq!(files.len(), 2, "{files:?}");
