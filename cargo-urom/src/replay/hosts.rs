@@ -52,7 +52,7 @@ impl<'a> RecordedHosts<'a> {
     }
 
     pub(super) fn fill(&mut self, memory: RecordedMemory, offset: u64, bytes: &[u8]) -> Result<()> {
-        // Of memory above the limit, or of a file that grows, the extent has no length.
+        // The extent leaves out memory above the limit, and that of a file that grows.
         let Some(&len) = self.extent.memory.get(&memory) else { return Ok(()) };
         if !self.memory.contains_key(&memory) {
             let access = Access::LOCAL_READ_WRITE | Access::PCI_READ_WRITE;
@@ -111,7 +111,7 @@ impl<'a> RecordedHosts<'a> {
         drop(self.hosts.remove(&host));
     }
 
-    /// Ends the worker. The service ends next, so errors have no consequence.
+    /// Ends the worker. The service ends next, which also ends a worker that fails here.
     pub(super) fn stop(self, limit: Duration) {
         drop((self.memory, self.hosts));
         let _ = block_on_for(limit, self.first.stop());

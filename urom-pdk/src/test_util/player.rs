@@ -124,7 +124,7 @@ impl<'a> Player<'a> {
     }
 
     fn fill(&mut self, memory: RecordedMemory, offset: u64, bytes: &[u8]) {
-        // Of memory above the limit, or of a file that grows, the extent has no length.
+        // The extent leaves out memory above the limit, and that of a file that grows.
         let Some(&len) = self.extent.memory.get(&memory) else { return };
         let connection = self.connection(memory.host);
         let memories = &self.instance.services.memories;

@@ -181,7 +181,8 @@ impl Recorder {
         self.send(size, entry());
     }
 
-    fn add_lost(&self) {
+    /// Records the number of entries that were dropped since the last one.
+    pub(crate) fn add_lost(&self) {
         let lost = self.lost.take();
         if lost > 0 {
             self.send(OVERHEAD, Entry::Lost { at: self.at(), count: lost });

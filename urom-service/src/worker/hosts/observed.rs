@@ -1,4 +1,5 @@
-//! Recorded commands, and commands with a trace context: their answers take a longer way.
+//! Recorded commands, and commands with a trace context: their answers take a longer way, and after
+//! the first of them so do all.
 
 use std::cell::Ref;
 
@@ -15,8 +16,9 @@ impl Hosts {
 
     /// Ends the recording, and returns whether there was one.
     pub(crate) fn end_recording(&self) -> bool {
-        self.observed.set(false);
-        self.recorder.take().is_some()
+        let recorder = self.recorder.take();
+        recorder.iter().for_each(Recorder::add_lost);
+        recorder.is_some()
     }
 
     #[inline]
